@@ -1,0 +1,43 @@
+# Everything below runs on a machine that has only Python 3.11, make, Java 17 and (better) Maven.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+JARS := $(VENV)/jars
+STAMP := $(VENV)/.installed
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+
+.PHONY: help setup demo check test format clean
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP) $(JARS)/.complete ## virtual environment, packages, jars
+
+$(STAMP): setup.cfg pyproject.toml .ci/constraints.txt
+	@sh .ci/require-tools $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint .ci/constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
+	sh .ci/fetch-jars $(JARS) .ci/jars.sha256
+	@touch $@
+
+demo: setup ## the main job, end to end, on recorded events
+	@$(BIN)/ranger-cdap demo
+
+check: $(STAMP) ## the quick checks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -m "not spark and not java and not real_ranger"
+
+test: setup check ## all checks and tests
+	$(BIN)/pytest -q -m "spark or java or real_ranger"
+
+format: $(STAMP) ## put the code into its form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove what was made
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

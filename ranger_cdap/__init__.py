@@ -1,0 +1,1 @@
+"""Apache Ranger authorization for CDAP."""

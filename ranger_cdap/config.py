@@ -1,0 +1,234 @@
+"""The settings: one frozen struct a table of `ranger-cdap.toml`, with defaults that are safe.
+
+Precedence: environment variable (`RANGER_CDAP_PLUGIN__CACHE_DIR` for `[plugin] cache_dir`), then the file, then the default.
+An unknown key is an error that names the nearest known one. Secrets are given as `env:NAME` or `file:PATH` (or, for trying
+out, as they are) and never printed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from ranger_cdap.errors import ConfigError
+
+ENVIRONMENT_PREFIX = "RANGER_CDAP_"
+
+
+class Secret:
+    """A text that prints as `*****`; `reveal()` gives it to the one place that needs it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The secret itself."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret('*****')"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
+
+
+def resolve_secret(text: str, environ: Mapping[str, str] | None = None) -> Secret:
+    """`env:NAME` is that variable, `file:PATH` that file without its last line break, anything else the text itself.
+
+    Raises:
+        ConfigError: the variable is not set or the file can't be read.
+    """
+    environ = os.environ if environ is None else environ
+    if text.startswith("env:"):
+        name = text[4:]
+        if name not in environ:
+            raise ConfigError(f"environment variable `{name}`, named by a secret in the configuration, is not set")
+        return Secret(environ[name])
+    if text.startswith("file:"):
+        path = Path(text[5:])
+        try:
+            return Secret(path.read_text(encoding="utf-8").rstrip("\r\n"))
+        except (OSError, UnicodeDecodeError) as e:
+            raise ConfigError(f"secret file `{path}` can't be read: {type(e).__name__}") from None
+    return Secret(text)
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the configuration file."""
+
+
+class RangerSettings(_Table):
+    """`[ranger]`: where Ranger Admin is and which service holds the policies."""
+
+    url: str = "http://127.0.0.1:6080"
+    service: str = "cdapdev"
+    ca_file: str | None = None
+    connect_timeout: float = 5.0
+    read_timeout: float = 30.0
+    attempts: int = 3
+
+
+class CdapSettings(_Table):
+    """`[cdap]`: the CDAP instance, and the table of operations that decides."""
+
+    instance: str = "cdap"
+    profile: str = "default"
+
+
+class PluginSettings(_Table):
+    """`[plugin]`: the account that downloads policies, the cache, and how old policies may be (seconds)."""
+
+    username: str = ""
+    password: Secret = Secret("")
+    app_id: str = "cdap"
+    cache_dir: Path = msgspec.field(default_factory=lambda: Path(platformdirs.user_cache_dir("ranger-cdap")))
+    poll_interval: float = 30.0
+    max_staleness: float = 24 * 3600.0
+
+
+class AuditSettings(_Table):
+    """`[audit]`: the sinks audit records go to, by name, and the file of the sink `file`."""
+
+    sinks: tuple[str, ...] = ()
+    file: Path | None = None
+
+
+class SourceSettings(_Table):
+    """`[[sync.sources]]`: events to read; `kind` names a registered event source, `path` the directory of its files."""
+
+    name: str
+    kind: str
+    path: Path
+    instance: str | None = None
+    callers: tuple[str, ...] = ()
+
+
+class SyncSettings(_Table):
+    """`[sync]`: the account that writes grants, where the ledger is, and what is never a creator."""
+
+    username: str = ""
+    password: Secret = Secret("")
+    state_dir: Path = msgspec.field(default_factory=lambda: Path(platformdirs.user_data_dir("ranger-cdap")) / "sync")
+    sources: tuple[SourceSettings, ...] = ()
+    non_creators: tuple[str, ...] = ("cdap", "root")
+    delegate_admin: bool = False
+    jars_dir: Path | None = None
+
+
+class Settings(_Table):
+    """All settings."""
+
+    ranger: RangerSettings = RangerSettings()
+    cdap: CdapSettings = CdapSettings()
+    plugin: PluginSettings = PluginSettings()
+    audit: AuditSettings = AuditSettings()
+    sync: SyncSettings = SyncSettings()
+
+
+def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of a file, overridden by the environment; without a path, `ranger-cdap.toml` here if there is one.
+
+    Raises:
+        ConfigError: the file can't be read, a key is unknown, or a value is not allowed.
+    """
+    environ = os.environ if environ is None else environ
+    if path is None and (default := Path("ranger-cdap.toml")).is_file():
+        path = default
+    tables = _read(path) if path else {}
+    for table, key, text in _overrides(environ):
+        tables.setdefault(table, {})[key] = text
+    return parse_settings(tables, origin=f"`{path}`" if path else "the environment", environ=environ)
+
+
+def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of parsed TOML; relative paths stay relative to the working directory.
+
+    Raises:
+        ConfigError: a key is unknown or a value is not allowed.
+    """
+
+    def decode(wanted: type, value: Any) -> Any:
+        if wanted is Secret and isinstance(value, str):
+            return resolve_secret(value, environ)
+        if wanted is Path and isinstance(value, str):
+            return Path(value).expanduser()
+        raise TypeError(f"expected a text, got `{type(value).__name__}`")
+
+    _refuse_unknown_keys(tables, Settings, where="", origin=origin)
+    try:
+        settings = msgspec.convert(tables, Settings, strict=False, dec_hook=decode)
+    except msgspec.ValidationError as e:
+        raise ConfigError(f"{origin}: {_lower(str(e))}") from None
+    _check_ranges(settings, origin)
+    return settings
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"configuration file `{path}` does not exist") from None
+    except (OSError, UnicodeDecodeError) as e:
+        raise ConfigError(f"configuration file `{path}` can't be read: {type(e).__name__}") from None
+    except tomllib.TOMLDecodeError as e:
+        raise ConfigError(f"configuration file `{path}` is not TOML: {_lower(str(e))}") from None
+
+
+def _overrides(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    for name, text in environ.items():
+        table, separator, key = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("__")
+        if name.startswith(ENVIRONMENT_PREFIX) and separator:
+            yield table, key, text
+
+
+def _refuse_unknown_keys(value: Any, struct: type[_Table], where: str, origin: str) -> None:
+    if not isinstance(value, Mapping):
+        return
+    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
+    for key, inner in value.items():
+        if key not in fields:
+            near = difflib.get_close_matches(str(key), fields, n=1)
+            hint = f"; did you mean `{where}{near[0]}`?" if near else ""
+            raise ConfigError(f"{origin}: unknown setting `{where}{key}`{hint}")
+        wanted = fields[key]
+        if isinstance(wanted, type) and issubclass(wanted, _Table):
+            _refuse_unknown_keys(inner, wanted, f"{where}{key}.", origin)
+        elif key == "sources" and isinstance(inner, list):
+            for n, source in enumerate(inner):
+                _refuse_unknown_keys(source, SourceSettings, f"{where}{key}[{n}].", origin)
+
+
+def _check_ranges(settings: Settings, origin: str) -> None:
+    ranger, plugin = settings.ranger, settings.plugin
+    positive = {
+        "ranger.connect_timeout": ranger.connect_timeout,
+        "ranger.read_timeout": ranger.read_timeout,
+        "ranger.attempts": ranger.attempts,
+        "plugin.poll_interval": plugin.poll_interval,
+        "plugin.max_staleness": plugin.max_staleness,
+    }
+    for name, number in positive.items():
+        if not 0 < number < float("inf"):
+            raise ConfigError(f"{origin}: `{name}` must be greater than zero, not `{number}`")
+    if not ranger.url.startswith(("http://", "https://")):
+        raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{ranger.url}`")
+    if "@" in ranger.url.split("//", 1)[1].split("/", 1)[0]:
+        raise ConfigError(
+            f"{origin}: `ranger.url` must not hold a user name or password; use `username` and `password`"
+        )
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")

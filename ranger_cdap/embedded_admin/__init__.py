@@ -1,0 +1,1 @@
+"""A small Ranger Admin for trying out and for tests, not for production."""

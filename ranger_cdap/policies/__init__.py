@@ -1,0 +1,1 @@
+"""Keeping policies fresh: the Ranger Admin client, the disk cache and the refresher."""

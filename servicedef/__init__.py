@@ -1,0 +1,43 @@
+"""The service definition that teaches Ranger the entities of CDAP and the actions READ, WRITE, ADMIN and EXECUTE."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+FILE_NAME = "ranger-servicedef-cdap.json"
+
+
+def service_definition() -> dict[str, Any]:
+    """The definition as Ranger's JSON, freshly read from the package."""
+    definition: dict[str, Any] = json.loads(files(__name__).joinpath(FILE_NAME).read_bytes())
+    return definition
+
+
+def hierarchies(definition: dict[str, Any]) -> set[tuple[str, ...]]:
+    """Every path from a root to a level that may be the last one of a policy (`isValidLeaf`).
+
+    Raises:
+        ValueError: a parent is missing or levels do not grow downwards, so Ranger could not use the definition.
+    """
+    resources = {resource["name"]: resource for resource in definition["resources"]}
+    if len(resources) != len(definition["resources"]):
+        raise ValueError("two resources have one name")
+    paths = set()
+    for resource in resources.values():
+        path = [resource["name"]]
+        while parent := resources[path[0]]["parent"]:
+            if parent not in resources:
+                raise ValueError(f"resource `{path[0]}` has the unknown parent `{parent}`")
+            if resources[parent]["level"] >= resources[path[0]]["level"]:
+                raise ValueError(f"resource `{path[0]}` is not below its parent `{parent}` by level")
+            path.insert(0, parent)
+        if resource["isValidLeaf"]:
+            paths.add(tuple(path))
+    return paths
+
+
+def access_types(definition: dict[str, Any]) -> tuple[str, ...]:
+    """The names of the actions, in the definition's order."""
+    return tuple(access["name"] for access in definition["accessTypes"])

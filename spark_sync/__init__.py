@@ -1,0 +1,1 @@
+"""The sync job: entities created in CDAP become resultant-privilege grants in Ranger."""
