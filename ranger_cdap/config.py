@@ -1,8 +1,8 @@
 """The settings: one frozen struct a table of `ranger-cdap.toml`, with defaults that are safe.
 
-Precedence: environment variable (`RANGER_CDAP_PLUGIN__CACHE_DIR` for `[plugin] cache_dir`), then the file, then the default.
-An unknown key is an error that names the nearest known one. Secrets are given as `env:NAME` or `file:PATH` (or, for trying
-out, as they are) and never printed.
+Precedence: environment variable (`RANGER_CDAP_PLUGIN__CACHE_DIR` for `[plugin] cache_dir`), then the file, then the
+default. An unknown key is an error that names the nearest known one. Secrets are given as `env:NAME` or `file:PATH`
+(or, for trying out, as they are) and never printed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A table of the configuration file."""
 
 
-class RangerSettings(_Table):
+class RangerSettings(_Table, frozen=True):
     """`[ranger]`: where Ranger Admin is and which service holds the policies."""
 
     url: str = "http://127.0.0.1:6080"
@@ -80,14 +80,14 @@ class RangerSettings(_Table):
     attempts: int = 3
 
 
-class CdapSettings(_Table):
+class CdapSettings(_Table, frozen=True):
     """`[cdap]`: the CDAP instance, and the table of operations that decides."""
 
     instance: str = "cdap"
     profile: str = "default"
 
 
-class PluginSettings(_Table):
+class PluginSettings(_Table, frozen=True):
     """`[plugin]`: the account that downloads policies, the cache, and how old policies may be (seconds)."""
 
     username: str = ""
@@ -98,14 +98,14 @@ class PluginSettings(_Table):
     max_staleness: float = 24 * 3600.0
 
 
-class AuditSettings(_Table):
+class AuditSettings(_Table, frozen=True):
     """`[audit]`: the sinks audit records go to, by name, and the file of the sink `file`."""
 
     sinks: tuple[str, ...] = ()
     file: Path | None = None
 
 
-class SourceSettings(_Table):
+class SourceSettings(_Table, frozen=True):
     """`[[sync.sources]]`: events to read; `kind` names a registered event source, `path` the directory of its files."""
 
     name: str
@@ -115,7 +115,7 @@ class SourceSettings(_Table):
     callers: tuple[str, ...] = ()
 
 
-class SyncSettings(_Table):
+class SyncSettings(_Table, frozen=True):
     """`[sync]`: the account that writes grants, where the ledger is, and what is never a creator."""
 
     username: str = ""
@@ -127,7 +127,7 @@ class SyncSettings(_Table):
     jars_dir: Path | None = None
 
 
-class Settings(_Table):
+class Settings(_Table, frozen=True):
     """All settings."""
 
     ranger: RangerSettings = RangerSettings()
@@ -225,9 +225,7 @@ def _check_ranges(settings: Settings, origin: str) -> None:
     if not ranger.url.startswith(("http://", "https://")):
         raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{ranger.url}`")
     if "@" in ranger.url.split("//", 1)[1].split("/", 1)[0]:
-        raise ConfigError(
-            f"{origin}: `ranger.url` must not hold a user name or password; use `username` and `password`"
-        )
+        raise ConfigError(f"{origin}: `ranger.url` must not hold a user name or password")
 
 
 def _lower(text: str) -> str:

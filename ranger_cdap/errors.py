@@ -61,7 +61,7 @@ class NotReady(RangerCdapError):
 
 
 class PolicySetError(RangerCdapError):
-    """The set of policies as a whole can't be used: unreadable, of another service, or with an unusable service definition."""
+    """The set of policies as a whole can't be used: unreadable, of another service, or its definition unusable."""
 
     code = "policy-set"
 

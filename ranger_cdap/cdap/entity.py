@@ -17,7 +17,7 @@ PROGRAM_TYPES = frozenset({"mapreduce", "workflow", "service", "spark", "worker"
 
 @dataclass(frozen=True, slots=True)
 class EntityType:
-    """A row of `entities.toml`: the levels of the service definition, and a pattern for each part below the instance."""
+    """A row of `entities.toml`: the levels of the service definition, and a pattern for each part below."""
 
     name: str
     path: tuple[str, ...]
@@ -35,7 +35,7 @@ class EntityType:
 class EntityId:
     """A CDAP entity: `EntityId("dataset", ("ns1", "purchases"))`; versions are dropped, an instance has no parts.
 
-    A program's last part is `<type>.<name>`. Build one with `entity_id`, `from_cdap` or `parse_entity`, which check the parts.
+    A program's last part is `<type>.<name>`. `entity_id`, `from_cdap` and `parse_entity` build one and check its parts.
     """
 
     type: str
@@ -87,8 +87,8 @@ def entity_id(type_name: str, parts: Sequence[str]) -> EntityId:
 def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
     """The entity CDAP means by an entity type and idParts of its SPI: aliases resolved, versions dropped.
 
-    `PROGRAM` is `[namespace, application, version, type, name]`, `PROGRAMREFERENCE` lacks the version, an `INSTANCE` part is
-    its name, often empty (reference: CDAP facts, sections 2 and 3.4).
+    `PROGRAM` is `[namespace, application, version, type, name]`, `PROGRAMREFERENCE` lacks the version, an `INSTANCE`
+    part is its name, often empty (reference: CDAP facts, sections 2 and 3.4).
 
     Raises:
         UnknownEntityType: the type is not one of `entities.toml`.
@@ -112,7 +112,8 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
 def parse_entity(text: str) -> EntityId:
     """The entity a person typed: `dataset:ns1.purchases`, `program:ns1.app.workflow.W`, `instance:`.
 
-    Only a type's last part may hold dots, so the split is unambiguous. Programs read it from people; data never goes through it.
+    Only a type's last part may hold dots, so the split is unambiguous. For what people type;
+    data never goes through it.
 
     Raises:
         UnknownEntityType, InvalidEntity: as `entity_id`.
