@@ -1,0 +1,114 @@
+package rangercdap;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TimeZone;
+import java.util.function.Function;
+import org.apache.ranger.authorization.utils.JsonUtils;
+
+/**
+ * Ranger's engine behind JSON lines: one command a line on standard input, one answer a line on standard output.
+ *
+ * <pre>
+ * {"command": "load", "engine": NAME, "policies": ServicePolicies, "roles"?, "tags"?, "userStore"?, "conf"?: {key: value}}
+ * {"command": "delta", "engine": NAME, "policies": ServicePolicies with policyDeltas}
+ * {"command": "evaluate", "engine": NAME, "requests": [request, ...]}
+ * {"command": "acls", "engine": NAME, "requests": [request, ...]}
+ * {"command": "drop", "engine": NAME}
+ * </pre>
+ *
+ * A command that fails is answered {"error": text}; a request that fails has that in its place among the answers.
+ */
+public final class Harness {
+    static final ObjectMapper JSON = JsonUtils.getMapper();
+
+    private final Map<String, LoadedPlugin> engines = new HashMap<>();
+
+    private Harness() {}
+
+    public static void main(String[] arguments) throws IOException {
+        TimeZone.setDefault(TimeZone.getTimeZone("UTC")); // Ranger evaluates recurrences in the zone of its JVM
+        PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        System.setOut(System.err); // whatever a library prints must not be taken for an answer
+        Harness harness = new Harness();
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            answers.println(harness.answer(line));
+        }
+    }
+
+    private JsonNode answer(String line) {
+        try {
+            JsonNode command = JSON.readTree(line);
+            String engine = command.path("engine").asText();
+            return switch (command.path("command").asText()) {
+                case "load" -> load(engine, command);
+                case "delta" -> engine(engine).apply(command.path("policies"));
+                case "evaluate" -> each(command, engine(engine)::evaluate);
+                case "acls" -> each(command, engine(engine)::acls);
+                case "drop" -> drop(engine);
+                default -> error("unknown command " + command.path("command"));
+            };
+        } catch (Exception | LinkageError failure) {
+            return error(failure);
+        }
+    }
+
+    private JsonNode load(String name, JsonNode command) throws IOException {
+        drop(name);
+        LoadedPlugin plugin = LoadedPlugin.load(command);
+        engines.put(name, plugin);
+        return plugin.status();
+    }
+
+    private JsonNode drop(String name) {
+        LoadedPlugin plugin = engines.remove(name);
+        if (plugin != null) {
+            plugin.cleanup();
+        }
+        return JSON.createObjectNode().put("dropped", plugin != null);
+    }
+
+    private LoadedPlugin engine(String name) {
+        LoadedPlugin plugin = engines.get(name);
+        if (plugin == null) {
+            throw new IllegalArgumentException("no engine is loaded as " + name);
+        }
+        return plugin;
+    }
+
+    private static JsonNode each(JsonNode command, Function<JsonNode, ObjectNode> evaluate) {
+        ObjectNode answer = JSON.createObjectNode();
+        ArrayNode answers = answer.putArray("answers");
+        for (JsonNode request : command.path("requests")) {
+            ObjectNode one;
+            try {
+                one = evaluate.apply(request);
+            } catch (Exception | LinkageError failure) {
+                one = error(failure);
+            }
+            if (request.has("id")) {
+                one.set("id", request.get("id"));
+            }
+            answers.add(one);
+        }
+        return answer;
+    }
+
+    private static ObjectNode error(Throwable failure) {
+        return error(failure.getClass().getSimpleName() + ": " + failure.getMessage());
+    }
+
+    private static ObjectNode error(String text) {
+        return JSON.createObjectNode().put("error", text);
+    }
+}
