@@ -1,0 +1,79 @@
+"""`Grant`: one user's access types on one entity, and the allow-list that every grant passes before it is sent."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
+from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
+
+ACCESS_TYPES = ("read", "write", "admin", "execute")
+
+# Names that Ranger reads as something else than one user.
+NOT_A_USER = frozenset({"{USER}", "{OWNER}", "public"})
+
+# Ranger splits at commas, matches `*` and `?`, and expands braces and backslashes.
+_SPECIAL = frozenset(",{}*?\\")
+
+_INSTANCE = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one policy of ours gives; made by `grant_for` only, so that nothing else reaches Ranger.
+
+    `resource`: one value a level, as `{"instance": "cdap", "namespace": "ns1", "dataset": "purchases"}`; an application
+    has `"program": "*"` too, because its programs are never created on their own. `accesses`: in the order of
+    `ACCESS_TYPES`.
+    """
+
+    resource: Mapping[str, str]
+    user: str
+    accesses: tuple[str, ...]
+
+
+def grant_for(
+    entity: EntityId, user: str, instance: str, actions: Sequence[str], *, non_creators: Collection[str]
+) -> Grant:
+    """The grant of `actions` (access types as Ranger writes them) on `entity` to `user`.
+
+    Law: it allows nothing to anybody but that exact user, on that exact entity and, for an application, its programs.
+
+    Raises:
+        UnsafeGrant: a part of the entity, the user, the instance or an access type is not on the allow-list.
+    """
+    check_grantee(user, non_creators=non_creators)
+    if not _INSTANCE.fullmatch(instance):
+        raise UnsafeGrant(f"`{instance}` is not an instance name that a grant may hold")
+    if not actions or not set(actions) <= set(ACCESS_TYPES):
+        raise UnsafeGrant(f"a grant on `{entity}` gives some of {', '.join(ACCESS_TYPES)}, not `{', '.join(actions)}`")
+    try:
+        checked = entity_id(entity.type, entity.parts)
+    except (InvalidEntity, UnknownEntityType) as e:
+        raise UnsafeGrant(f"`{entity}` can't be granted: {e}") from None
+    if entity_type(checked.type).parent is None:
+        raise UnsafeGrant("the whole instance is never granted to a creator")
+    resource = to_resource(checked, instance)
+    if checked.type == "application":
+        resource["program"] = "*"
+    return Grant(resource, user, tuple(access for access in ACCESS_TYPES if access in actions))
+
+
+def check_grantee(user: str, *, non_creators: Collection[str]) -> None:
+    """Refuse a name that does not stand for exactly one user.
+
+    Raises:
+        UnsafeGrant: it is empty, has blanks around it, control or special characters, or stands for somebody else.
+    """
+    if not user or user != user.strip():
+        raise UnsafeGrant(f"`{user}` is not a user name: it is empty or has blanks around it")
+    if user in NOT_A_USER or user.casefold() == "public":
+        raise UnsafeGrant(f"`{user}` does not stand for one user, so nothing is granted to it")
+    if user in non_creators:
+        raise UnsafeGrant(f"`{user}` is configured as a user who never creates")
+    bad = [c for c in user if c in _SPECIAL or unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+    if bad:
+        raise UnsafeGrant(f"the user name {user!a} has {bad[0]!a}, which Ranger may read as something else")
