@@ -1,0 +1,22 @@
+"""Endpoints of Ranger Admin that the `apache-ranger` client does not have, written in its own descriptors.
+
+Only the `/secure/` download paths look at credentials. Source: reference ranger/admin.md.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from apache_ranger.utils import API, HttpMethod, HTTPStatus
+
+DOWNLOAD_POLICIES: Final = API(
+    "service/plugins/secure/policies/download/{service}", HttpMethod.GET, HTTPStatus.OK
+)  # lastKnownVersion
+DOWNLOAD_ROLES: Final = API(
+    "service/roles/secure/download/{service}", HttpMethod.GET, HTTPStatus.OK
+)  # lastKnownRoleVersion
+DOWNLOAD_TAGS: Final = API("service/tags/secure/download/{service}", HttpMethod.GET, HTTPStatus.OK)  # lastKnownVersion
+DOWNLOAD_USER_STORE: Final = API(
+    "service/xusers/secure/download/{service}", HttpMethod.GET, HTTPStatus.OK
+)  # lastKnownUserStoreVersion
+GET_POLICY_BY_GUID: Final = API("service/public/v2/api/policy/guid/{guid}", HttpMethod.GET, HTTPStatus.OK)
