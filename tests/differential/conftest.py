@@ -1,0 +1,16 @@
+"""The two judges: Ranger's Java engine, one JVM for the whole run, and the size of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from java_engine import JavaEngine, missing_tool
+
+
+@pytest.fixture(scope="session")
+def java() -> Iterator[JavaEngine]:
+    if sentence := missing_tool():
+        pytest.skip(sentence)
+    with JavaEngine() as engine:
+        yield engine

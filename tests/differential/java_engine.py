@@ -1,0 +1,110 @@
+"""Ranger's Java engine as an object: builds the harness when its sources have changed, and talks JSON lines to it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from filelock import FileLock
+
+Json = Mapping[str, Any]
+
+HARNESS = Path(__file__).parents[2] / "jvm" / "harness"
+TARGET = HARNESS / "target"
+JAR = TARGET / "ranger-harness.jar"
+CLASS_PATH = TARGET / "classpath.txt"
+
+
+class HarnessError(Exception):
+    """The harness cannot be built, or has refused a command."""
+
+
+def missing_tool() -> str | None:
+    """The sentence that says what to install, None where the harness can be used."""
+    if shutil.which("java") is None:
+        return "Ranger's own engine needs Java 17 or newer on the path"
+    if shutil.which("mvn") is None and not is_built():
+        return "Ranger's own engine needs Maven on the path to be built"
+    return None
+
+
+def is_built() -> bool:
+    sources = [HARNESS / "pom.xml", *(HARNESS / "src").rglob("*.*")]
+    made = [JAR, CLASS_PATH]
+    if not all(path.exists() for path in made):
+        return False
+    jars = CLASS_PATH.read_text(encoding="utf-8").strip().split(":")
+    newest_source = max(path.stat().st_mtime for path in sources)
+    return min(path.stat().st_mtime for path in made) >= newest_source and all(Path(jar).exists() for jar in jars)
+
+
+def build() -> None:
+    """Build once for all processes; a second caller waits and finds it done."""
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with FileLock(TARGET / ".lock"):
+        if is_built():
+            return
+        command = ["mvn", "-q", "-B", "-f", str(HARNESS), "clean", "package"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise HarnessError(f"the harness does not build: {done.stdout[-4000:]}{done.stderr[-4000:]}")
+
+
+class JavaEngine(AbstractContextManager["JavaEngine"]):
+    """One JVM that holds any number of engines by name."""
+
+    def __init__(self) -> None:
+        build()
+        class_path = f"{JAR}:{CLASS_PATH.read_text(encoding='utf-8').strip()}"
+        self._process = subprocess.Popen(
+            ["java", "-XX:+UseSerialGC", "-Xmx1g", "-cp", class_path, "rangercdap.Harness"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.communicate(timeout=10)  # closing its input ends it
+
+    def load(self, scenario: Json, name: str = "engine") -> dict[str, Any]:
+        """Load the policies, roles, tags, user store and settings of a scenario."""
+        given = {key: scenario[key] for key in ("policies", "roles", "tags", "userStore", "conf") if scenario.get(key)}
+        return self._ask({"command": "load", "engine": name, **given})
+
+    def apply_deltas(self, policies: Json, name: str = "engine") -> dict[str, Any]:
+        return self._ask({"command": "delta", "engine": name, "policies": policies})
+
+    def evaluate(self, requests: Iterable[Json], name: str = "engine") -> list[dict[str, Any]]:
+        answers = self._ask({"command": "evaluate", "engine": name, "requests": list(requests)})["answers"]
+        return list(answers)
+
+    def who_can(self, requests: Iterable[Json], name: str = "engine") -> list[dict[str, Any]]:
+        answers = self._ask({"command": "acls", "engine": name, "requests": list(requests)})["answers"]
+        return list(answers)
+
+    def decide(self, scenario: Json) -> list[dict[str, Any]]:
+        """Load a scenario, apply its deltas if it has any, and answer all its requests."""
+        self.load(scenario)
+        if scenario.get("deltas"):
+            self.apply_deltas(scenario["deltas"])
+        return self.evaluate(scenario["requests"])
+
+    def _ask(self, command: Json) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        if "error" in answer:
+            raise HarnessError(answer["error"])
+        return answer
