@@ -96,6 +96,12 @@ class LeaseHeld(SyncError):
     code = "lease-held"
 
 
+class ServerError(RangerCdapError):
+    """A server of ours can't start: its port is taken or what it is made of is not installed."""
+
+    code = "server"
+
+
 class RangerAdminError(RangerCdapError):
     """A call to Ranger Admin did not give what was asked for."""
 

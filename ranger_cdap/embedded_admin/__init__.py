@@ -1,1 +1,9 @@
-"""A small Ranger Admin for trying out and for tests, not for production."""
+"""A small Ranger Admin: the REST interface our client and Ranger's plugins use, on SQLite; for trying out and tests.
+
+Not for production. `create_app` is in `ranger_cdap.embedded_admin.app`, because it needs the extra `service`.
+"""
+
+from ranger_cdap.embedded_admin.server import EmbeddedAdmin
+from ranger_cdap.embedded_admin.store import Store
+
+__all__ = ["EmbeddedAdmin", "Store"]

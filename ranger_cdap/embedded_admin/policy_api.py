@@ -1,0 +1,188 @@
+"""The handlers of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from ranger_cdap.embedded_admin.answers import (
+    JSON,
+    Answer,
+    empty,
+    json_answer,
+    not_found,
+    not_found_by_id,
+    refuse,
+    refuse_invalid,
+)
+from ranger_cdap.embedded_admin.call import Call
+from ranger_cdap.embedded_admin.documents import Policy
+from ranger_cdap.embedded_admin.policy_store import add_policy, checked, remove_policy, replace_policy
+from ranger_cdap.embedded_admin.problems import problem
+from ranger_cdap.embedded_admin.records import StoredPolicy, StoredService
+from ranger_cdap.embedded_admin.rights import may_administer, require_policy_right
+
+_UPSERTS = ("mergeIfExists", "updateIfExists", "deleteIfExists")
+
+
+def create_policy(call: Call) -> Answer:
+    """POST a new one; a guid that is sent is kept, an id or version is not."""
+    if unsupported := [name for name in _UPSERTS if call.flag(name)]:
+        raise refuse(f"the embedded Ranger Admin does not know the parameter {unsupported[0]}: use POST or PUT", 501)
+    policy = call.read(Policy, "RangerPolicy")
+    service = call.tables.service(policy.service)
+    if service is None:
+        raise refuse_invalid([problem(3007, policy.service)])
+    require_policy_right(call, service)
+    stored = add_policy(call, service, checked(call, service, policy, None))
+    return json_answer(stored.answer())
+
+
+def update_policy(call: Call) -> Answer:
+    """PUT by id. An old version in the body is accepted, as the real server does: the last writer wins."""
+    sent_id = call.read(_Id, "RangerPolicy").id
+    if sent_id is not None and sent_id != call.path_id():
+        raise refuse("policyID mismatch")
+    return _update(call, *_by_id(call))
+
+
+def update_policy_by_name(call: Call) -> Answer:
+    """PUT by service and name."""
+    return _update(call, *_by_name(call))
+
+
+class _Id(msgspec.Struct):
+    id: int | None = None
+
+
+def _update(call: Call, service: StoredService, old: StoredPolicy) -> Answer:
+    policy = call.read(Policy, "RangerPolicy")
+    require_policy_right(call, service)
+    if policy.service not in ("", service.name):
+        raise refuse_invalid([problem(3027, old.stamp.id, service.name, policy.service)])
+    if policy.policy_type != old.document.policy_type:
+        raise refuse_invalid([problem(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
+    named = msgspec.structs.replace(policy, service=service.name)
+    return json_answer(replace_policy(call, service, old, checked(call, service, named, old)).answer())
+
+
+def get_policy(call: Call) -> Answer:
+    """GET one by id."""
+    service, stored = _by_id(call)
+    require_policy_right(call, service)
+    return json_answer(stored.answer())
+
+
+def get_policy_by_name(call: Call) -> Answer:
+    """GET one by service and name."""
+    service, stored = _by_name(call)
+    require_policy_right(call, service)
+    return json_answer(stored.answer())
+
+
+def get_policy_by_guid(call: Call) -> Answer:
+    """GET one by guid; of the service named by `serviceName`, or of any."""
+    wanted = call.query.get("serviceName")
+    for service in call.tables.services():
+        if wanted in (None, service.name):
+            stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"])
+            if stored is not None:
+                require_policy_right(call, service)
+                return json_answer(stored.answer())
+    raise not_found()
+
+
+def delete_policy(call: Call) -> Answer:
+    """DELETE by id."""
+    service, stored = _by_id(call)
+    require_policy_right(call, service)
+    remove_policy(call, service, stored)
+    return empty(204)
+
+
+def delete_policy_by_name(call: Call) -> Answer:
+    """DELETE by the parameters `servicename` and `policyname`."""
+    service = call.tables.service(call.query.get("servicename", ""))
+    stored = call.tables.policy_by_name(service.stamp.id, call.query.get("policyname", "")) if service else None
+    if service is None or stored is None:
+        raise not_found()
+    require_policy_right(call, service)
+    remove_policy(call, service, stored)
+    return empty(204)
+
+
+def list_policies(call: Call) -> Answer:
+    """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
+    return _raw_list(call.page().of(list(_chosen(call, call.query.get("serviceName")))))
+
+
+def list_policies_of_service(call: Call) -> Answer:
+    """GET those of one service; somebody without rights gets an empty list, not a refusal."""
+    return _raw_list(call.page().of(list(_chosen(call, call.path["name"]))))
+
+
+def list_policies_in_envelope(call: Call) -> Answer:
+    """GET those of one service, given by id, with the total count."""
+    service = call.tables.service_by_id(call.path_id())
+    if service is None:
+        raise not_found_by_id(call.path_id())
+    chosen = list(_chosen(call, service.name))
+    page = call.page().of(chosen)
+    return json_answer(
+        {
+            "startIndex": call.page().start,
+            "pageSize": call.page().size,
+            "totalCount": len(chosen),
+            "resultSize": len(page),
+            "queryTimeMS": call.now,
+            "policies": [msgspec.Raw(row) for row in page],
+        }
+    )
+
+
+def _raw_list(rows: list[bytes]) -> Answer:
+    return Answer(200, b"[" + b",".join(rows) + b"]", JSON)
+
+
+def _chosen(call: Call, service_name: str | None) -> Iterator[bytes]:
+    for service in call.tables.services():
+        if service_name in (None, service.name) and may_administer(call, service):
+            for stored in call.tables.policies(service.stamp.id):
+                if not _FILTERS.keys() & call.query.keys() or _matches(call.query, stored):
+                    yield stored.listed
+
+
+_FILTERS: dict[str, Callable[[Policy, str], bool]] = {
+    "policyName": lambda policy, text: policy.name == text,
+    "policyNamePartial": lambda policy, text: text.lower() in policy.name.lower(),
+    "user": lambda policy, text: any(text in item.users for item in policy.items()),
+    "group": lambda policy, text: any(text in item.groups for item in policy.items()),
+    "role": lambda policy, text: any(text in item.roles for item in policy.items()),
+    "isEnabled": lambda policy, text: str(policy.is_enabled).lower() == text.lower(),
+    "polResource": lambda policy, text: any(text in v for r in policy.resources.values() for v in r.values),
+    "policyLabelsPartial": lambda policy, text: any(text.lower() in label.lower() for label in policy.policy_labels),
+}
+"""Search parameter → whether a policy fits its value; a parameter that is not here does not filter."""
+
+
+def _matches(query: Mapping[str, str], stored: StoredPolicy) -> bool:
+    policy = stored.document
+    return all(fits(policy, query[name]) for name, fits in _FILTERS.items() if name in query)
+
+
+def _by_id(call: Call) -> tuple[StoredService, StoredPolicy]:
+    policy_id = call.path_id()
+    stored = call.tables.policy_by_id(policy_id)
+    service = call.tables.service(stored.document.service) if stored else None
+    if stored is None or service is None:
+        raise not_found_by_id(policy_id, of="org.apache.ranger.plugin.model.RangerPolicy :")
+    return service, stored
+
+
+def _by_name(call: Call) -> tuple[StoredService, StoredPolicy]:
+    service = call.tables.service(call.path["name"])
+    stored = call.tables.policy_by_name(service.stamp.id, call.path["policy"]) if service else None
+    if service is None or stored is None:
+        raise not_found()
+    return service, stored

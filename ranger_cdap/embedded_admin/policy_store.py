@@ -1,0 +1,120 @@
+"""Putting policies into the store: validation, principals, versions."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+import msgspec
+
+from ranger_cdap.embedded_admin.answers import refuse, refuse_because, refuse_invalid
+from ranger_cdap.embedded_admin.call import Call
+from ranger_cdap.embedded_admin.documents import Group, Policy, Role, User
+from ranger_cdap.embedded_admin.policy_rules import MAX_NAME_LENGTH, Neighbour, Neighbours, check_policy, signature
+from ranger_cdap.embedded_admin.problems import problem
+from ranger_cdap.embedded_admin.records import EXTERNAL, StoredPolicy, StoredService
+from ranger_cdap.embedded_admin.rights import may_administer
+
+_KINDS = (("User", "user"), ("Group", "user_group"), ("Role", "role"))
+
+
+def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolicy | None) -> Policy:
+    """The policy, complete and allowed to be stored.
+
+    Raises:
+        Refusal: 400; it breaks a rule of Ranger's validator, or names somebody Ranger does not know.
+    """
+    definition = call.tables.definition(service.document.type)
+    if definition is None:
+        raise refuse_invalid([problem(3007, policy.service)])
+    own_id = old.stamp.id if old else None
+    neighbours = Neighbours(
+        by_name=lambda name: _other(call.tables.policy_by_name(service.stamp.id, name), own_id),
+        by_signature=lambda sign: _other(call.tables.policy_by_signature(service.stamp.id, sign), own_id),
+    )
+    problems = list(
+        check_policy(
+            policy,
+            definition.document,
+            neighbours,
+            may_exclude=may_administer(call, service),
+            name_field="id/name" if old else "policy name",
+        )
+    )
+    if problems:
+        raise refuse_invalid(problems)
+    if len(policy.name) > MAX_NAME_LENGTH:
+        raise refuse_because(
+            "INPUT_DATA_OUT_OF_BOUND",
+            f"Policy name should not be longer than {MAX_NAME_LENGTH} characters",
+            field="policy name",
+        )
+    _refuse_taken_guid(call, service, policy, own_id)
+    _settle_principals(call, policy)
+    return policy
+
+
+def _other(found: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
+    if found is None or found.stamp.id == own_id:
+        return None
+    return Neighbour(found.stamp.id, found.document.name)
+
+
+def _refuse_taken_guid(call: Call, service: StoredService, policy: Policy, own_id: int | None) -> None:
+    if policy.guid and _other(call.tables.policy_by_guid(service.stamp.id, policy.guid), own_id):
+        raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
+
+
+def _settle_principals(call: Call, policy: Policy) -> None:
+    items = policy.items()
+    named = {
+        "User": [user for item in items for user in item.users],
+        "Group": [group for item in items for group in item.groups],
+        "Role": [role for item in items for role in item.roles],
+    }
+    if call.flag("createPrincipalsIfAbsent") and call.caller.is_admin:
+        create_principals(call, users=named["User"], groups=named["Group"], roles=named["Role"])
+    for kind, table in _KINDS:
+        for name in call.tables.principals.missing(table, named[kind]):
+            raise refuse(f"Operation denied. {kind} name: {name} specified in policy does not exist in ranger admin.")
+
+
+def create_principals(
+    call: Call, *, users: Iterable[str] = (), groups: Iterable[str] = (), roles: Iterable[str] = ()
+) -> None:
+    """Make those that do not exist, without a password, as Ranger does for names that come with something else."""
+    principals, author = call.tables.principals, call.caller.shown_name
+    for name in principals.missing("user", users):
+        user = User(name=name, user_role_list=["ROLE_USER"], user_source=EXTERNAL)
+        principals.insert_user(user, None, author, call.now)
+    for name in principals.missing("user_group", groups):
+        principals.insert_group(Group(name=name, group_source=EXTERNAL), author, call.now)
+    for name in principals.missing("role", roles):
+        principals.insert_role(Role(name=name), author, call.now)
+
+
+def add_policy(call: Call, service: StoredService, policy: Policy) -> StoredPolicy:
+    """Store a policy as it is, checked or not; it gets a guid and, if it has none, a name."""
+    guid = policy.guid or str(uuid.uuid4())
+    named = msgspec.structs.replace(
+        policy, guid=guid, service=service.name, name=policy.name or f"{service.name}-{guid}"
+    )
+    stored = call.tables.insert_policy(service, named, signature(named), call.caller.shown_name, call.now)
+    call.tables.raise_policy_version(service.stamp.id, call.now)
+    return stored
+
+
+def replace_policy(call: Call, service: StoredService, old: StoredPolicy, policy: Policy) -> StoredPolicy:
+    """Store a policy over its old version; an empty guid or name keeps the old one."""
+    named = msgspec.structs.replace(
+        policy, guid=policy.guid or old.stamp.guid, service=service.name, name=policy.name or old.document.name
+    )
+    stored = call.tables.update_policy(service, old, named, signature(named), call.caller.shown_name, call.now)
+    call.tables.raise_policy_version(service.stamp.id, call.now)
+    return stored
+
+
+def remove_policy(call: Call, service: StoredService, policy: StoredPolicy) -> None:
+    """Delete a policy."""
+    call.tables.delete_policy(policy.stamp.id)
+    call.tables.raise_policy_version(service.stamp.id, call.now)

@@ -1,0 +1,185 @@
+"""The handlers of roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ranger_cdap.embedded_admin.answers import (
+    Answer,
+    Refusal,
+    empty,
+    json_answer,
+    not_found_by_id,
+    refuse,
+    refuse_because,
+    refuse_invalid,
+)
+from ranger_cdap.embedded_admin.call import Call
+from ranger_cdap.embedded_admin.documents import Role
+from ranger_cdap.embedded_admin.policy_store import create_principals
+from ranger_cdap.embedded_admin.problems import problem
+from ranger_cdap.embedded_admin.records import StoredRole, StoredService
+
+
+def create_role(call: Call) -> Answer:
+    """POST a new one; unknown members are refused unless `createNonExistUserGroup` makes users and groups."""
+    _require_admin(call)
+    sent = _checked(call, None)
+    call.tables.principals.insert_role(sent, call.caller.shown_name, call.now)
+    _tell_services(call, sent.name)
+    return json_answer(_role(call, sent.name).answer())
+
+
+def update_role(call: Call) -> Answer:
+    """PUT by id."""
+    _require_admin(call)
+    old = _by_id(call)
+    sent = _checked(call, old)
+    call.tables.principals.update_role(old.id, sent, call.caller.shown_name, call.now)
+    _rename_in_policies(call, old.document.name, sent.name)
+    _tell_services(call, sent.name)
+    return json_answer(_role(call, sent.name).answer())
+
+
+def get_role(call: Call) -> Answer:
+    """GET one by id."""
+    _require_admin(call)
+    return json_answer(_by_id(call).answer())
+
+
+def get_role_by_name(call: Call) -> Answer:
+    """GET one by name; an unknown one is 400 here."""
+    _require_admin(call)
+    return json_answer(_role(call, call.path["name"]).answer())
+
+
+def list_roles(call: Call) -> Answer:
+    """GET all."""
+    _require_admin(call)
+    return json_answer(call.page().of([role.answer() for role in call.tables.principals.roles()]))
+
+
+def list_role_names(call: Call) -> Answer:
+    """GET the names only."""
+    _require_admin(call)
+    return json_answer([role.document.name for role in call.tables.principals.roles()])
+
+
+def list_roles_of_user(call: Call) -> Answer:
+    """GET the names of the roles that have the user as a direct member."""
+    _require_admin(call)
+    name = call.path["name"]
+    return json_answer(
+        [
+            role.document.name
+            for role in call.tables.principals.roles()
+            if name in (member.name for member in role.document.users)
+        ]
+    )
+
+
+def delete_role(call: Call) -> Answer:
+    """DELETE by id; refused while a policy or another role names it."""
+    _require_admin(call)
+    return _delete(call, _by_id(call))
+
+
+def delete_role_by_name(call: Call) -> Answer:
+    """DELETE by name."""
+    _require_admin(call)
+    return _delete(call, _role(call, call.path["name"]))
+
+
+def _delete(call: Call, role: StoredRole) -> Answer:
+    name = role.document.name
+    if any(True for _ in _services_naming(call, name)):
+        raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more policies", code=1)
+    for other in call.tables.principals.roles():
+        if name in (member.name for member in other.document.roles):
+            raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more other roles", code=1)
+    call.tables.principals.delete_role(role.id, call.now)
+    return empty(204)
+
+
+def _checked(call: Call, old: StoredRole | None) -> Role:
+    sent = call.read(Role, "RangerRole")
+    principals = call.tables.principals
+    if not sent.name.strip():
+        raise refuse_invalid([problem(4003)])
+    same = principals.role(sent.name)
+    if same is not None and (old is None or same.id != old.id):
+        raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
+    if old is not None and _reaches(call, sent, sent.name):
+        raise refuse(f"Role '{sent.name}' would contain itself", code=1)
+    users, groups, roles = ([member.name for member in members] for members in (sent.users, sent.groups, sent.roles))
+    if call.flag("createNonExistUserGroup"):
+        create_principals(call, users=users, groups=groups)
+    for kind, table, names in (("user", "user", users), ("Group", "user_group", groups), ("Role", "role", roles)):
+        if missing := principals.missing(table, names):
+            raise refuse_because("INVALID_INPUT_DATA", f"{kind} with name: {missing[0]} does not exist ")
+    return sent
+
+
+def _reaches(call: Call, role: Role, target: str) -> bool:
+    inside = {stored.document.name: stored.document for stored in call.tables.principals.roles()}
+    open_names, seen = [member.name for member in role.roles], set[str]()
+    while open_names:
+        name = open_names.pop()
+        if name == target:
+            return True
+        if name not in seen and name in inside:
+            seen.add(name)
+            open_names += [member.name for member in inside[name].roles]
+    return False
+
+
+def _rename_in_policies(call: Call, old: str, new: str) -> None:
+    if old == new:
+        return
+    for service in _services_naming(call, old):
+        for stored in call.tables.policies(service.stamp.id):
+            policy = stored.document
+            touched = [item for item in policy.items() if old in item.roles]
+            for item in touched:
+                item.roles = [new if role == old else role for role in item.roles]
+            if touched:
+                shown = call.caller.shown_name
+                call.tables.update_policy(service, stored, policy, stored.signature, shown, call.now)
+
+
+def _tell_services(call: Call, name: str) -> None:
+    for service in _services_naming(call, name):
+        call.tables.raise_policy_version(service.stamp.id, call.now)
+
+
+def _services_naming(call: Call, name: str) -> Iterable[StoredService]:
+    return [
+        service
+        for service in call.tables.services()
+        if any(
+            name in item.roles for stored in call.tables.policies(service.stamp.id) for item in stored.document.items()
+        )
+    ]
+
+
+def _require_admin(call: Call) -> None:
+    if not call.caller.is_admin:
+        raise refuse("User does not have permission for this operation", code=1)
+
+
+def _role(call: Call, name: str) -> StoredRole:
+    stored = call.tables.principals.role(name)
+    if stored is None:
+        raise _unknown(name)
+    return stored
+
+
+def _by_id(call: Call) -> StoredRole:
+    stored = call.tables.principals.role_by_id(call.path_id())
+    if stored is None:
+        raise not_found_by_id(call.path_id())
+    return stored
+
+
+def _unknown(name: str) -> Refusal:
+    return refuse(f"User doesn't have permissions to get details for {name}", code=1)

@@ -1,0 +1,107 @@
+"""The REST interface as a table: method, path, who may come in, handler.
+
+Left out on purpose, answered 404: `apply`, import and export, bulk deletion, zones, sessions and forms, plugin and
+audit lists. Upsert parameters of `POST policy` are refused, never ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from ranger_cdap.embedded_admin import (
+    definition_api,
+    download_api,
+    policy_api,
+    role_api,
+    service_api,
+    user_api,
+)
+from ranger_cdap.embedded_admin.answers import Answer
+from ranger_cdap.embedded_admin.call import Call
+
+
+class Access(Enum):
+    """Who may come in; handlers look closer."""
+
+    USER = "everybody who can sign in"
+    ADMIN_PAGE = "Ranger administrators; others get Ranger's HTML page with 403"
+    ADMIN = "Ranger administrators; others get 403 as JSON"
+    UNSECURED = "nobody: the paths without /secure/ are closed, with or without credentials"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of `ROUTES`; `code` is the `statusCode` of an unsecured row's refusal."""
+
+    method: str
+    path: str
+    access: Access
+    handler: Callable[[Call], Answer] | None = None
+    code: int = 400
+
+
+_V2 = "/service/public/v2/api"
+_PLUGINS = "/service/plugins"
+_USERS = "/service/xusers"
+
+ROUTES: tuple[Row, ...] = (
+    Row("GET", f"{_V2}/servicedef", Access.USER, definition_api.list_definitions),
+    Row("POST", f"{_V2}/servicedef", Access.ADMIN_PAGE, definition_api.create_definition),
+    Row("GET", f"{_V2}/servicedef/{{id}}", Access.USER, definition_api.get_definition),
+    Row("PUT", f"{_V2}/servicedef/{{id}}", Access.ADMIN_PAGE, definition_api.update_definition),
+    Row("DELETE", f"{_V2}/servicedef/{{id}}", Access.ADMIN_PAGE, definition_api.delete_definition),
+    Row("GET", f"{_V2}/servicedef/name/{{name}}", Access.USER, definition_api.get_definition_by_name),
+    Row("PUT", f"{_V2}/servicedef/name/{{name}}", Access.ADMIN_PAGE, definition_api.update_definition_by_name),
+    Row("DELETE", f"{_V2}/servicedef/name/{{name}}", Access.ADMIN_PAGE, definition_api.delete_definition_by_name),
+    Row("GET", f"{_V2}/service", Access.USER, service_api.list_services),
+    Row("POST", f"{_V2}/service", Access.ADMIN, service_api.create_service),
+    Row("GET", f"{_V2}/service/{{id}}", Access.USER, service_api.get_service),
+    Row("PUT", f"{_V2}/service/{{id}}", Access.ADMIN, service_api.update_service),
+    Row("DELETE", f"{_V2}/service/{{id}}", Access.ADMIN, service_api.delete_service),
+    Row("GET", f"{_V2}/service/name/{{name}}", Access.USER, service_api.get_service_by_name),
+    Row("PUT", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.update_service_by_name),
+    Row("DELETE", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.delete_service_by_name),
+    Row("GET", f"{_V2}/service/{{name}}/policy", Access.USER, policy_api.list_policies_of_service),
+    Row("GET", f"{_V2}/service/{{name}}/policy/{{policy}}", Access.USER, policy_api.get_policy_by_name),
+    Row("PUT", f"{_V2}/service/{{name}}/policy/{{policy}}", Access.USER, policy_api.update_policy_by_name),
+    Row("GET", f"{_V2}/policy", Access.USER, policy_api.list_policies),
+    Row("POST", f"{_V2}/policy", Access.USER, policy_api.create_policy),
+    Row("DELETE", f"{_V2}/policy", Access.USER, policy_api.delete_policy_by_name),
+    Row("GET", f"{_V2}/policy/{{id}}", Access.USER, policy_api.get_policy),
+    Row("PUT", f"{_V2}/policy/{{id}}", Access.USER, policy_api.update_policy),
+    Row("DELETE", f"{_V2}/policy/{{id}}", Access.USER, policy_api.delete_policy),
+    Row("GET", f"{_V2}/policy/guid/{{guid}}", Access.USER, policy_api.get_policy_by_guid),
+    Row("GET", f"{_PLUGINS}/policies/service/{{id}}", Access.USER, policy_api.list_policies_in_envelope),
+    Row("GET", f"{_V2}/roles", Access.USER, role_api.list_roles),
+    Row("POST", f"{_V2}/roles", Access.USER, role_api.create_role),
+    Row("GET", f"{_V2}/roles/names", Access.USER, role_api.list_role_names),
+    Row("GET", f"{_V2}/roles/{{id}}", Access.USER, role_api.get_role),
+    Row("PUT", f"{_V2}/roles/{{id}}", Access.USER, role_api.update_role),
+    Row("DELETE", f"{_V2}/roles/{{id}}", Access.USER, role_api.delete_role),
+    Row("GET", f"{_V2}/roles/name/{{name}}", Access.USER, role_api.get_role_by_name),
+    Row("DELETE", f"{_V2}/roles/name/{{name}}", Access.USER, role_api.delete_role_by_name),
+    Row("GET", f"{_V2}/roles/user/{{name}}", Access.USER, role_api.list_roles_of_user),
+    Row("GET", f"{_USERS}/users", Access.ADMIN_PAGE, user_api.list_users),
+    Row("GET", f"{_USERS}/users/userName/{{name}}", Access.ADMIN_PAGE, user_api.get_user_by_name),
+    Row("GET", f"{_USERS}/lookup/users", Access.USER, user_api.lookup_users),
+    Row("POST", f"{_USERS}/secure/users", Access.ADMIN_PAGE, user_api.create_user),
+    Row("GET", f"{_USERS}/secure/users/{{id}}", Access.ADMIN_PAGE, user_api.get_user),
+    Row("DELETE", f"{_USERS}/secure/users/{{name}}", Access.ADMIN_PAGE, user_api.delete_user),
+    Row("GET", f"{_USERS}/groups", Access.ADMIN_PAGE, user_api.list_groups),
+    Row("POST", f"{_USERS}/groups", Access.ADMIN_PAGE, user_api.create_group),
+    Row("POST", f"{_USERS}/secure/groups", Access.ADMIN_PAGE, user_api.create_group),
+    Row("GET", f"{_USERS}/groups/groupName/{{name}}", Access.ADMIN_PAGE, user_api.get_group_by_name),
+    Row("POST", f"{_USERS}/groupusers", Access.ADMIN_PAGE, user_api.add_group_user),
+    Row("GET", f"{_PLUGINS}/secure/policies/download/{{name}}", Access.USER, download_api.download_policies),
+    Row("GET", "/service/roles/secure/download/{name}", Access.USER, download_api.download_roles),
+    Row("GET", "/service/tags/secure/download/{name}", Access.USER, download_api.download_tags),
+    Row("GET", f"{_USERS}/secure/download/{{name}}", Access.USER, download_api.download_user_store),
+    Row("GET", f"{_PLUGINS}/policies/download/{{name}}", Access.UNSECURED),
+    Row("GET", "/service/roles/download/{name}", Access.UNSECURED),
+    Row("GET", "/service/tags/download/{name}", Access.UNSECURED),
+    Row("GET", f"{_USERS}/download/{{name}}", Access.UNSECURED),
+    Row("POST", f"{_PLUGINS}/services/grant/{{name}}", Access.UNSECURED, code=1),
+    Row("POST", f"{_PLUGINS}/services/revoke/{{name}}", Access.UNSECURED, code=1),
+)

@@ -1,0 +1,156 @@
+"""`EmbeddedAdmin`: the embedded Ranger Admin on a port of this machine, in a thread of this process."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ranger_cdap.embedded_admin.bootstrap import prepare
+from ranger_cdap.embedded_admin.passwords import hash_password
+from ranger_cdap.embedded_admin.store import Store
+from ranger_cdap.errors import InvalidInput, ServerError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_BACKLOG = 128
+_START_SECONDS = 20.0
+_STOP_SECONDS = 10.0
+
+
+class EmbeddedAdmin:
+    """A small Ranger Admin for trying out and tests, never for production; a context manager that starts it.
+
+    Args:
+        database: the SQLite file, made if it is not there; without one everything is gone at the end.
+        admin_password: of the user `admin`; also replaces the password in an existing file.
+        host: an address of this machine only.
+        port: 0 takes a free one.
+
+    Raises:
+        InvalidInput: the host is not loopback, or the file is not such a database.
+        ServerError: the port is taken, or the extra `service` is not installed.
+    """
+
+    def __init__(
+        self, database: Path | None = None, *, admin_password: str, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
+        if not admin_password:
+            raise InvalidInput("the embedded Ranger Admin needs a password for `admin`; give one that is not empty")
+        self._address = _loopback(host)
+        self._port = port
+        self._database = database
+        self._password_hash = hash_password(admin_password)
+        self._store: Store | None = None
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._socket: socket.socket | None = None
+
+    @property
+    def url(self) -> str:
+        """`http://127.0.0.1:PORT`, once it has been started."""
+        if self._socket is None:
+            raise ServerError("the embedded Ranger Admin has no address before it is started")
+        host = f"[{self._address}]" if ":" in self._address else self._address
+        return f"http://{host}:{self._socket.getsockname()[1]}"
+
+    def start(self) -> None:
+        """Open the database and the port; on return requests are answered."""
+        if self._thread is not None:
+            return
+        self._socket = _listen(self._address, self._port)
+        try:
+            self._store = Store(self._database)
+            self._server = _server(self._store, self._password_hash)
+            self._thread = threading.Thread(
+                target=self._server.run, kwargs={"sockets": [self._socket]}, name="embedded-admin", daemon=True
+            )
+            self._thread.start()
+            self._await_start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _await_start(self) -> None:
+        # The socket listens already, so a first connection waits there until the server takes it.
+        with socket.create_connection(self._bound(), timeout=_START_SECONDS) as probe:
+            probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            if not probe.recv(1):
+                raise ServerError("the embedded Ranger Admin ended while it was starting")
+
+    def _bound(self) -> tuple[str, int]:
+        if self._socket is None:
+            raise ServerError("the embedded Ranger Admin is not started")
+        return self._address, self._socket.getsockname()[1]
+
+    def stop(self) -> None:
+        """Finish the requests under way, then close the port and the database; once more does nothing."""
+        if self._server is not None:
+            self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
+        if self._socket is not None:
+            self._socket.close()
+        if self._store is not None:
+            self._store.close()
+        self._server = self._thread = self._socket = self._store = None
+
+    def wait(self) -> None:
+        """Stay here until the server ends."""
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(1.0)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def _loopback(host: str) -> str:
+    name = "127.0.0.1" if host == "localhost" else host
+    try:
+        is_loopback = ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not is_loopback:
+        raise InvalidInput(
+            f"the embedded Ranger Admin is not for production and listens on this machine only, not on `{host}`; "
+            "use 127.0.0.1"
+        )
+    return name
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # The protocol is named because asyncio sends small answers without delay only where it sees TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(_BACKLOG)
+    except (OSError, OverflowError) as e:
+        listener.close()
+        raise ServerError(
+            f"port `{port}` on `{address}` can't be used: {e}; choose another port, or 0 for a free one"
+        ) from None
+    return listener
+
+
+def _server(store: Store, admin_password_hash: str) -> uvicorn.Server:
+    try:
+        import uvicorn
+
+        from ranger_cdap.embedded_admin.app import create_app, epoch_ms
+    except ModuleNotFoundError as e:
+        raise ServerError(f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'") from None
+    with store.transaction() as tables:
+        prepare(tables, admin_password_hash, epoch_ms())
+    return uvicorn.Server(
+        uvicorn.Config(create_app(store), log_config=None, access_log=False, lifespan="off", server_header=False)
+    )
