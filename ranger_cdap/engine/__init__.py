@@ -1,1 +1,25 @@
 """How Ranger decides, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
+
+from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
+from ranger_cdap.engine.request import (
+    ADMIN_ACCESS,
+    ANY_ACCESS,
+    SUPER_USER_ACCESS,
+    AccessRequest,
+    ElementScope,
+    MatchingScope,
+    RequestTag,
+)
+
+__all__ = [
+    "ADMIN_ACCESS",
+    "ANY_ACCESS",
+    "NO_POLICY",
+    "SUPER_USER_ACCESS",
+    "AccessRequest",
+    "Decision",
+    "ElementScope",
+    "MatchingScope",
+    "RequestTag",
+    "TraceEntry",
+]

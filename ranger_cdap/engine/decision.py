@@ -1,0 +1,37 @@
+"""The engine's answer."""
+
+from __future__ import annotations
+
+import msgspec
+
+NO_POLICY = -1
+"""The id, and the version, of no policy."""
+
+
+class TraceEntry(msgspec.Struct, frozen=True):
+    """One line of a trace: a policy that was looked at, and why it did or did not apply."""
+
+    policy_id: int
+    policy_name: str
+    outcome: str
+    reason: str
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What the engine says to one request; only `allowed` lets anybody in.
+
+    `determined` is false where there was nothing to decide by. `policy_id` is the policy that decided, -1 for none;
+    `audit_policy_id` the one that asks for the audit record. `zone` is the security zone whose policies decided.
+    `trace` is filled by `PolicyEngine.explain` only.
+    """
+
+    allowed: bool
+    determined: bool
+    policy_id: int = NO_POLICY
+    policy_version: int = NO_POLICY
+    policy_priority: int = 0
+    audited: bool = False
+    audit_policy_id: int = NO_POLICY
+    reason: str = ""
+    zone: str | None = None
+    trace: tuple[TraceEntry, ...] = ()

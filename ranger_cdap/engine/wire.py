@@ -1,0 +1,336 @@
+"""The documents Ranger Admin sends, as structs with Ranger's own field names (policy-engine.md, section 1).
+
+Reading is lenient where Ranger is: unknown keys are ignored, `null` is the same as missing, numbers and booleans may
+come as text. A set of policies keeps its policies undecoded, so that one unreadable policy does not fail the load.
+"""
+
+# ruff: noqa: N815 - the names are Ranger's
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from ranger_cdap.errors import PolicySetError
+
+
+class Wire(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A JSON object of Ranger's."""
+
+
+class PolicyResource(Wire):
+    """The values of one level; none at all match everything."""
+
+    values: list[str] = []
+    isExcludes: bool = False
+    isRecursive: bool = False
+
+
+class PolicyItemAccess(Wire, omit_defaults=False):
+    """An access type of an item; with `isAllowed` false it grants nothing."""
+
+    type: str = ""
+    isAllowed: bool = True
+
+
+class PolicyItemCondition(Wire):
+    """A condition by the name the service definition gives it."""
+
+    type: str = ""
+    values: list[str] = []
+
+
+class PolicyItem(Wire):
+    """Who, what, and under which conditions."""
+
+    accesses: list[PolicyItemAccess] = []
+    users: list[str] = []
+    groups: list[str] = []
+    roles: list[str] = []
+    conditions: list[PolicyItemCondition] = []
+    delegateAdmin: bool = False
+
+
+class RecurrenceSchedule(Wire):
+    """When a recurring validity begins: comma lists of numbers, ranges or `*`."""
+
+    minute: str = ""
+    hour: str = ""
+    dayOfMonth: str = ""
+    dayOfWeek: str = ""
+    month: str = ""
+    year: str = ""
+
+
+class ValidityInterval(Wire):
+    """How long a recurring validity lasts."""
+
+    days: int = 0
+    hours: int = 0
+    minutes: int = 0
+
+
+class ValidityRecurrence(Wire):
+    """A recurring validity."""
+
+    schedule: RecurrenceSchedule | None = None
+    interval: ValidityInterval | None = None
+
+
+class ValiditySchedule(Wire):
+    """From, to and how often; times are `yyyy/MM/dd HH:mm:ss` in `timeZone`."""
+
+    startTime: str = ""
+    endTime: str = ""
+    timeZone: str = ""
+    recurrences: list[ValidityRecurrence] = []
+
+
+class Policy(Wire):
+    """A policy; `id` is None before Ranger Admin has given it one."""
+
+    id: int | None = None
+    guid: str | None = None
+    name: str = ""
+    service: str = ""
+    serviceType: str | None = None
+    description: str = ""
+    version: int | None = None
+    isEnabled: bool = True
+    policyType: int = 0
+    policyPriority: int = 0
+    isAuditEnabled: bool = True
+    resources: dict[str, PolicyResource] = {}
+    additionalResources: list[dict[str, PolicyResource]] = []
+    conditions: list[PolicyItemCondition] = []
+    policyItems: list[PolicyItem] = []
+    denyPolicyItems: list[PolicyItem] = []
+    allowExceptions: list[PolicyItem] = []
+    denyExceptions: list[PolicyItem] = []
+    isDenyAllElse: bool = False
+    validitySchedules: list[ValiditySchedule] = []
+    policyLabels: list[str] = []
+    zoneName: str | None = None
+
+
+class ResourceDef(Wire):
+    """A level of the resource hierarchy."""
+
+    name: str
+    parent: str = ""
+    level: int = 1
+    isValidLeaf: bool | None = None
+    matcher: str = ""
+    matcherOptions: dict[str, Any] = {}
+
+
+class AccessTypeDef(Wire):
+    """An access type and what it implies."""
+
+    name: str
+    impliedGrants: list[str] = []
+    category: str | None = None
+
+
+class PolicyConditionDef(Wire):
+    """A kind of condition and the Java class that evaluates it."""
+
+    name: str
+    evaluator: str = ""
+    evaluatorOptions: dict[str, Any] = {}
+
+
+class ServiceDef(Wire):
+    """A service definition, as far as it bears on decisions."""
+
+    name: str
+    options: dict[str, Any] = {}
+    resources: list[ResourceDef] = []
+    accessTypes: list[AccessTypeDef] = []
+    markerAccessTypes: list[AccessTypeDef] = []
+    policyConditions: list[PolicyConditionDef] = []
+
+
+class PolicyDelta(Wire):
+    """One changed policy: `changeType` 0 create, 1 update, 2 delete."""
+
+    id: int | None = None
+    changeType: int | None = None
+    policiesVersion: int | None = None
+    policy: msgspec.Raw | None = None
+
+
+class SecurityZoneInfo(Wire):
+    """A security zone: its resources and its own policies."""
+
+    zoneName: str = ""
+    resources: list[dict[str, list[str]]] = []
+    policies: list[msgspec.Raw] = []
+    policyDeltas: list[PolicyDelta] | None = None
+    containsAssociatedTagService: bool = False
+
+
+class TagPolicies(Wire):
+    """The policies of the tag service that is linked to the service."""
+
+    serviceName: str = ""
+    serviceId: int | None = None
+    policyVersion: int = -1
+    policies: list[msgspec.Raw] = []
+    serviceDef: ServiceDef | None = None
+    auditMode: str = "audit-default"
+    serviceConfig: dict[str, str] = {}
+
+
+class ServicePolicies(Wire):
+    """The download of a service's policies."""
+
+    serviceName: str = ""
+    serviceId: int | None = None
+    policyVersion: int = -1
+    policies: list[msgspec.Raw] | None = None
+    tagPolicies: TagPolicies | None = None
+    serviceDef: ServiceDef | None = None
+    auditMode: str = "audit-default"
+    securityZones: dict[str, SecurityZoneInfo] = {}
+    policyDeltas: list[PolicyDelta] | None = None
+    serviceConfig: dict[str, str] = {}
+
+
+class RoleMember(Wire, omit_defaults=False):
+    """A user, group or role in a role."""
+
+    name: str
+    isAdmin: bool = False
+
+
+class Role(Wire):
+    """A role and its members; a member role's members are members of this one."""
+
+    id: int | None = None
+    name: str = ""
+    users: list[RoleMember] = []
+    groups: list[RoleMember] = []
+    roles: list[RoleMember] = []
+
+
+class RangerRoles(Wire):
+    """The download of roles."""
+
+    serviceName: str = ""
+    roleVersion: int = -1
+    rangerRoles: list[Role] = []
+
+
+class UserStore(Wire):
+    """The download of users and their groups."""
+
+    userStoreVersion: int = -1
+    userAttrMapping: dict[str, dict[str, str]] = {}
+    groupAttrMapping: dict[str, dict[str, str]] = {}
+    userGroupMapping: dict[str, list[str]] = {}
+
+
+class Tag(Wire):
+    """A tag on resources."""
+
+    id: int | None = None
+    guid: str | None = None
+    type: str = ""
+    attributes: dict[str, str] = {}
+    validityPeriods: list[ValiditySchedule] = []
+
+
+class ServiceResource(Wire):
+    """A resource that carries tags."""
+
+    id: int | None = None
+    guid: str | None = None
+    resourceElements: dict[str, PolicyResource] = {}
+
+
+class ServiceTags(Wire):
+    """The download of tags: resources, tags and which resource carries which."""
+
+    serviceName: str = ""
+    tagVersion: int = -1
+    op: str = "add_or_update"
+    tags: dict[str, Tag] = {}
+    serviceResources: list[ServiceResource] = []
+    resourceToTagIds: dict[str, list[int]] = {}
+
+
+_T = TypeVar("_T")
+
+
+def decode_service_policies(data: bytes) -> ServicePolicies:
+    """The envelope of a policy download; its policies stay undecoded.
+
+    Raises:
+        PolicySetError: the envelope is not readable.
+    """
+    return _decode(data, ServicePolicies, "the downloaded policies")
+
+
+def decode_roles(data: bytes) -> RangerRoles:
+    """A role download. Raises PolicySetError where it is not readable."""
+    return _decode(data, RangerRoles, "the downloaded roles")
+
+
+def decode_service_tags(data: bytes) -> ServiceTags:
+    """A tag download. Raises PolicySetError where it is not readable."""
+    return _decode(data, ServiceTags, "the downloaded tags")
+
+
+def decode_user_store(data: bytes) -> UserStore:
+    """A user store download. Raises PolicySetError where it is not readable."""
+    return _decode(data, UserStore, "the downloaded users")
+
+
+def decode_policy(raw: msgspec.Raw | bytes) -> Policy:
+    """One policy. Raises PolicySetError where it is not readable."""
+    return _decode(raw, Policy, "a policy")
+
+
+def decode_policies(raws: Sequence[msgspec.Raw]) -> list[Policy]:
+    """Several policies. Raises PolicySetError where one is not readable."""
+    return [decode_policy(raw) for raw in raws]
+
+
+@cache
+def _decoder(type_: type[Any], strict: bool) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type_, strict=strict)
+
+
+def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
+    try:
+        value: _T = _decoder(type_, True).decode(data)
+    except (ValueError, RecursionError):
+        # Second reading: nulls, and numbers or booleans in quotes, cost this only where they occur.
+        try:
+            return _read_leniently(data, type_)
+        except (ValueError, RecursionError) as e:
+            raise PolicySetError(f"{what} can't be read: {_one_line(e)}") from None
+    return value
+
+
+def _read_leniently(data: bytes | msgspec.Raw, type_: type[_T]) -> _T:
+    without_nulls = msgspec.json.encode(_drop_nulls(msgspec.json.decode(data)))
+    value: _T = _decoder(type_, False).decode(without_nulls)
+    return value
+
+
+def _drop_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _drop_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_drop_nulls(v) for v in value if v is not None]
+    return value
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text[:1].lower() + text[1:]
