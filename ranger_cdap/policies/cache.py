@@ -1,0 +1,246 @@
+"""The documents of one service on disk, named and shaped like those of Ranger's Java plugins, and their age.
+
+Several processes may share a directory. A file that can't be trusted never decides: it is set aside, and said so.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import filelock
+import msgspec
+
+from ranger_cdap.errors import CacheError, PolicySetError
+from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags
+from ranger_cdap.policies.refresher import Contact
+
+_POLICIES: Final = ""
+_ROLES: Final = "_roles"
+_TAGS: Final = "_tag"
+_CONTACT: Final = "_contact"
+_LARGEST_FILE: Final = 1 << 30
+_LATEST: Final = 1e11  # seconds since 1970: the year 5138
+_LOCK_TIMEOUT: Final = 10.0
+_NOT_IN_A_FILE_NAME: Final = re.compile(r"[/\\:\x00-\x1f\x7f]")
+_NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+
+
+class PolicyCache:
+    """The cache of one service for one application; `report` is told what was set aside, in a sentence."""
+
+    def __init__(self, directory: Path, app_id: str, service: str, *, report: Callable[[str], None]) -> None:
+        self._directory = directory
+        self._service = service
+        self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{app_id}_{service}")
+        self._report = report
+
+    def path(self, kind: str = _POLICIES) -> Path:
+        """The file of a document: policies by default, else `_roles`, `_tag`, `_userstore` or `_contact`."""
+        return self._directory / f"{self._stem}{kind}.json"
+
+    def load(self, now: float) -> tuple[PolicySet, float] | None:
+        """The set on disk and its age in seconds at `now` (since 1970); None when there is none that may decide.
+
+        Raises:
+            CacheError: the directory or a file is not ours alone, or can't be read.
+        """
+        if not self._directory.is_dir():
+            return None
+        with self._locked(writing=False):
+            if (documents := self._documents()) is None:
+                return None
+            try:
+                found = compile_set(documents, self._service)
+            except PolicySetError as e:
+                self._set_aside("corrupt", str(e))
+                return None
+            age = self._age(found.versions, now)
+        if age is None:
+            self._report(f"policy cache `{self.path()}` is not used: it was written in the future")
+            return None
+        return found, age
+
+    def write(self, documents: Documents, contact: Contact) -> None:
+        """Put documents and then their contact in the place of what is there, unless that was confirmed later.
+
+        Raises:
+            CacheError: the disk did not take it; what was there before is whole.
+        """
+        self._make_directory()
+        with self._locked():
+            there = self._contact()
+            if there is not None and contact.at < there.at <= contact.noted:
+                return
+            files = {_ROLES: documents.roles, _TAGS: documents.tags, _POLICIES: documents.policies}
+            for kind, content in files.items():
+                if content is None:
+                    self._remove(kind)
+                else:
+                    self._replace(kind, content, contact.at)
+            self._replace(_CONTACT, msgspec.json.encode(contact), contact.at)
+
+    def note(self, contact: Contact) -> None:
+        """Put a contact in the place of the one that is there, unless that one is later.
+
+        Raises:
+            CacheError: the disk did not take it.
+        """
+        self._make_directory()
+        with self._locked():
+            there = self._contact()
+            if there is None or not contact.at < there.at <= contact.noted:
+                self._replace(_CONTACT, msgspec.json.encode(contact), contact.at)
+
+    def set_aside(self, why: str) -> None:
+        """Rename everything (`….json.gone`), so that no restart finds it.
+
+        Raises:
+            CacheError: the disk did not do it.
+        """
+        if self._directory.is_dir():
+            with self._locked():
+                self._set_aside("gone", why)
+
+    def _documents(self) -> Documents | None:
+        try:
+            policies, roles = self._read(_POLICIES), self._read(_ROLES)
+            if policies is None:
+                return None
+            tags = self._read(_TAGS) if (tagged := needs_tags(policies)) else None
+        except PolicySetError as e:
+            self._set_aside("corrupt", str(e))
+            return None
+        if roles is None or (tagged and tags is None):
+            missing = self.path(_ROLES if roles is None else _TAGS).name
+            self._report(f"policy cache `{self.path()}` is not used: `{missing}` is not beside it")
+            return None
+        return Documents(policies, roles, tags)
+
+    def _age(self, versions: Versions, now: float) -> float | None:
+        """By the contact if it is of this set, else by the oldest file; None if that is written in the future."""
+        contact = self._contact()
+        if contact is not None and contact.versions == versions:
+            return contact.age + max(0.0, now - contact.noted)
+        written = [p.stat().st_mtime for k in (_POLICIES, _ROLES, _TAGS) if (p := self.path(k)).exists()]
+        age = now - min(written)
+        return age if age >= 0 else None
+
+    def _contact(self) -> Contact | None:
+        try:
+            content = self._read(_CONTACT)
+            contact = msgspec.json.decode(content, type=Contact) if content is not None else None
+        except (msgspec.MsgspecError, ValueError, RecursionError, CacheError):
+            return None
+        if contact is None or not all(0 <= t < _LATEST for t in (contact.at, contact.age, contact.noted)):
+            return None
+        return contact
+
+    def _read(self, kind: str) -> bytes | None:
+        path = self.path(kind)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as e:
+            raise CacheError(f"policy cache `{path}` can't be opened: {_reason(e)}") from None
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
+                raise CacheError(f"policy cache `{path}` is not an ordinary file or is too large, so it is not used")
+            if not _ours_alone(status):
+                raise CacheError(f"policy cache `{path}` can be changed by other users, so it is not used")
+            try:
+                return file.read()
+            except OSError as e:
+                raise CacheError(f"policy cache `{path}` can't be read: {_reason(e)}") from None
+
+    def _replace(self, kind: str, content: bytes, confirmed: float) -> None:
+        """Write beside, then rename: whoever reads sees the old file or the new one, also after a power failure.
+
+        The file's own time is that of the contact, so that it tells the age should the contact get lost.
+        """
+        path = self.path(kind)
+        beside = path.with_name(f".{path.name}.new")
+        try:
+            beside.unlink(missing_ok=True)
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.utime(descriptor, (confirmed, confirmed))
+                os.fsync(descriptor)
+            beside.replace(path)
+            self._sync_directory()
+        except OSError as e:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise CacheError(f"policy cache `{path}` can't be written: {_reason(e)}") from None
+
+    def _remove(self, kind: str) -> None:
+        try:
+            self.path(kind).unlink(missing_ok=True)
+        except OSError as e:
+            raise CacheError(f"policy cache `{self.path(kind)}` can't be removed: {_reason(e)}") from None
+
+    def _set_aside(self, suffix: str, why: str) -> None:
+        for kind in (_POLICIES, _ROLES, _TAGS, _CONTACT):
+            path = self.path(kind)
+            try:
+                path.replace(path.with_name(f"{path.name}.{suffix}"))
+            except FileNotFoundError:
+                continue
+            except OSError as e:
+                raise CacheError(f"policy cache `{path}` can't be set aside ({_reason(e)}): {why}") from None
+        self._report(f"policy cache `{self.path()}` was set aside as `.{suffix}`: {why}")
+
+    def _make_directory(self) -> None:
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as e:
+            raise CacheError(f"cache directory `{self._directory}` can't be made: {_reason(e)}") from None
+
+    @contextmanager
+    def _locked(self, *, writing: bool = True) -> Iterator[None]:
+        """Nobody else writes meanwhile. Where nothing can be written there is nobody to keep out from reading."""
+        try:
+            if not _ours_alone(self._directory.stat()):
+                raise CacheError(
+                    f"cache directory `{self._directory}` can be changed by other users, so it is not used; "
+                    "give it to this user alone (mode 0700)"
+                )
+            lock = filelock.FileLock(self._directory / f"{self._stem}.lock", timeout=_LOCK_TIMEOUT, mode=0o600)
+            lock.acquire()
+        except filelock.Timeout:
+            raise CacheError(f"another process holds the lock of the policy cache in `{self._directory}`") from None
+        except OSError as e:
+            if writing or e.errno not in _NOT_WRITABLE:
+                raise CacheError(f"policy cache in `{self._directory}` can't be locked: {_reason(e)}") from None
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _sync_directory(self) -> None:
+        descriptor = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _ours_alone(status: os.stat_result) -> bool:
+    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__

@@ -1,0 +1,97 @@
+"""The documents a plugin downloads, and the set they make together: what is compiled, cached and put in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.errors import PolicySetError
+
+NO_VERSION: Final = -1
+_NULL: Final = msgspec.Raw(b"null")
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of what is known, -1 for nothing: what Ranger Admin is asked to compare with."""
+
+    policies: int = NO_VERSION
+    roles: int = NO_VERSION
+    tags: int = NO_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The downloads as they came; `tags` is None where the service has no tag policies."""
+
+    policies: bytes
+    roles: bytes
+    tags: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PolicySet:
+    """Documents of one service, compiled; immutable."""
+
+    documents: Documents
+    versions: Versions
+    engine: PolicyEngine
+
+
+class _Envelope(msgspec.Struct):
+    """So much of a download of policies as tells whether tags matter; the rest is skipped, which is fast."""
+
+    tagPolicies: msgspec.Raw = _NULL  # noqa: N815 - Ranger's name
+
+
+def needs_tags(policies: bytes) -> bool:
+    """Whether a download of policies carries tag policies, so that the tags decide too.
+
+    Raises:
+        PolicySetError: it can't be read.
+    """
+    try:
+        tag_policies = msgspec.json.decode(policies, type=_Envelope).tagPolicies
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise PolicySetError("the downloaded policies can't be read: not a JSON object") from None
+    return bytes(tag_policies) != bytes(_NULL)
+
+
+def no_tags(service: str) -> bytes:
+    """The document of a service whose resources carry no tag."""
+    return msgspec.json.encode({"serviceName": service, "tagVersion": NO_VERSION})
+
+
+def compile_set(documents: Documents, service: str) -> PolicySet:
+    """The set these documents make; it is used whole or not at all.
+
+    Raises:
+        PolicySetError: one of them can't be read or belongs to another service, or the engine can't use them.
+    """
+    try:
+        return _compile(documents, service)
+    except PolicySetError:
+        raise
+    except Exception as e:
+        # A document can be made to break any reader; whatever it breaks, it must not be used.
+        raise PolicySetError(f"the policies of service `{service}` can't be used: {type(e).__name__}") from e
+
+
+def _compile(documents: Documents, service: str) -> PolicySet:
+    policies = decode_service_policies(documents.policies)
+    roles = decode_roles(documents.roles)
+    tags = decode_service_tags(documents.tags) if documents.tags is not None else None
+    _refuse_another_service("roles", roles.serviceName, service)
+    _refuse_another_service("tags", tags.serviceName if tags is not None else "", service)
+    engine = PolicyEngine.build(policies, service=service, roles=roles, tags=tags)
+    tag_version = NO_VERSION if tags is None else tags.tagVersion
+    return PolicySet(documents, Versions(engine.policy_version, roles.roleVersion, tag_version), engine)
+
+
+def _refuse_another_service(what: str, name: str, service: str) -> None:
+    if name not in ("", service):
+        raise PolicySetError(f"the {what} belong to service `{name}`, not to `{service}`")

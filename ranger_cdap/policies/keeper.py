@@ -1,0 +1,281 @@
+"""The loop around the refresher: downloads, compiles, keeps the cache, and swaps what decides by one assignment."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from ranger_cdap.config import Settings
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.errors import (
+    AuthenticationFailed,
+    CacheError,
+    PolicySetError,
+    RangerAdminError,
+    RangerCdapError,
+    ServiceDisabled,
+    ServiceNotFound,
+    UnexpectedAnswer,
+)
+from ranger_cdap.policies.cache import PolicyCache
+from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, no_tags
+from ranger_cdap.policies.refresher import (
+    CacheFailed,
+    CacheFound,
+    CacheWritten,
+    Command,
+    Confirmed,
+    Download,
+    Event,
+    Failure,
+    Instant,
+    Limits,
+    NoteContact,
+    PolicyState,
+    RefreshDue,
+    RefresherState,
+    RefreshFailed,
+    SetCacheAside,
+    WriteCache,
+    condition,
+    step,
+    wait,
+)
+
+logger = logging.getLogger(__name__)
+
+_NOTHING: Final = Versions()
+_LONGEST_GOODBYE: Final = 5.0  # seconds `close` waits for a download that is going on
+_FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
+    (ServiceNotFound, Failure.MISSING),
+    (ServiceDisabled, Failure.DISABLED),
+    (AuthenticationFailed, Failure.LOGIN),
+    (PolicySetError, Failure.REFUSED),
+    (RangerCdapError, Failure.AWAY),
+)
+
+
+class Downloads(Protocol):
+    """So much of `RangerAdmin` as a plugin needs."""
+
+    def download_policies(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
+    def download_roles(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
+    def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The policies in force at one moment: `engine` is None where nothing may be decided, and `reason` says why.
+
+    `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is what the
+    disk did not do, empty if all is well.
+    """
+
+    engine: PolicyEngine | None
+    state: PolicyState
+    reason: str
+    contact_at: float | None = None
+    versions: Versions = _NOTHING
+    cache_problem: str = ""
+
+
+def read_clocks() -> Instant:
+    """Now, on the machine's clocks."""
+    return Instant(time.time(), time.monotonic())
+
+
+class PolicyKeeper:
+    """Keeps the policies of one service fresh; safe to share between threads.
+
+    `refresh` and the background thread never raise for what Ranger Admin or the disk does: the snapshot tells.
+    `on_change` is called after a swap or a change of state, in the thread that refreshes.
+    """
+
+    def __init__(
+        self,
+        admin: Downloads,
+        settings: Settings,
+        *,
+        clock: Callable[[], Instant] = read_clocks,
+        on_change: Callable[[Snapshot], None] | None = None,
+    ) -> None:
+        plugin, service = settings.plugin, settings.ranger.service
+        self._admin = admin
+        self._service = service
+        self._account = plugin.username
+        self._plugin_id = f"{plugin.app_id}@{socket.gethostname()}-{service}"
+        self._cache = PolicyCache(plugin.cache_dir, plugin.app_id, service, report=logger.warning)
+        self._clock = clock
+        self._on_change = on_change
+        self._refreshing = threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._began = False
+        state = RefresherState(Limits(plugin.poll_interval, plugin.max_staleness), clock())
+        self._current = (state, self._look(state, state.now))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What may decide now; policies grow old here also while a download hangs."""
+        state, snapshot = self._current
+        now = self._clock()
+        return snapshot if condition(state, now) is snapshot.state else self._look(state, now)
+
+    def refresh(self) -> Snapshot:
+        """Ask Ranger Admin once, before that the cache if nobody did; then what may decide."""
+        before = self._current[1]
+        with self._refreshing:
+            if not self._began:
+                self._began = True
+                self._load_cache()
+            self._handle(RefreshDue(self._clock()))
+        self._tell(before, self._current[1])
+        return self.snapshot
+
+    def start(self) -> None:
+        """Refresh from now on in a background thread, which a program's end does not wait for."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="ranger-cdap-policies", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the background thread and give the connections back."""
+        self._closed.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_LONGEST_GOODBYE)
+        self._admin.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        if not self._began:
+            self.refresh()
+        while not self._closed.wait(wait(self._current[0])):
+            self.refresh()
+
+    def _handle(self, first: Event) -> None:
+        """Carry out what the state machine asks for, until it asks for nothing more."""
+        events = deque([first])
+        while events:
+            state, commands = step(self._current[0], events.popleft())
+            self._current = (state, self._look(state, state.now))
+            events.extend(self._do(command) for command in commands)
+
+    def _do(self, command: Command) -> Event:
+        try:
+            match command:
+                case Download():
+                    return self._download(command.known)
+                case WriteCache():
+                    self._cache.write(command.policy_set.documents, command.contact)
+                case NoteContact():
+                    self._cache.note(command.contact)
+                case SetCacheAside():
+                    self._cache.set_aside("the service is not in Ranger Admin any more")
+        except CacheError as e:
+            return CacheFailed(self._clock(), str(e))
+        return CacheWritten(self._clock())
+
+    def _load_cache(self) -> None:
+        try:
+            loaded = self._cache.load(self._clock().wall)
+        except CacheError as e:
+            self._handle(CacheFailed(self._clock(), str(e)))
+            return
+        if loaded is not None:
+            self._handle(CacheFound(self._clock(), *loaded))
+
+    def _download(self, known: Versions) -> Event:
+        try:
+            current = self._fetch(known)
+        except RangerCdapError as e:
+            failure = next(failure for kind, failure in _FAILURES if isinstance(e, kind))
+            return RefreshFailed(self._clock(), failure, str(e))
+        except Exception as e:
+            # Whatever it is, the thread must go on asking; meanwhile the policies grow old.
+            logger.debug("a refresh failed unexpectedly", exc_info=True)
+            return RefreshFailed(self._clock(), Failure.AWAY, f"the refresh failed unexpectedly: {type(e).__name__}")
+        return Confirmed(self._clock(), current)
+
+    def _fetch(self, known: Versions) -> PolicySet:
+        """What Ranger Admin has now: the very set in force if nothing changed; whole or not at all."""
+        in_force = self._current[0].in_force
+        held = in_force.documents if in_force is not None else None
+        service, plugin_id = self._service, self._plugin_id
+        policies = self._admin.download_policies(service, last_known_version=known.policies, plugin_id=plugin_id)
+        roles = self._admin.download_roles(service, last_known_version=known.roles, plugin_id=plugin_id)
+        if held is None:
+            if policies is None or roles is None:
+                raise UnexpectedAnswer("Ranger Admin says that nothing changed since a version nobody has")
+            held = Documents(policies, roles)
+        policies = held.policies if policies is None else policies
+        roles = held.roles if roles is None else roles
+        tags = self._fetch_tags(held.tags, known.tags) if needs_tags(policies) else None
+        if in_force is not None and (policies is held.policies and roles is held.roles and tags is held.tags):
+            return in_force
+        return compile_set(Documents(policies, roles, tags), service)
+
+    def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
+        try:
+            tags = self._admin.download_tags(self._service, last_known_version=known, plugin_id=self._plugin_id)
+        except AuthenticationFailed:
+            raise
+        except RangerAdminError as e:
+            raise UnexpectedAnswer(
+                f"the service has tag policies, but its tags can't be downloaded: {e}; "
+                f"`tag.download.auth.users` of the service must name `{self._account}`"
+            ) from e
+        if tags is not None:
+            return tags
+        return held if held is not None else no_tags(self._service)
+
+    def _look(self, state: RefresherState, now: Instant) -> Snapshot:
+        found = condition(state, now)
+        in_force = state.in_force
+        return Snapshot(
+            engine=in_force.engine if in_force is not None and found.decides else None,
+            state=found,
+            reason=_reason(found, state),
+            contact_at=state.contact_at,
+            versions=in_force.versions if in_force is not None else _NOTHING,
+            cache_problem=state.cache_problem,
+        )
+
+    def _tell(self, before: Snapshot, after: Snapshot) -> None:
+        if (before.state, before.reason) != (after.state, after.reason):
+            level = logging.INFO if after.state is PolicyState.FRESH and not after.reason else logging.WARNING
+            logger.log(level, "policies of service `%s`: %s%s", self._service, after.state, _and(after.reason))
+        if after.cache_problem not in ("", before.cache_problem):
+            logger.warning("%s", after.cache_problem)
+        if after.engine is not None and after.engine is not before.engine:
+            for problem in after.engine.problems:
+                logger.warning("policy `%s` (%s): %s", problem.policy_name, problem.policy_id, problem.message)
+        if self._on_change is not None and (before.engine is not after.engine or before.state is not after.state):
+            try:
+                self._on_change(after)
+            except Exception as e:
+                logger.warning("a listener to changes of policies failed: %s", type(e).__name__)
+
+
+def _reason(found: PolicyState, state: RefresherState) -> str:
+    if found not in (PolicyState.STALE, PolicyState.EXPIRED) or state.contact_at is None:
+        return state.reason
+    last = datetime.fromtimestamp(state.contact_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"Ranger Admin last confirmed the policies at {last}{_and(state.reason)}"
+
+
+def _and(reason: str) -> str:
+    return f"; {reason}" if reason else ""

@@ -1,0 +1,504 @@
+"""Keeping policies fresh, from HTTP to the snapshot: what each answer of Ranger Admin does to what may decide."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import responses
+from policy_documents import SERVICE, policies, policy, roles, tags
+
+from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
+from ranger_cdap.engine import AccessRequest
+from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresher import Instant, PolicyState
+
+URL = "http://ranger.test:6080"
+FRESH, STALE, EXPIRED = PolicyState.FRESH, PolicyState.STALE, PolicyState.EXPIRED
+NOT_READY, GONE, DISABLED = PolicyState.NOT_READY, PolicyState.GONE, PolicyState.DISABLED
+NO_SERVICE = {"statusCode": 404, "msgDesc": f"msgDesc={{RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={SERVICE}}}"}
+OFF = {"statusCode": 1, "msgDesc": "off", "messageList": [{"name": "OPER_NOT_ALLOWED_FOR_STATE"}]}
+
+Reply = tuple[int, bytes] | Exception
+
+
+class FakeRanger:
+    """The three downloads of a Ranger Admin: documents with versions, or whatever reply is wanted instead."""
+
+    def __init__(self) -> None:
+        self.documents = {"policies": policies(1, policy(1)), "roles": roles(1), "tags": tags(1)}
+        self.instead: dict[str, Reply] = {}
+        self.asked: list[str] = []
+        for kind, path, asked, version in (
+            ("policies", "plugins/secure/policies/download", "lastKnownVersion", "policyVersion"),
+            ("roles", "roles/secure/download", "lastKnownRoleVersion", "roleVersion"),
+            ("tags", "tags/secure/download", "lastKnownVersion", "tagVersion"),
+        ):
+            responses.add_callback("GET", f"{URL}/service/{path}/{SERVICE}", callback=self._reply(kind, asked, version))
+
+    def _reply(self, kind: str, asked: str, version: str) -> Callable[[Any], Any]:
+        def reply(request: Any) -> Any:
+            self.asked.append(f"{kind} {request.params[asked]}")
+            instead = self.instead.get(kind)
+            if isinstance(instead, Exception):
+                raise instead
+            if instead is not None:
+                return instead[0], {}, instead[1]
+            body = self.documents[kind]
+            if int(request.params[asked]) == json.loads(body)[version]:
+                return 304, {}, b""
+            return 200, {}, body
+
+        return reply
+
+    def answers(self, status: int, body: Any = b"", kind: str = "policies") -> None:
+        self.instead[kind] = (status, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+    def is_away(self) -> None:
+        self.instead = {kind: requests.ConnectionError() for kind in self.documents}
+
+    def is_back(self) -> None:
+        self.instead = {}
+
+
+class Clock:
+    """Time that goes on when told."""
+
+    def __init__(self) -> None:
+        self.wall, self.monotonic = time.time(), 100.0
+
+    def __call__(self) -> Instant:
+        return Instant(self.wall, self.monotonic)
+
+    def goes_on(self, seconds: float) -> None:
+        self.wall += seconds
+        self.monotonic += seconds
+
+
+@pytest.fixture
+def ranger() -> Iterator[FakeRanger]:
+    with responses.mock:
+        yield FakeRanger()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    plugin = PluginSettings(username="cdapsvc", password=Secret("Passw0rd!x"), cache_dir=tmp_path / "cache")
+    return Settings(ranger=RangerSettings(url=URL, service=SERVICE), plugin=plugin)
+
+
+Started = Callable[..., PolicyKeeper]
+
+
+@pytest.fixture
+def started(ranger: FakeRanger, settings: Settings, clock: Clock) -> Iterator[Started]:
+    """A keeper as a newly started process has it."""
+    keepers: list[PolicyKeeper] = []
+
+    def start(**more: Any) -> PolicyKeeper:
+        admin = RangerAdmin(URL, username="cdapsvc", password=settings.plugin.password)
+        keepers.append(PolicyKeeper(admin, settings, **({"clock": clock} | more)))
+        return keepers[-1]
+
+    yield start
+    for keeper in keepers:
+        keeper.close()
+
+
+def may_read(snapshot: Snapshot, user: str = "alice", namespace: str = "ns1") -> bool:
+    if snapshot.engine is None:
+        return False
+    resource = {"instance": "cdap", "namespace": namespace}
+    decision = snapshot.engine.evaluate(AccessRequest(resource=resource, access_type="read", user=user))
+    return decision.determined and decision.allowed
+
+
+def test_before_anything_was_loaded_nothing_decides(started: Started) -> None:
+    snapshot = started().snapshot
+    assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
+    assert snapshot.reason
+
+
+def test_a_download_decides(started: Started, ranger: FakeRanger) -> None:
+    snapshot = started().refresh()
+    assert (snapshot.state, snapshot.reason, snapshot.versions.policies) == (FRESH, "", 1)
+    assert may_read(snapshot)
+    assert not may_read(snapshot, "bob")
+    assert ranger.asked == ["policies -1", "roles -1"]
+
+
+def test_an_empty_set_is_ready_and_denies(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["policies"] = policies(1)
+    snapshot = started().refresh()
+    assert snapshot.state is FRESH
+    assert snapshot.engine is not None
+    assert not may_read(snapshot)
+
+
+def test_a_change_comes_into_force_with_the_next_refresh(started: Started, ranger: FakeRanger, clock: Clock) -> None:
+    keeper = started()
+    before = keeper.refresh()
+    ranger.documents["policies"] = policies(2, policy(1, "bob"))
+    clock.goes_on(30)
+    after = keeper.refresh()
+    assert (may_read(after), may_read(after, "bob")) == (False, True)
+    assert may_read(before)
+    assert ranger.asked[2:] == ["policies 1", "roles 1"]
+
+
+def test_not_modified_changes_only_the_time_of_contact(started: Started, clock: Clock) -> None:
+    keeper = started()
+    before = keeper.refresh()
+    clock.goes_on(100)
+    assert keeper.snapshot.state is STALE
+    after = keeper.refresh()
+    assert after.state is FRESH
+    assert after.engine is before.engine
+    assert (after.contact_at, before.contact_at) == (clock.wall, clock.wall - 100)
+
+
+def test_a_change_of_roles_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
+    item = {"roles": ["ops"], "accesses": [{"type": "read", "isAllowed": True}]}
+    ranger.documents["policies"] = policies(1, policy(1, policyItems=[item]))
+    keeper = started()
+    assert not may_read(keeper.refresh(), "carol")
+    ranger.documents["roles"] = roles(2, ops=["carol"])
+    assert may_read(keeper.refresh(), "carol")
+
+
+# kind of download, its answer, then what a process with policies and one without say
+EDGES: list[tuple[str, str, int, Any, str]] = [
+    ("a wrong password", "policies", 401, {"statusCode": 401, "msgDesc": "Authentication Failed"}, "password"),
+    (
+        "no right to download",
+        "policies",
+        403,
+        {"msgDesc": "User doesn't have permission to download policy"},
+        "permission",
+    ),
+    ("the login page as 403", "policies", 403, b"<html>login</html>", "no right"),
+    ("the login page as 200", "policies", 200, b"<html>login</html>", "can't be read"),
+    ("a 404 that is not Ranger's", "policies", 404, b"<html>nginx</html>", "not Ranger Admin"),
+    ("a 404 without a body", "policies", 404, b"", "not Ranger Admin"),
+    ("a failure", "policies", 500, b"<html>trace</html>", "500"),
+    ("a gateway", "policies", 503, b"", "away"),
+    ("garbage", "policies", 200, b"\x00\xff\x00", "can't be read"),
+    ("nothing", "policies", 200, b"", "can't be read"),
+    ("JSON cut short", "policies", 200, policies(2, policy(1))[:-20], "can't be read"),
+    ("another service's policies", "policies", 200, policies(2, policy(1), service="other"), "other"),
+    (
+        "no service definition",
+        "policies",
+        200,
+        {"serviceName": SERVICE, "policyVersion": 2, "policies": []},
+        "definition",
+    ),
+    (
+        "no right to the roles",
+        "roles",
+        403,
+        {"msgDesc": "User doesn't have permission to download roles"},
+        "permission",
+    ),
+    ("roles are garbage", "roles", 200, b"[", "can't be read"),
+    ("another service's roles", "roles", 200, roles(2, service="other"), "other"),
+]
+
+
+@pytest.mark.parametrize(("kind", "status", "body", "said"), [row[1:] for row in EDGES], ids=[row[0] for row in EDGES])
+def test_what_brings_nothing_usable(
+    started: Started, ranger: FakeRanger, clock: Clock, kind: str, status: int, body: Any, said: str
+) -> None:
+    """Without policies nothing decides; with policies they go on deciding and grow old; either way it is said."""
+    ranger.answers(status, body, kind)
+    snapshot = started().refresh()
+    assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
+    assert said in snapshot.reason
+    assert "<" not in snapshot.reason
+
+    ranger.is_back()
+    keeper = started()
+    before = keeper.refresh()
+    ranger.answers(status, body, kind)
+    clock.goes_on(31)
+    during = keeper.refresh()
+    assert (during.state, during.engine) == (FRESH, before.engine)
+    assert said in during.reason
+    clock.goes_on(60)
+    assert keeper.refresh().state is STALE
+    clock.goes_on(86_400)
+    assert (keeper.refresh().state, keeper.snapshot.engine) == (EXPIRED, None)
+    ranger.is_back()
+    assert keeper.refresh().state is FRESH
+
+
+def test_a_failure_that_passes_is_not_noticed(started: Started, ranger: FakeRanger) -> None:
+    first = iter([(500, {}, b""), (503, {}, b"")])
+    responses.add_callback(
+        "GET",
+        f"{URL}/service/plugins/secure/policies/download/{SERVICE}",
+        callback=lambda request: next(first, (200, {}, ranger.documents["policies"])),
+    )
+    responses.mock.registered()[0].callback = responses.mock.registered()[-1].callback  # type: ignore[attr-defined]
+    assert started().refresh().state is FRESH
+
+
+def test_a_disabled_service_decides_as_before_until_it_expires(
+    started: Started, ranger: FakeRanger, clock: Clock
+) -> None:
+    keeper = started()
+    before = keeper.refresh()
+    ranger.answers(400, OFF)
+    clock.goes_on(30)
+    during = keeper.refresh()
+    assert (during.state, during.engine) == (DISABLED, before.engine)
+    assert "disabled" in during.reason
+    clock.goes_on(86_400)
+    assert keeper.refresh().engine is None
+
+
+def test_a_deleted_service_denies_and_no_restart_revives_it(started: Started, ranger: FakeRanger, clock: Clock) -> None:
+    keeper = started()
+    keeper.refresh()
+    ranger.answers(404, NO_SERVICE)
+    clock.goes_on(30)
+    assert keeper.refresh().state is FRESH
+    clock.goes_on(30)
+    gone = keeper.refresh()
+    assert (gone.state, gone.engine) == (GONE, None)
+    assert SERVICE in gone.reason
+    ranger.is_away()
+    assert started().refresh().state is NOT_READY
+    ranger.is_back()
+    assert keeper.refresh().state is FRESH
+
+
+# The cache
+
+
+def test_the_cache_decides_while_ranger_admin_is_away(started: Started, ranger: FakeRanger, clock: Clock) -> None:
+    started().refresh()
+    ranger.is_away()
+    clock.goes_on(20)
+    restarted = started().refresh()
+    assert restarted.state is FRESH
+    assert may_read(restarted)
+    assert "can't be reached" in restarted.reason
+    clock.goes_on(100)
+    stale = started().refresh()
+    assert (stale.state, may_read(stale)) == (STALE, True)
+    clock.goes_on(86_400)
+    expired = started().refresh()
+    assert (expired.state, expired.engine) == (EXPIRED, None)
+
+
+def test_restarts_under_a_clock_set_back_make_nothing_younger(
+    started: Started, ranger: FakeRanger, clock: Clock
+) -> None:
+    started().refresh()
+    ranger.is_away()
+    clock.goes_on(1000)
+    started().refresh()
+    clock.wall -= 7 * 86_400
+    assert started().refresh().state is STALE
+    for _ in range(90):
+        keeper = started()
+        keeper.refresh()
+        clock.goes_on(1000)
+        keeper.refresh()
+    assert started().refresh().state is EXPIRED
+
+
+def test_the_version_of_the_cache_is_what_is_asked_with(started: Started, ranger: FakeRanger) -> None:
+    started().refresh()
+    ranger.asked.clear()
+    started().refresh()
+    assert ranger.asked == ["policies 1", "roles 1"]
+
+
+def test_a_spoiled_cache_is_said_and_downloaded_anew(
+    started: Started, ranger: FakeRanger, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    started().refresh()
+    path = settings.plugin.cache_dir / f"cdap_{SERVICE}.json"
+    path.write_bytes(path.read_bytes()[:-5])
+    ranger.asked.clear()
+    assert started().refresh().state is FRESH
+    assert ranger.asked == ["policies -1", "roles -1"]
+    assert "set aside" in caplog.text
+    path.write_bytes(path.read_bytes()[:-5])
+    ranger.is_away()
+    assert started().refresh().state is NOT_READY
+
+
+def test_a_disk_that_does_not_take_the_cache_stops_no_decision(
+    started: Started, ranger: FakeRanger, settings: Settings, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.plugin.cache_dir.write_text("a file where the directory should be")
+    keeper = started()
+    snapshot = keeper.refresh()
+    assert (snapshot.state, may_read(snapshot)) == (FRESH, True)
+    assert "can't be made" in keeper.snapshot.cache_problem
+    clock.goes_on(30)
+    keeper.refresh()
+    assert caplog.text.count("can't be made") == 1
+    settings.plugin.cache_dir.unlink()
+    clock.goes_on(30)
+    keeper.refresh()
+    assert keeper.snapshot.cache_problem == ""
+    ranger.is_away()
+    assert may_read(started().refresh())
+
+
+# Tags
+
+
+def test_without_tag_policies_nobody_asks_for_tags(started: Started, ranger: FakeRanger) -> None:
+    ranger.answers(403, b"", "tags")
+    assert started().refresh().state is FRESH
+    assert not any(asked.startswith("tags") for asked in ranger.asked)
+
+
+def test_tag_policies_without_tags_decide_nothing_and_stop_nothing(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
+    keeper = started()
+    assert may_read(keeper.refresh())
+    assert may_read(keeper.refresh())
+    assert [asked for asked in ranger.asked if asked.startswith("tags")] == ["tags -1", "tags 1"]
+
+
+def test_not_modified_from_the_start_means_no_tags(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
+    ranger.answers(304, b"", "tags")
+    assert may_read(started().refresh())
+    ranger.is_away()
+    assert may_read(started().refresh())
+
+
+@pytest.mark.parametrize(("status", "body"), [(403, {"msgDesc": "no"}), (404, b""), (500, b""), (200, b"<html>")])
+def test_tags_that_can_not_be_had_mean_not_ready(started: Started, ranger: FakeRanger, status: int, body: Any) -> None:
+    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
+    ranger.answers(status, body, "tags")
+    snapshot = started().refresh()
+    assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
+    if status != 200:
+        assert "`tag.download.auth.users`" in snapshot.reason
+        assert "`cdapsvc`" in snapshot.reason
+
+
+# Time, threads, listeners
+
+
+def test_policies_expire_while_a_download_hangs(started: Started, ranger: FakeRanger, clock: Clock) -> None:
+    """The refreshing thread is busy; whoever asks for a decision sees that the policies grow old."""
+    keeper = started()
+    keeper.refresh()
+    hanging, released = threading.Event(), threading.Event()
+
+    def hang(request: Any) -> Any:
+        hanging.set()
+        released.wait(10)
+        return 304, {}, b""
+
+    for registered in responses.mock.registered():
+        registered.callback = hang  # type: ignore[attr-defined]
+    thread = threading.Thread(target=keeper.refresh)
+    thread.start()
+    try:
+        assert hanging.wait(10)
+        assert keeper.snapshot.state is FRESH
+        clock.goes_on(91)
+        assert keeper.snapshot.state is STALE
+        clock.goes_on(86_400)
+        assert (keeper.snapshot.state, keeper.snapshot.engine) == (EXPIRED, None)
+    finally:
+        released.set()
+        thread.join()
+    assert keeper.snapshot.state is FRESH
+
+
+def test_listeners_hear_of_swaps_and_states_and_can_not_stop_the_keeper(
+    started: Started, ranger: FakeRanger, clock: Clock
+) -> None:
+    heard: list[tuple[PolicyState, int]] = []
+
+    def listen(snapshot: Snapshot) -> None:
+        heard.append((snapshot.state, snapshot.versions.policies))
+        raise RuntimeError("a broken listener")
+
+    keeper = started(on_change=listen)
+    keeper.refresh()
+    keeper.refresh()
+    ranger.documents["policies"] = policies(2)
+    keeper.refresh()
+    ranger.is_away()
+    keeper.refresh()
+    clock.goes_on(100)
+    keeper.refresh()
+    assert heard == [(FRESH, 1), (FRESH, 2), (STALE, 2)]
+
+
+def test_the_background_thread_brings_changes_and_ends(ranger: FakeRanger, settings: Settings) -> None:
+    import msgspec
+
+    seen = threading.Event()
+    quick = msgspec.structs.replace(settings, plugin=msgspec.structs.replace(settings.plugin, poll_interval=0.01))
+
+    def listen(snapshot: Snapshot) -> None:
+        if snapshot.versions.policies == 2:
+            seen.set()
+
+    admin = RangerAdmin(URL, username="cdapsvc", password=Secret("x"))
+    with PolicyKeeper(admin, quick, on_change=listen) as keeper:
+        keeper.start()
+        keeper.start()
+        ranger.documents["policies"] = policies(2)
+        assert seen.wait(10)
+        assert [t.name for t in threading.enumerate()].count("ranger-cdap-policies") == 1
+    assert "ranger-cdap-policies" not in [t.name for t in threading.enumerate()]
+
+
+def test_many_threads_that_refresh_and_look_see_whole_sets(started: Started, ranger: FakeRanger) -> None:
+    keeper, wrong = started(), []
+
+    def work() -> None:
+        for _ in range(20):
+            snapshot = keeper.refresh()
+            if snapshot.engine is None or snapshot.engine.policy_version != snapshot.versions.policies:
+                wrong.append(snapshot)
+
+    def change() -> None:
+        for version in range(2, 30):
+            ranger.documents["policies"] = policies(version)
+
+    threads = [threading.Thread(target=work) for _ in range(4)] + [threading.Thread(target=change)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert keeper.refresh().versions.policies == 29
+
+
+def test_no_secret_is_ever_logged(started: Started, ranger: FakeRanger, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    keeper = started()
+    keeper.refresh()
+    for status in (401, 403, 500):
+        ranger.answers(status, {"msgDesc": "Passw0rd!x"})
+        keeper.refresh()
+    assert "Passw0rd!x" not in caplog.text + keeper.snapshot.reason
+    assert "*****" in caplog.text
