@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import logging
 import socket
@@ -140,6 +141,23 @@ def test_an_answer_larger_than_the_bound_is_not_read(monkeypatch: pytest.MonkeyP
     responses.get(THING, body=b" " * 1001)
     with pytest.raises(errors.UnexpectedAnswer, match="larger than 1000 bytes"):
         admin().fetch(GET)
+
+
+def test_an_answer_that_grows_when_it_is_unpacked_is_bounded_too(
+    raw_server: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_LARGEST_ANSWER", 1 << 20)
+    packed = gzip.compress(b" " * (50 << 20))
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
+    server = raw_server(lambda c: c.sendall(head.encode() + packed))
+    with pytest.raises(errors.UnexpectedAnswer, match="larger"):
+        admin(server.url).fetch(GET)  # type: ignore[attr-defined]
+
+
+def test_an_answer_in_chunks_is_read_whole(raw_server: Callable[..., object]) -> None:
+    chunks = b"".join(b"%x\r\n%s\r\n" % (n, b"x" * n) for n in (1, 70_000, 300_000)) + b"0\r\n\r\n"
+    server = raw_server(lambda c: c.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks))
+    assert admin(server.url).fetch(GET) == b"x" * 370_001  # type: ignore[attr-defined]
 
 
 def test_an_answer_cut_short_is_no_answer(raw_server: Callable[..., object]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import requests
 import responses
@@ -452,8 +453,6 @@ def test_listeners_hear_of_swaps_and_states_and_can_not_stop_the_keeper(
 
 
 def test_the_background_thread_brings_changes_and_ends(ranger: FakeRanger, settings: Settings) -> None:
-    import msgspec
-
     seen = threading.Event()
     quick = msgspec.structs.replace(settings, plugin=msgspec.structs.replace(settings.plugin, poll_interval=0.01))
 
@@ -491,6 +490,15 @@ def test_many_threads_that_refresh_and_look_see_whole_sets(started: Started, ran
         thread.join()
     assert wrong == []
     assert keeper.refresh().versions.policies == 29
+
+
+def test_a_large_set_is_taken_and_cached_whole(started: Started, ranger: FakeRanger) -> None:
+    count = 40_000
+    ranger.documents["policies"] = policies(1, *(policy(n, namespace=f"ns{n}") for n in range(count)))
+    assert len(ranger.documents["policies"]) > 10_000_000
+    assert may_read(started().refresh(), namespace=f"ns{count - 1}")
+    ranger.is_away()
+    assert may_read(started().refresh(), namespace=f"ns{count - 1}")
 
 
 def test_no_secret_is_ever_logged(started: Started, ranger: FakeRanger, caplog: pytest.LogCaptureFixture) -> None:
