@@ -94,6 +94,7 @@ class LeaseHeld(SyncError):
     """Another run of the sync job is going on."""
 
     code = "lease-held"
+    exit_code = 5
 
 
 class ServerError(RangerCdapError):

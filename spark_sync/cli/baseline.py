@@ -1,0 +1,36 @@
+"""`ranger-cdap sync baseline`: enter what exists already."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from spark_sync.baseline import take_baseline
+from spark_sync.session import require_spark, spark_session
+
+
+@click.command()
+@click.option(
+    "--from",
+    "path",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Inventory as JSON lines (docs/reference/events.md).",
+)
+@pass_invocation
+def baseline(invocation: Invocation, path: Path) -> None:
+    """Enter an inventory: what existed before is known and grants nothing to anybody."""
+    require_spark()
+    settings = invocation.settings
+    with invocation.messages.status("entering the inventory"), spark_session(settings.sync) as spark:
+        report = take_baseline(settings, spark, path, now=time.time_ns() // 1_000_000)
+    if invocation.as_json:
+        invocation.print_json(asdict(report))
+    else:
+        invocation.console.print(
+            f"the inventory has {report.entities} entities; {report.became_known} of them are known now by it"
+        )

@@ -1,0 +1,18 @@
+"""`ranger-cdap sync`: the group of the sync job's commands."""
+
+from __future__ import annotations
+
+import click
+
+from spark_sync.cli.baseline import baseline
+from spark_sync.cli.run import run
+from spark_sync.cli.status import status
+
+
+@click.group()
+def sync() -> None:
+    """Give the creators of CDAP entities their privileges in Ranger (a PySpark job)."""
+
+
+for command in (run, baseline, status):
+    sync.add_command(command)

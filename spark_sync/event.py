@@ -1,0 +1,54 @@
+"""`EntityEvent`: somebody created or deleted an entity, as one source tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ranger_cdap.cdap.entity import EntityId
+
+
+class Kind(StrEnum):
+    """What happened to the entity."""
+
+    CREATE = "CREATE"
+    DELETE = "DELETE"
+
+
+class Strength(StrEnum):
+    """How much an event proves: CDAP's own message of a creation, or an allowed check with a good response."""
+
+    AUTHORITATIVE = "authoritative"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityEvent:
+    """An event; (source, id) is its key, `time` is in epoch milliseconds.
+
+    A creation counts from the start of its request and a deletion from its end, so that of two that overlap the
+    deletion wins: a grant that is missing can be given, one that is too much must not be.
+    """
+
+    entity: EntityId
+    kind: Kind
+    user: str
+    time: int
+    source: str
+    strength: Strength
+    id: str
+
+    @property
+    def position(self) -> Position:
+        """Where it stands in the order of events."""
+        return Position(self.time, self.kind is Kind.DELETE, self.source, self.id)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """The order of events: time, then creations before deletions, then source and id, so that every order is total."""
+
+    time: int
+    after_creations: bool
+    source: str
+    id: str

@@ -1,0 +1,136 @@
+"""From a batch of lines to events of one schema, and to the lines that were rejected, with reason and position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from ranger_cdap.cdap.entity import EntityType, entity_types
+from ranger_cdap.config import SourceSettings
+from spark_sync.creations import load_creations
+from spark_sync.sources.source import EventSource
+
+# A dead letter shows the beginning of its line; the file has all of it.
+SHOWN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A line that was not taken; `line_number` counts from 1 at the byte `block` of the file (0 but in huge files)."""
+
+    source: str
+    file: str
+    block: int
+    line_number: int
+    reason: str
+    line: str
+
+
+class Extraction:
+    """One batch, parsed once; use as a context manager, so that Spark keeps it no longer than needed."""
+
+    def __init__(self, lines: DataFrame, source: EventSource, settings: SourceSettings, instance: str) -> None:
+        numbered = lines.withColumn("row", F.monotonically_increasing_id())
+        parsed = source.parse(numbered, settings, instance)
+        self._source = settings.name
+        self._instance = instance
+        self._rows = parsed.withColumn("rejected", F.coalesce(F.col("rejected"), _bad_entity(F.col("found"))))
+
+    def __enter__(self) -> Extraction:
+        self._rows = self._rows.persist()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rows.unpersist()
+
+    def line_count(self) -> int:
+        """How many lines the batch has."""
+        return self._rows.count()
+
+    def events(self) -> DataFrame:
+        """The events that count, each id once, skipped entities left out.
+
+        Columns: `source, id, instance, entity, type, parts, namespace, application, kind, strength, user, time`.
+        """
+        entity = F.concat(F.col("type"), F.lit(":"), F.array_join("parts", "."))
+        found = (
+            self._rows.where(F.col("rejected").isNull())
+            .select(F.inline("found"))
+            .withColumn("entity", entity)
+            .where(~_skipped(F.col("entity")))
+        )
+        rest = ("type", "parts", "entity", "kind", "strength", "user", "time")
+        once = found.groupBy("id").agg(F.min(F.struct(*rest)).alias("event")).select("id", "event.*")
+        return once.select(
+            F.lit(self._source).alias("source"),
+            "id",
+            F.lit(self._instance).alias("instance"),
+            "entity",
+            "type",
+            "parts",
+            _part_of("namespace").alias("namespace"),
+            _part_of("application").alias("application"),
+            "kind",
+            "strength",
+            "user",
+            "time",
+        )
+
+    def dead_letters(self) -> Iterator[DeadLetter]:
+        """The rejected lines, in the order of files and lines."""
+        if self._rows.where(F.col("rejected").isNotNull()).isEmpty():
+            return
+        # Spark reads the lines of one block of one file one after another, so the distance from the block's first
+        # row is the place in it.
+        first = self._rows.groupBy("file", "block").agg(F.min("row").alias("first"))
+        rejected = (
+            self._rows.where(F.col("rejected").isNotNull())
+            .join(first, ["file", "block"])
+            .select("file", "block", (F.col("row") - F.col("first") + 1).alias("number"), "rejected", "line")
+            .orderBy("file", "block", "number")
+        )
+        for row in rejected.toLocalIterator():
+            yield DeadLetter(self._source, row.file, row.block, row.number, row.rejected, row.line[:SHOWN])
+
+
+def _bad_entity(found: Column) -> Column:
+    bad = F.filter(found, lambda event: ~F.coalesce(_well_formed(event), F.lit(False)))
+    first = F.get(bad, F.lit(0))
+    text = F.concat(first.type, F.lit(":"), F.array_join(first.parts, ".", "null"))
+    return F.when(F.size(bad) > 0, F.concat(F.lit("`"), F.substring(text, 1, 120), F.lit("` is no name CDAP allows")))
+
+
+def _well_formed(event: Column) -> Column:
+    result = F.lit(False)
+    for kind in _event_types():
+        holds = (event.type == kind.name) & (F.size(event.parts) == len(kind.patterns))
+        for n, pattern in enumerate(kind.patterns):
+            holds = holds & F.get(event.parts, F.lit(n)).rlike(f"^(?:{pattern.pattern})\\z")
+        result = result | holds
+    return result
+
+
+def _event_types() -> list[EntityType]:
+    table = load_creations()
+    names = {row.entity.name for row in table.audit_v2} | {row.entity.name for row in table.data_plane}
+    return [kind for kind in entity_types().values() if kind.name in names]
+
+
+def _skipped(entity: Column) -> Column:
+    result = F.lit(False)
+    for pattern in load_creations().skipped:
+        result = result | entity.rlike(pattern)
+    return result
+
+
+def _part_of(level: str) -> Column:
+    """The entity's part on that level, null where it has none."""
+    at = {kind.name: kind.path.index(level) - 1 for kind in entity_types().values() if level in kind.path}
+    result = F.lit(None).cast("string")
+    for position in sorted(set(at.values())):
+        names = [name for name, n in at.items() if n == position]
+        result = F.when(F.col("type").isin(*names), F.get(F.col("parts"), F.lit(position))).otherwise(result)
+    return result

@@ -1,0 +1,50 @@
+"""One run of the sync job at a time: a lock file, and beside it who holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from ranger_cdap.errors import LeaseHeld, SyncError
+
+HOLDER = "lease.holder"
+
+
+@contextlib.contextmanager
+def lease(directory: Path) -> Iterator[None]:
+    """Hold the lease of a state directory; the operating system gives it back if the process dies.
+
+    Raises:
+        LeaseHeld: another process holds it; the message says which.
+        SyncError: the directory can't be made or written.
+    """
+    lock = _locked(directory)
+    holder = directory / HOLDER
+    try:
+        with contextlib.suppress(OSError):  # it only serves the message of whoever comes second
+            holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        lock.release()
+
+
+def _locked(directory: Path) -> BaseFileLock:
+    lock = FileLock(directory / "lease.lock", timeout=0)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        try:
+            who = (directory / HOLDER).read_text(encoding="utf-8")
+        except OSError:
+            who = "another process"
+        raise LeaseHeld(f"a run of the sync job is going on in `{directory}`, held by {who}; try again later") from None
+    except OSError as e:
+        raise SyncError(f"the state directory `{directory}` can't be used: {e.strerror or type(e).__name__}") from e
+    return lock

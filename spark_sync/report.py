@@ -1,0 +1,43 @@
+"""What a run did, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spark_sync.life import Life, State
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source in one run: lines read, lines rejected (see the dead letters), events that were new."""
+
+    name: str
+    lines: int
+    rejected: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run. `granted`, `revoked`: what changed in Ranger. `waiting`: lives it could not settle, each with a reason.
+
+    `counts`: the ledger after the run, by state. `trouble`: why the push stopped before its end, empty if it did not.
+    """
+
+    sources: tuple[SourceReport, ...]
+    granted: tuple[Life, ...]
+    revoked: tuple[Life, ...]
+    waiting: tuple[Life, ...]
+    counts: Mapping[State, int]
+    trouble: str = ""
+
+    @property
+    def wrote_nothing(self) -> bool:
+        """Whether Ranger's policies are as they were before the run."""
+        return not (self.granted or self.revoked)
+
+    @property
+    def unchanged(self) -> int:
+        """How many grants stood before and still stand."""
+        return self.counts.get(State.APPLIED, 0) - len(self.granted)

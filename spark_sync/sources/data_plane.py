@@ -1,0 +1,113 @@
+"""Data-plane records, version 1: the requests CDAP answered, with every check our extension was asked.
+
+The format is fixed in docs/reference/events.md.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from ranger_cdap.config import SourceSettings
+from spark_sync.creations import RequestRow, load_creations
+from spark_sync.event import Kind
+from spark_sync.sources.json_lines import missing, not_one_object, odd_fields, parsed, quoted
+from spark_sync.sources.source import FOUND, EventSource
+from spark_sync.sources.text_files import read_text_files
+
+VERSION = 1
+STORED = ("id", "caller", "received", "record")
+RECORD = ("v", "instance", "method", "uri", "handler", "code", "user_ip", "started", "ended", "checks")
+SCHEMA = (
+    "id string, caller string, received bigint, record struct<v:int, instance:string, method:string, uri:string,"
+    " handler:string, code:int, user_ip:string, started:bigint, ended:bigint, checks:array<struct<principal:string,"
+    " kerberos:string, type:string, parts:array<string>, child_type:string, permissions:array<string>,"
+    " allowed:boolean>>>"
+)
+
+
+def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
+    """As `EventSource.parse`; a record counts only if a caller of the source stored it and it is of this instance."""
+    s = lines.withColumn("s", parsed(F.col("line"), SCHEMA))
+    record = F.col("s.record")
+    rejected = F.coalesce(
+        not_one_object(F.col("line")),
+        odd_fields(F.col("line"), STORED, "the stored form"),
+        missing(record=record, v=record.v),
+        F.when(record.v != VERSION, F.concat(F.lit("unknown version "), quoted(record.v))),
+        odd_fields(F.get_json_object(F.col("line"), "$.record"), RECORD, "the record"),
+        missing(**{name: F.col(f"s.{name}") for name in ("id", "caller", "received")}),
+        missing(**{name: record[name] for name in RECORD if name not in ("handler", "user_ip")}),
+        F.when(F.exists(record.checks, _incomplete), F.lit("a check lacks a field or has one of a wrong type")),
+        F.when(F.col("s._corrupt").isNotNull(), F.lit("does not fit the format of version 1")),
+        F.when(F.col("s.id") == "", F.lit("`id` is empty")),
+        F.when(~((record.started > 0) & (record.started <= record.ended)), F.lit("`ended` is before `started`")),
+        F.when(
+            ~F.col("s.caller").isin(*settings.callers),
+            F.concat(F.lit("caller "), quoted(F.col("s.caller")), F.lit(" is not one of the source's `callers`")),
+        ),
+        F.when(record.instance != instance, F.concat(F.lit("is of instance "), quoted(record.instance))),
+    )
+    rows = load_creations().data_plane
+    methods, codes = {row.method for row in rows}, {code for row in rows for code in row.codes}
+    events = F.transform(record.checks, lambda check: F.coalesce(*(_event(row, record, check) for row in rows)))
+    none = F.array().cast(f"array<{FOUND.simpleString()}>")
+    return s.select(
+        *lines.columns,
+        rejected.alias("rejected"),
+        F.when(
+            record.method.isin(*methods) & record.code.isin(*codes), F.filter(events, lambda event: event.isNotNull())
+        )
+        .otherwise(none)
+        .alias("found"),
+    )
+
+
+def _incomplete(check: Column) -> Column:
+    fields = ("principal", "type", "parts", "permissions", "allowed")
+    wrong = check.isNull()
+    for name in fields:
+        wrong = wrong | check[name].isNull()
+    return wrong | F.exists(check.parts, lambda part: part.isNull())
+
+
+def _event(row: RequestRow, record: Column, check: Column) -> Column:
+    path = F.split_part(record.uri, F.lit("?"), F.lit(1))
+    pattern = f"^{row.uri}/?\\z"
+    named = {name: _decoded(F.regexp_extract(path, pattern, n)) for n, name in enumerate(row.variables, start=1)}
+    given = {level: F.get(check.parts, F.lit(n)) for n, level in enumerate(row.checked.path[1:])}
+    sizes = {len(given)} | ({len(given) + 1} if row.checked.version_at else set())
+    holds = (
+        (record.method == row.method)
+        & record.code.isin(*row.codes)
+        & check.allowed
+        & check.type.isin(*row.checked.cdap_names)
+        & check.child_type.isNull()
+        & F.array_contains(check.permissions, row.permission)
+        & F.size(check.parts).isin(*sizes)
+        & path.rlike(pattern)
+    )
+    for level in given.keys() & named.keys():
+        holds = holds & (given[level] == named[level])
+    parts = [given[level] if level in given else named[level] for level in row.entity.path[1:]]
+    entity = F.concat(F.lit(f"{row.entity.name}:"), F.concat_ws(".", *parts))
+    return F.when(
+        holds,
+        F.struct(
+            # One record may tell of several entities, so the record's id alone does not name the event.
+            F.concat(F.col("s.id"), F.lit("#"), entity).alias("id"),
+            F.lit(row.entity.name).alias("type"),
+            F.array(*parts).alias("parts"),
+            F.lit(row.kind.value).alias("kind"),
+            F.lit(row.strength.value).alias("strength"),
+            check.principal.alias("user"),
+            (record.started if row.kind is Kind.CREATE else record.ended).alias("time"),
+        ).cast(FOUND),
+    )
+
+
+def _decoded(segment: Column) -> Column:
+    return F.try_url_decode(F.replace(segment, F.lit("+"), F.lit("%2B")))
+
+
+DATA_PLANE = EventSource(read=read_text_files, parse=parse)
