@@ -70,6 +70,9 @@ def _duplicates(what: str, where: str, values: Iterable[object]) -> Iterator[Pro
 
 def _check_graph(resources: Sequence[ResourceDef]) -> Iterator[Problem]:
     by_name = {resource.name: resource for resource in resources}
+    if len(by_name) != len(resources):
+        # Two of one name have been reported; which of them a child belongs to is not known.
+        return
     for resource in resources:
         if not resource.parent:
             continue

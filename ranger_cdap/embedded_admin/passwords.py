@@ -25,7 +25,9 @@ def password_matches(password: str, stored: str) -> bool:
 
 
 def _scrypt(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode("utf-8", "surrogatepass"), salt=salt, **_COST)
+    # Hashed first, because scrypt takes `x` and `x` with zero bytes behind it for the same password.
+    digest = hashlib.sha256(password.encode("utf-8", "surrogatepass")).digest()
+    return hashlib.scrypt(digest, salt=salt, **_COST)
 
 
 def is_strong(password: str) -> bool:

@@ -18,6 +18,7 @@ from ranger_cdap.embedded_admin.answers import (
 )
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Policy
+from ranger_cdap.embedded_admin.grant_rules import matches
 from ranger_cdap.embedded_admin.policy_store import add_policy, checked, remove_policy, replace_policy
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import StoredPolicy, StoredService
@@ -146,10 +147,11 @@ def _raw_list(rows: list[bytes]) -> Answer:
 
 
 def _chosen(call: Call, service_name: str | None) -> Iterator[bytes]:
+    filtered = any(name in _FILTERS or name.startswith(_RESOURCE_PREFIX) for name in call.query)
     for service in call.tables.services():
         if service_name in (None, service.name) and may_administer(call, service):
             for stored in call.tables.policies(service.stamp.id):
-                if not _FILTERS.keys() & call.query.keys() or _matches(call.query, stored):
+                if not filtered or _matches(call.query, stored.document):
                     yield stored.listed
 
 
@@ -160,15 +162,27 @@ _FILTERS: dict[str, Callable[[Policy, str], bool]] = {
     "group": lambda policy, text: any(text in item.groups for item in policy.items()),
     "role": lambda policy, text: any(text in item.roles for item in policy.items()),
     "isEnabled": lambda policy, text: str(policy.is_enabled).lower() == text.lower(),
-    "polResource": lambda policy, text: any(text in v for r in policy.resources.values() for v in r.values),
+    "polResource": lambda policy, text: any(
+        text.lower() in value.lower() for resource in policy.resources.values() for value in resource.values
+    ),
     "policyLabelsPartial": lambda policy, text: any(text.lower() in label.lower() for label in policy.policy_labels),
 }
 """Search parameter → whether a policy fits its value; a parameter that is not here does not filter."""
 
 
-def _matches(query: Mapping[str, str], stored: StoredPolicy) -> bool:
-    policy = stored.document
-    return all(fits(policy, query[name]) for name, fits in _FILTERS.items() if name in query)
+_RESOURCE_PREFIX = "resource:"
+"""`resource:namespace=ns1` finds policies with a namespace that matches, by wildcard too."""
+
+
+def _matches(query: Mapping[str, str], policy: Policy) -> bool:
+    for name, text in query.items():
+        if name in _FILTERS and not _FILTERS[name](policy, text):
+            return False
+        if name.startswith(_RESOURCE_PREFIX):
+            resource = policy.resources.get(name.removeprefix(_RESOURCE_PREFIX))
+            if resource is None or not matches(resource, text):
+                return False
+    return True
 
 
 def _by_id(call: Call) -> tuple[StoredService, StoredPolicy]:

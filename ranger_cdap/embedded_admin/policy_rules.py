@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ranger_cdap.embedded_admin.definitions import hierarchies
 from ranger_cdap.embedded_admin.documents import Policy, PolicyItem, PolicyResource, ResourceDef, ServiceDef
@@ -35,10 +37,16 @@ def signature(policy: Policy) -> str:
     sets = sorted(_canonical(resources) for resources in (policy.resources, *policy.additional_resources))
     text = sets[0] if len(sets) == 1 else f"[{', '.join(sets)}]"
     if policy.validity_schedules:
-        text += str([sorted(schedule.items(), key=str) for schedule in policy.validity_schedules])
+        text += f"[{', '.join(_canonical_schedule(schedule) for schedule in policy.validity_schedules)}]"
     if policy.policy_priority:
         text += str(policy.policy_priority)
     return hashlib.sha256(f"{{version=1,type={policy.policy_type},resource={text}}}".encode()).hexdigest()
+
+
+def _canonical_schedule(schedule: Mapping[str, Any]) -> str:
+    times = ", ".join(f"{name}={schedule.get(name, 'null')}" for name in ("startTime", "endTime", "timeZone"))
+    recurrences = ", ".join(json.dumps(row, sort_keys=True) for row in schedule.get("recurrences") or ())
+    return f"RangerValiditySchedule={{, {times}, recurrences=[{recurrences}]}}"
 
 
 def _canonical(resources: Mapping[str, PolicyResource]) -> str:

@@ -13,6 +13,7 @@ from enum import Enum
 from ranger_cdap.embedded_admin import (
     definition_api,
     download_api,
+    grant_api,
     policy_api,
     role_api,
     service_api,
@@ -98,6 +99,8 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", "/service/roles/secure/download/{name}", Access.USER, download_api.download_roles),
     Row("GET", "/service/tags/secure/download/{name}", Access.USER, download_api.download_tags),
     Row("GET", f"{_USERS}/secure/download/{{name}}", Access.USER, download_api.download_user_store),
+    Row("POST", f"{_PLUGINS}/secure/services/grant/{{name}}", Access.USER, grant_api.grant),
+    Row("POST", f"{_PLUGINS}/secure/services/revoke/{{name}}", Access.USER, grant_api.revoke),
     Row("GET", f"{_PLUGINS}/policies/download/{{name}}", Access.UNSECURED),
     Row("GET", "/service/roles/download/{name}", Access.UNSECURED),
     Row("GET", "/service/tags/download/{name}", Access.UNSECURED),

@@ -1,0 +1,412 @@
+"""The embedded Ranger Admin over HTTP: rights, versions, downloads, and callers who mean harm."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from apache_ranger.client.ranger_client import RangerClient
+from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
+from apache_ranger.exceptions import RangerServiceException
+from apache_ranger.model.ranger_policy import RangerPolicy
+from apache_ranger.model.ranger_service import RangerService
+from embedded_caller import PASSWORD, V2, Caller, policy
+from embedded_exchanges import basic, send
+
+from servicedef import service_definition
+
+DOWNLOAD = "/service/plugins/secure/policies/download"
+
+
+def download(caller: Caller, known: int = -1) -> tuple[int, Any]:
+    return caller("GET", f"{DOWNLOAD}/cdapdev?lastKnownVersion={known}&pluginId=cdap@here-cdapdev")
+
+
+def names(answer: Any) -> list[str]:
+    return [row["name"] for row in answer]
+
+
+# Versions and downloads
+
+
+def test_every_change_of_a_policy_raises_the_version_by_one_and_nothing_else_does(cdapdev: Caller) -> None:
+    start = download(cdapdev)[1]["policyVersion"]
+    _, made = cdapdev("POST", f"{V2}/policy", policy())
+    assert download(cdapdev)[1]["policyVersion"] == start + 1
+    assert cdapdev("PUT", f"{V2}/policy/{made['id']}", policy(version=99))[1]["version"] == 2
+    assert cdapdev("PUT", f"{V2}/policy/{made['id']}", policy(version=1))[1]["version"] == 3
+    assert download(cdapdev)[1]["policyVersion"] == start + 3
+    assert cdapdev("POST", f"{V2}/policy", policy())[0] == 400
+    assert cdapdev("GET", f"{V2}/policy/{made['id']}")[0] == 200
+    assert download(cdapdev)[1]["policyVersion"] == start + 3
+    assert cdapdev("DELETE", f"{V2}/policy/{made['id']}")[0] == 204
+    assert download(cdapdev)[1]["policyVersion"] == start + 4
+
+
+def test_a_plugin_that_has_the_version_gets_304_and_any_other_version_the_full_set(cdapdev: Caller) -> None:
+    plugin = cdapdev.as_user("plugin")
+    version = download(plugin)[1]["policyVersion"]
+    assert download(plugin, version) == (304, None)
+    for other in (-1, 0, version - 1, version + 1):
+        assert download(plugin, other)[1]["policyVersion"] == version
+    assert cdapdev("GET", f"{DOWNLOAD}/cdapdev?lastKnownVersion=abc") == (404, None)
+
+
+def test_a_download_holds_enabled_policies_the_completed_definition_and_the_tag_service(cdapdev: Caller) -> None:
+    cdapdev("POST", f"{V2}/policy", policy("on"))
+    cdapdev("POST", f"{V2}/policy", policy("off", "ns2", isEnabled=False))
+    _, answer = download(cdapdev)
+    assert names(answer["policies"]) == ["on"]
+    assert names(answer["serviceDef"]["markerAccessTypes"]) == [
+        "_CREATE",
+        "_READ",
+        "_UPDATE",
+        "_DELETE",
+        "_MANAGE",
+        "_ALL",
+    ]
+    assert names(answer["serviceDef"]["policyConditions"]) == ["_expression"]
+    tags = answer["tagPolicies"]
+    assert (tags["serviceName"], tags["serviceDef"]["name"]) == ("tag", "tag")
+    assert names(tags["serviceDef"]["accessTypes"]) == names(service_definition()["accessTypes"])
+    (expired,) = tags["policies"]
+    assert expired["name"] == "EXPIRES_ON"
+    assert expired["isEnabled"]
+    (item,) = expired["denyPolicyItems"]
+    assert item["groups"] == ["public"]
+    assert item["conditions"] == [{"type": "accessed-after-expiry", "values": ["yes"]}]
+    assert {"type": "cdap:read", "isAllowed": True} in item["accesses"]
+
+
+def test_a_new_definition_version_is_a_new_policy_version_of_its_services(cdapdev: Caller) -> None:
+    before = download(cdapdev)[1]
+    status, answer = cdapdev("PUT", f"{V2}/servicedef/name/cdap", service_definition())
+    assert (status, answer["version"]) == (200, before["serviceDef"]["version"] + 1)
+    assert download(cdapdev)[1]["policyVersion"] == before["policyVersion"] + 1
+
+
+def test_a_disabled_service_answers_400_and_a_deleted_one_404(cdapdev: Caller) -> None:
+    plugin = cdapdev.as_user("plugin")
+    _, service = cdapdev("GET", f"{V2}/service/name/cdapdev")
+    cdapdev("PUT", f"{V2}/service/{service['id']}", service | {"isEnabled": False})
+    status, answer = download(plugin)
+    assert (status, answer["messageList"][0]["name"]) == (400, "OPER_NOT_ALLOWED_FOR_STATE")
+    assert cdapdev("DELETE", f"{V2}/service/{service['id']}")[0] == 204
+    status, answer = download(plugin)
+    assert status == 404
+    assert "RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName=cdapdev" in answer["msgDesc"]
+
+
+def test_roles_are_downloaded_with_their_version(cdapdev: Caller) -> None:
+    path = "/service/roles/secure/download/cdapdev"
+    assert cdapdev("GET", path)[1].keys() == {"serviceName", "roleVersion", "roleUpdateTime"}
+    role = {"name": "analysts", "users": [{"name": "alice", "isAdmin": False}]}
+    assert cdapdev("POST", f"{V2}/roles", role)[0] == 200
+    answer = cdapdev("GET", path)[1]
+    assert [(row["name"], row["users"]) for row in answer["rangerRoles"]] == [("analysts", role["users"])]
+    assert cdapdev("GET", f"{path}?lastKnownRoleVersion={answer['roleVersion']}") == (304, None)
+
+
+def test_a_role_that_a_policy_names_is_part_of_what_plugins_must_learn(cdapdev: Caller) -> None:
+    _, role = cdapdev("POST", f"{V2}/roles", {"name": "analysts"})
+    item = {"roles": ["analysts"], "accesses": [{"type": "read"}]}
+    cdapdev("POST", f"{V2}/policy", policy(policyItems=[item]))
+    before = download(cdapdev)[1]["policyVersion"]
+    cdapdev("PUT", f"{V2}/roles/{role['id']}", {"name": "scientists", "users": [{"name": "bob"}]})
+    after = download(cdapdev)[1]
+    assert after["policyVersion"] == before + 1
+    assert after["policies"][0]["policyItems"][0]["roles"] == ["scientists"]
+    assert cdapdev("DELETE", f"{V2}/roles/{role['id']}")[0] == 400
+
+
+def test_tags_are_always_none(cdapdev: Caller) -> None:
+    plugin, path = cdapdev.as_user("plugin"), "/service/tags/secure/download/cdapdev"
+    status, answer = plugin("GET", f"{path}?lastKnownVersion=-1")
+    assert (status, "serviceResources" in answer) == (200, False)
+    assert plugin("GET", f"{path}?lastKnownVersion={answer['tagVersion']}") == (304, None)
+
+
+def test_the_user_store_holds_groups(cdapdev: Caller) -> None:
+    _, user = cdapdev("GET", "/service/xusers/users/userName/alice")
+    cdapdev("POST", "/service/xusers/secure/groups", {"name": "devs"})
+    cdapdev("POST", "/service/xusers/groupusers", {"name": "devs", "userId": user["id"]})
+    path = "/service/xusers/secure/download/cdapdev"
+    answer = cdapdev.as_user("plugin")("GET", path)[1]
+    assert answer["userGroupMapping"] == {"alice": ["devs"]}
+    assert cdapdev("GET", f"{path}?lastKnownUserStoreVersion={answer['userStoreVersion']}") == (304, None)
+
+
+# Rights
+
+RIGHTS = [
+    # caller, method, path, body, status
+    (None, "GET", f"{V2}/service", None, 401),
+    ("bob", "GET", f"{V2}/servicedef/name/cdap", None, 200),
+    ("bob", "POST", f"{V2}/servicedef", {"name": "x"}, 403),
+    ("bob", "POST", f"{V2}/service", {"name": "x", "type": "cdap"}, 403),
+    ("bob", "GET", f"{V2}/service/name/cdapdev", None, 403),
+    ("bob", "GET", f"{V2}/service/name/nosuch", None, 403),
+    ("bob", "DELETE", f"{V2}/service/name/cdapdev", None, 403),
+    ("bob", "POST", f"{V2}/policy", policy("q", "ns2"), 403),
+    ("bob", "PUT", f"{V2}/service/cdapdev/policy/p", policy(), 403),
+    ("bob", "GET", f"{V2}/service/cdapdev/policy/p", None, 403),
+    ("bob", "DELETE", f"{V2}/policy?servicename=cdapdev&policyname=p", None, 403),
+    ("bob", "POST", "/service/xusers/secure/users", {"name": "z", "password": PASSWORD}, 403),
+    ("bob", "GET", f"{DOWNLOAD}/cdapdev", None, 403),
+    ("bob", "GET", "/service/roles/secure/download/cdapdev", None, 403),
+    ("bob", "GET", "/service/tags/secure/download/cdapdev", None, 403),
+    ("bob", "GET", "/service/xusers/secure/download/cdapdev", None, 403),
+    ("plugin", "GET", f"{DOWNLOAD}/cdapdev", None, 200),
+    ("plugin", "GET", "/service/roles/secure/download/cdapdev", None, 200),
+    ("plugin", "GET", "/service/tags/secure/download/cdapdev", None, 200),
+    ("plugin", "GET", "/service/xusers/secure/download/cdapdev", None, 200),
+    ("plugin", "POST", f"{V2}/policy", policy("q", "ns2"), 403),
+    ("sync", "GET", f"{DOWNLOAD}/cdapdev", None, 200),
+    ("sync", "GET", "/service/tags/secure/download/cdapdev", None, 403),
+    ("sync", "GET", "/service/xusers/secure/download/cdapdev", None, 403),
+    ("sync", "POST", f"{V2}/policy", policy("q", "ns2"), 200),
+    ("sync", "POST", f"{V2}/policy?createPrincipalsIfAbsent=true", policy("r", "ns3", user="ghost"), 400),
+    ("sync", "GET", f"{V2}/service/cdapdev/policy/p", None, 200),
+    ("sync", "POST", f"{V2}/service", {"name": "x", "type": "cdap"}, 403),
+    ("sync", "DELETE", f"{V2}/service/name/cdapdev", None, 403),
+    ("sync", "POST", "/service/xusers/secure/users", {"name": "z", "password": PASSWORD}, 403),
+    ("admin", "POST", f"{V2}/policy?createPrincipalsIfAbsent=true", policy("r", "ns3", user="ghost"), 200),
+]
+
+
+def test_each_account_may_do_what_its_rights_say_and_no_more(cdapdev: Caller) -> None:
+    assert cdapdev("POST", f"{V2}/policy", policy())[0] == 200
+    for user, method, path, body, status in RIGHTS:
+        assert (user, method, path, cdapdev.as_user(user)(method, path, body)[0]) == (user, method, path, status)
+    for user, listed in (("bob", []), ("plugin", []), ("sync", ["p", "q", "r"])):
+        assert names(cdapdev.as_user(user)("GET", f"{V2}/service/cdapdev/policy")[1]) == listed
+        assert names(cdapdev.as_user(user)("GET", f"{V2}/policy")[1]) == listed
+
+
+def test_a_service_admin_has_no_rights_in_another_service(cdapdev: Caller) -> None:
+    cdapdev("POST", f"{V2}/service", {"name": "other", "type": "cdap"})
+    assert cdapdev("POST", f"{V2}/policy", policy() | {"service": "other"})[0] == 200
+    sync = cdapdev.as_user("sync")
+    assert sync("POST", f"{V2}/policy", policy("q", "ns2") | {"service": "other"})[0] == 403
+    assert sync("GET", f"{V2}/service/other/policy") == (200, [])
+    assert sync("GET", f"{DOWNLOAD}/other")[0] == 403
+
+
+def test_a_policy_is_not_moved_to_another_service_by_a_change(cdapdev: Caller) -> None:
+    cdapdev("POST", f"{V2}/service", {"name": "other", "type": "cdap"})
+    _, made = cdapdev("POST", f"{V2}/policy", policy())
+    status, answer = cdapdev("PUT", f"{V2}/policy/{made['id']}", policy() | {"service": "other"})
+    assert (status, "error code[3027]" in answer["msgDesc"]) == (400, True)
+
+
+# Passwords
+
+
+def test_five_wrong_passwords_lock_the_right_one_out_and_nobody_else(cdapdev: Caller) -> None:
+    path = f"{V2}/servicedef/name/cdap"
+    for _ in range(4):
+        assert cdapdev.as_user("bob", "wrong")("GET", path)[0] == 401
+    assert cdapdev.as_user("bob")("GET", path)[0] == 200
+    for _ in range(5):
+        assert cdapdev.as_user("bob", "wrong")("GET", path)[0] == 401
+    assert cdapdev.as_user("bob")("GET", path)[0] == 401
+    assert cdapdev.as_user("alice")("GET", path)[0] == 200
+
+
+def test_no_password_is_ever_answered(cdapdev: Caller) -> None:
+    configs = {"password": "hunter2-hunter2", "cdap.instance.url": "http://127.0.0.1:11015"}
+    cdapdev("POST", f"{V2}/service", {"name": "other", "type": "cdap", "configs": configs})
+    for path in (f"{V2}/service", "/service/xusers/users", "/service/xusers/users/userName/alice", f"{DOWNLOAD}/other"):
+        text = json.dumps(cdapdev("GET", path)[1])
+        assert "hunter2" not in text
+        assert PASSWORD not in text
+        assert "$" not in text.replace("$schema", "")
+
+
+def test_the_built_in_users_cannot_sign_in(admin: Caller) -> None:
+    for user in ("rangerusersync", "rangertagsync", "keyadmin", "{USER}", "{OWNER}"):
+        for password in ("", user, "admin", PASSWORD):
+            assert admin.as_user(user, password)("GET", f"{V2}/service")[0] == 401
+
+
+# The library, and many callers at once
+
+
+def test_the_apache_ranger_client_works_unmodified(admin: Caller) -> None:
+    client = RangerClient(admin.url, ("admin", PASSWORD))
+    client.session.trust_env = False
+    users = RangerUserMgmtClient(client)
+    assert client.create_service_def(service_definition())["name"] == "cdap"
+    assert client.get_service_def("cdap").version == 1
+    service = client.create_service(RangerService({"name": "dev", "type": "cdap", "configs": {"username": "boss"}}))
+    everything = client.get_policies_in_service("dev")
+    assert {item.users[0] for found in everything for item in found.policyItems} == {"boss"}
+    assert "all - instance, namespace, dataset" in [found.name for found in everything]
+    made = client.create_policy(RangerPolicy(policy(user="boss") | {"service": "dev"}))
+    assert client.get_policy("dev", "p").id == made.id
+    made.description = "changed"
+    assert client.update_policy_by_id(made.id, made).version == 2
+    with pytest.raises(RangerServiceException) as refused:
+        client.create_policy(RangerPolicy(policy(user="boss") | {"service": "dev"}))
+    assert refused.value.statusCode == 400
+    client.delete_policy_by_id(made.id)
+    assert client.get_policy("dev", "p") is None
+    assert "boss" in [user.name for user in users.find_users({"name": "bo"}).list]
+    client.delete_service_by_id(service.id)
+    assert [found.name for found in client.find_services()] == ["tag"]
+
+
+@pytest.mark.parametrize("path", ["policy", "service"])
+def test_of_many_who_create_the_same_thing_at_once_exactly_one_succeeds(cdapdev: Caller, path: str) -> None:
+    body = policy() if path == "policy" else {"name": "dev2", "type": "cdap"}
+    together = threading.Barrier(8)
+
+    def create(_: int) -> int:
+        together.wait()
+        return cdapdev("POST", f"{V2}/{path}", body)[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(create, range(8))) == [200] + [400] * 7
+
+
+def test_of_many_who_create_different_policies_at_once_all_succeed(cdapdev: Caller) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda n: cdapdev("POST", f"{V2}/policy", policy(f"p{n}", f"ns{n}")), range(80)))
+    assert {status for status, _ in made} == {200}
+    assert len({answer["id"] for _, answer in made}) == 80
+    answer = download(cdapdev)[1]
+    assert len(answer["policies"]) == 80
+    assert answer["policyVersion"] == 2 + 80
+
+
+def test_lists_are_cut_at_200_unless_asked_otherwise(cdapdev: Caller) -> None:
+    for n in range(203):
+        assert cdapdev("POST", f"{V2}/policy", policy(f"p{n}", f"ns{n}"))[0] == 200
+    path = f"{V2}/service/cdapdev/policy"
+    assert len(cdapdev("GET", path)[1]) == 200
+    assert len(cdapdev("GET", f"{path}?pageSize=100000")[1]) == 203
+    pages = [cdapdev("GET", f"{path}?pageSize=100&startIndex={start}")[1] for start in (0, 100, 200, 300)]
+    assert [len(page) for page in pages] == [100, 100, 3, 0]
+    assert [row["name"] for page in pages for row in page] == [f"p{n}" for n in range(203)]
+    assert cdapdev("GET", "/service/plugins/policies/service/1?pageSize=2")[1]["totalCount"] == 203
+
+
+# Hostile input
+
+BODIES = [b"", b"{", b"[]", b"null", b"1", b'"x"', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, b'{"name":{"x":1}}']
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: repr(body[:12]))
+def test_a_body_that_is_not_a_document_is_refused_and_changes_nothing(shared: Caller, body: bytes) -> None:
+    before = download(shared)[1]["policyVersion"]
+    headers = {"authorization": basic("admin", PASSWORD), "content-type": "application/json"}
+    for path in (f"{V2}/policy", f"{V2}/service", f"{V2}/servicedef", f"{V2}/roles", "/service/xusers/secure/users"):
+        status, _, answer = send(shared.url, "POST", path, headers=headers, body=body)
+        assert status == 400, path
+        assert b"Traceback" not in answer
+    assert download(shared)[1]["policyVersion"] == before
+
+
+PATHS = [
+    (f"{V2}/service/../../../../etc/passwd", 404),
+    (f"{V2}/service/cdapdev/policy/..%2f..%2fx", 400),
+    (f"{V2}/service/%2e%2e/policy", 404),
+    (f"{V2}/service/cdapdev;admin=1", 404),
+    (f"{V2}//service", 404),
+    (f"{V2}/service/cdapdev/policy/a%00b", 404),
+    (f"{V2}/service/99999999999999999999999", 404),
+    (f"{V2}/service/-1", 400),
+    (f"{V2}/service/name/{'x' * 5000}", 404),
+    (f"{V2}/policy/1%20OR%201=1", 404),
+    (f"{V2}/service/cdapdev/policy/'%20OR%20'1'='1", 404),
+    (f"{V2}/policy?serviceName=cdapdev&startIndex=x", 404),
+    ("/", 404),
+    ("/../", 404),
+]
+
+
+@pytest.mark.parametrize(("path", "status"), PATHS, ids=lambda value: str(value)[:40])
+def test_path_tricks_find_nothing(shared: Caller, path: str, status: int) -> None:
+    assert shared("GET", path)[0] == status
+
+
+HEADERS = [
+    {"authorization": "Basic"},
+    {"authorization": "Basic !!!"},
+    {"authorization": "Basic Og=="},
+    {"authorization": "Basic /////w=="},
+    {"authorization": "Bearer x"},
+    {"authorization": basic("admin", PASSWORD + "\x00")},
+    {"authorization": basic("admin' --", PASSWORD)},
+    {"authorization": basic("Admin", PASSWORD)},
+    {"cookie": "RANGERADMINSESSIONID=1"},
+    {"x-forwarded-user": "admin"},
+]
+
+
+@pytest.mark.parametrize("headers", HEADERS, ids=str)
+def test_nobody_comes_in_by_a_trick(shared: Caller, headers: dict[str, str]) -> None:
+    status, answered, _ = send(shared.url, "GET", f"{V2}/service", headers=headers, body=None)
+    assert (status, "www-authenticate" in answered) == (401, False)
+
+
+def test_a_caller_without_credentials_who_is_a_page_is_told_that_his_session_ended(admin: Caller) -> None:
+    assert admin.as_user(None)("GET", f"{V2}/service", x_requested_with="XMLHttpRequest")[0] == 419
+
+
+def test_a_browser_may_not_change_anything_even_with_the_right_password(cdapdev: Caller) -> None:
+    browser = {"user_agent": "Mozilla/5.0 (X11; Linux) Chrome/120"}
+    assert cdapdev("GET", f"{V2}/service", **browser)[0] == 200
+    assert cdapdev("POST", f"{V2}/policy", policy(), **browser)[0] == 400
+    assert cdapdev("DELETE", f"{V2}/service/name/cdapdev", **browser)[0] == 400
+    assert cdapdev("POST", f"{V2}/policy", policy())[0] == 200
+
+
+def test_a_body_without_end_is_cut_off(cdapdev: Caller) -> None:
+    where = urlsplit(cdapdev.url)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+    connection.putrequest("POST", f"{V2}/policy")
+    connection.putheader("Authorization", basic("admin", PASSWORD))
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Transfer-Encoding", "chunked")
+    connection.endheaders()
+    chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+    answered = None
+    try:
+        for _ in range(200):
+            connection.send(chunk)
+    except (BrokenPipeError, ConnectionResetError):
+        answered = "closed"
+    else:
+        answered = connection.getresponse().status
+    finally:
+        connection.close()
+    assert answered in ("closed", 413)
+    assert cdapdev("GET", f"{V2}/service")[0] == 200
+
+
+def test_what_is_no_http_does_no_harm(cdapdev: Caller) -> None:
+    where = urlsplit(cdapdev.url)
+    many_headers = b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 100_000
+    for garbage in (b"\x16\x03\x01" * 100, b"GET\r\n\r\n", many_headers, b"\0" * 70_000):
+        # The server may hang up at any moment.
+        with socket.create_connection((where.hostname, where.port), timeout=10) as peer, contextlib.suppress(OSError):
+            peer.sendall(garbage)
+            peer.shutdown(socket.SHUT_WR)
+            peer.recv(100)
+    assert cdapdev("GET", f"{V2}/service")[0] == 200
+
+
+def test_unsupported_ways_to_write_are_refused_not_ignored(cdapdev: Caller) -> None:
+    cdapdev("POST", f"{V2}/policy", policy())
+    for parameter in ("mergeIfExists", "updateIfExists", "deleteIfExists"):
+        assert cdapdev("POST", f"{V2}/policy?{parameter}=true", policy())[0] == 501
+    assert cdapdev("POST", f"{V2}/policy/apply", policy())[0] in (404, 405)
+    assert cdapdev("GET", f"{V2}/service/cdapdev/policy/p")[1]["version"] == 1
