@@ -53,6 +53,7 @@ from ranger_cdap.policies.refresher import (
 logger = logging.getLogger(__name__)
 
 _NOTHING: Final = Versions()
+_MOST_PROBLEMS: Final = 20  # told one by one
 _LONGEST_GOODBYE: Final = 5.0  # seconds `close` waits for a download that is going on
 _FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
     (ServiceNotFound, Failure.MISSING),
@@ -130,6 +131,11 @@ class PolicyKeeper:
         now = self._clock()
         return snapshot if condition(state, now) is snapshot.state else self._look(state, now)
 
+    @property
+    def interval(self) -> float:
+        """Seconds until the background thread asks again after the last refresh; longer after a failed login."""
+        return wait(self._current[0])
+
     def refresh(self) -> Snapshot:
         """Ask Ranger Admin once, before that the cache if nobody did; then what may decide."""
         before = self._current[1]
@@ -163,7 +169,7 @@ class PolicyKeeper:
     def _run(self) -> None:
         if not self._began:
             self.refresh()
-        while not self._closed.wait(wait(self._current[0])):
+        while not self._closed.wait(self.interval):
             self.refresh()
 
     def _handle(self, first: Event) -> None:
@@ -260,14 +266,24 @@ class PolicyKeeper:
             logger.log(level, "policies of service `%s`: %s%s", self._service, after.state, _and(after.reason))
         if after.cache_problem not in ("", before.cache_problem):
             logger.warning("%s", after.cache_problem)
-        if after.engine is not None and after.engine is not before.engine:
-            for problem in after.engine.problems:
-                logger.warning("policy `%s` (%s): %s", problem.policy_name, problem.policy_id, problem.message)
+        _tell_problems(before.engine, after.engine)
         if self._on_change is not None and (before.engine is not after.engine or before.state is not after.state):
             try:
                 self._on_change(after)
             except Exception as e:
                 logger.warning("a listener to changes of policies failed: %s", type(e).__name__)
+
+
+def _tell_problems(before: PolicyEngine | None, after: PolicyEngine | None) -> None:
+    """Log what was wrong with policies and was not said before, the first few of it."""
+    if after is None or after is before:
+        return
+    said = frozenset(before.problems) if before is not None else frozenset()
+    new = [problem for problem in after.problems if problem not in said]
+    for problem in new[:_MOST_PROBLEMS]:
+        logger.warning("policy `%s` (%s): %s", problem.policy_name, problem.policy_id, problem.message)
+    if len(new) > _MOST_PROBLEMS:
+        logger.warning("and %d more policies have problems", len(new) - _MOST_PROBLEMS)
 
 
 def _reason(found: PolicyState, state: RefresherState) -> str:

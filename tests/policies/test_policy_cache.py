@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from policy_documents import SERVICE, policies, policy, roles, tags
 
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import CacheError
 from ranger_cdap.policies.cache import PolicyCache
 from ranger_cdap.policies.documents import Documents, Versions
@@ -147,7 +148,8 @@ def test_what_was_confirmed_later_stays(cache: PolicyCache) -> None:
     cache.write(NEW, contact(2, at=NOW))
     late = contact(1, age=61, at=NOW - 60)
     cache.write(OLD, late)
-    cache.note(late)
+    assert loaded(cache) == (NEW, 0)
+    cache.note(contact(2, age=61, at=NOW - 60))
     assert loaded(cache) == (NEW, 0)
 
 
@@ -189,6 +191,15 @@ def test_a_spoiled_or_foreign_file_is_set_aside_and_never_decides(
     assert len(reports) == 1
     cache.write(NEW, contact(2))
     assert loaded(cache) == (NEW, 0)
+
+
+def test_whatever_a_document_breaks_it_does_not_decide(
+    cache: PolicyCache, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.write(OLD, contact(1))
+    monkeypatch.setattr(PolicyEngine, "build", lambda *args, **kwargs: 1 // 0)
+    assert loaded(cache) is None
+    assert "ZeroDivisionError" in reports[0]
 
 
 @pytest.mark.parametrize("kind", ["_roles", "_tag"])

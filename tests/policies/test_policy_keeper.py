@@ -37,6 +37,7 @@ class FakeRanger:
     def __init__(self) -> None:
         self.documents = {"policies": policies(1, policy(1)), "roles": roles(1), "tags": tags(1)}
         self.instead: dict[str, Reply] = {}
+        self.fails_at_first: list[int] = []
         self.asked: list[str] = []
         for kind, path, asked, version in (
             ("policies", "plugins/secure/policies/download", "lastKnownVersion", "policyVersion"),
@@ -48,6 +49,8 @@ class FakeRanger:
     def _reply(self, kind: str, asked: str, version: str) -> Callable[[Any], Any]:
         def reply(request: Any) -> Any:
             self.asked.append(f"{kind} {request.params[asked]}")
+            if self.fails_at_first:
+                return self.fails_at_first.pop(0), {}, b""
             instead = self.instead.get(kind)
             if isinstance(instead, Exception):
                 raise instead
@@ -246,15 +249,31 @@ def test_what_brings_nothing_usable(
     assert keeper.refresh().state is FRESH
 
 
+@pytest.mark.parametrize("kind", ["policies", "roles"])
+def test_not_modified_of_what_nobody_has_is_no_answer(started: Started, ranger: FakeRanger, kind: str) -> None:
+    ranger.answers(304, b"", kind)
+    snapshot = started().refresh()
+    assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
+    assert "nobody has" in snapshot.reason
+
+
+@pytest.mark.parametrize("kind", ["policies", "roles", "tags"])
+def test_a_failed_login_is_repeated_less_often(started: Started, ranger: FakeRanger, kind: str) -> None:
+    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
+    ranger.answers(401, b"", kind)
+    keeper = started()
+    keeper.refresh()
+    assert len(ranger.asked) <= 3
+    assert 300 / keeper.interval < 5
+    ranger.is_back()
+    keeper.refresh()
+    assert keeper.interval == 30
+
+
 def test_a_failure_that_passes_is_not_noticed(started: Started, ranger: FakeRanger) -> None:
-    first = iter([(500, {}, b""), (503, {}, b"")])
-    responses.add_callback(
-        "GET",
-        f"{URL}/service/plugins/secure/policies/download/{SERVICE}",
-        callback=lambda request: next(first, (200, {}, ranger.documents["policies"])),
-    )
-    responses.mock.registered()[0].callback = responses.mock.registered()[-1].callback  # type: ignore[attr-defined]
+    ranger.fails_at_first = [500, 503]
     assert started().refresh().state is FRESH
+    assert ranger.fails_at_first == []
 
 
 def test_a_disabled_service_decides_as_before_until_it_expires(
@@ -381,6 +400,25 @@ def test_tag_policies_without_tags_decide_nothing_and_stop_nothing(started: Star
     assert [asked for asked in ranger.asked if asked.startswith("tags")] == ["tags -1", "tags 1"]
 
 
+def test_a_change_of_tags_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
+    keeper = started()
+    before = keeper.refresh()
+    ranger.documents["tags"] = tags(2)
+    after = keeper.refresh()
+    assert (before.versions.tags, after.versions.tags) == (1, 2)
+    assert after.engine is not before.engine
+
+
+def test_tag_policies_that_are_unlinked_need_no_tags_any_more(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
+    keeper = started()
+    keeper.refresh()
+    ranger.documents["policies"] = policies(2, policy(1))
+    ranger.answers(403, b"", "tags")
+    assert keeper.refresh().state is FRESH
+
+
 def test_not_modified_from_the_start_means_no_tags(started: Started, ranger: FakeRanger) -> None:
     ranger.documents["policies"] = policies(1, policy(1), tagged=True)
     ranger.answers(304, b"", "tags")
@@ -450,6 +488,22 @@ def test_listeners_hear_of_swaps_and_states_and_can_not_stop_the_keeper(
     clock.goes_on(100)
     keeper.refresh()
     assert heard == [(FRESH, 1), (FRESH, 2), (STALE, 2)]
+
+
+def test_broken_policies_are_said_once_and_not_by_the_thousand(
+    started: Started, ranger: FakeRanger, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = [policy(n, policyItems="no list") for n in range(1, 101)]
+    ranger.documents["policies"] = policies(1, *broken)
+    keeper = started()
+    assert len(keeper.refresh().engine.problems) >= 100  # type: ignore[union-attr]
+    said = caplog.text.count("policy `policy ")
+    assert 0 < said <= 20
+    assert "more" in caplog.text
+    caplog.clear()
+    ranger.documents["policies"] = policies(2, *broken, policy(101))
+    keeper.refresh()
+    assert "policy `policy " not in caplog.text
 
 
 def test_the_background_thread_brings_changes_and_ends(ranger: FakeRanger, settings: Settings) -> None:
