@@ -37,6 +37,7 @@ def some(values: tuple[str, ...], most: int = 2) -> st.SearchStrategy[list[str]]
 
 policy_values = st.one_of(
     st.just(["*"]),
+    st.just(["*"]),
     st.lists(st.sampled_from(NAMES + PATTERNS + MACROS), min_size=1, max_size=3),
     st.lists(st.sampled_from(NAMES + PATTERNS + ODD), max_size=2),
 )
@@ -205,7 +206,7 @@ def exactly(count: int, of: st.SearchStrategy[Json]) -> st.SearchStrategy[list[J
 def core_scenarios(draw: st.DrawFn) -> Json:
     """One unzoned set of policies and roles: everything the reference engine knows."""
     definition = draw(definitions())
-    policies = draw(st.lists(core_policies(definition), max_size=8))
+    policies = draw(st.lists(core_policies(definition), min_size=draw(st.sampled_from([0, 2, 4])), max_size=8))
     return {
         "policies": {
             "serviceName": "s",
