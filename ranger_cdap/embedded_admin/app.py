@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 
@@ -70,9 +71,9 @@ class _Desk:
         admitted = self._doorkeeper.admits(login, password, self._clock())
         return login if login is not None and admitted else NOT_AUTHENTICATED
 
-    def answer(self, row: Row, request: Request, body: bytes) -> Answer:
-        """Everything between a request and its answer that may block."""
-        if row.handler is None:
+    def admit(self, row: Row, request: Request) -> Login | Answer:
+        """Who is calling, or the answer to somebody who may not use this row; the body is not needed for that."""
+        if row.access is Access.UNSECURED:
             return refuse("Unauthenticated access not allowed", code=row.code).answer
         caller = self.sign_in(request)
         if isinstance(caller, Answer):
@@ -81,14 +82,21 @@ class _Desk:
             return page(403, "Access denied")
         if row.access is Access.ADMIN and not caller.is_admin:
             return refuse("User is not allowed to access the API", status=403).answer
-        if refused := refuse_media(request.method, request.headers):
-            return refused
+        return refuse_media(request.method, request.headers) or caller
+
+    def answer(self, row: Row, caller: Login, request: Request, body: bytes) -> Answer:
+        """What the handler says, inside one transaction."""
+        if row.handler is None:
+            return empty(404)
         try:
             with self._store.transaction() as tables:
-                path, query = request.path_params, dict(request.query_params)
-                return row.handler(Call(tables, caller, path, query, body, self._clock()))
+                query = dict(request.query_params)
+                return row.handler(Call(tables, caller, request.path_params, query, body, self._clock()))
         except Refusal as refusal:
             return refusal.answer
+        except sqlite3.Error as e:
+            _log.error("the database of the embedded Ranger Admin failed: %s", e)
+            return page(500, "Internal Server Error")
 
     async def no_such_route(self, request: Request, error: Exception) -> Response:
         """404 and 405 without a body, but nothing about paths for those who are not signed in."""
@@ -99,10 +107,13 @@ class _Desk:
 
 def _endpoint(row: Row, desk: _Desk) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        caller = await run_in_threadpool(desk.admit, row, request)
+        if isinstance(caller, Answer):
+            return _response(caller)
         body = await _body(request)
         if body is None:
             return _response(empty(413), close=True)
-        return _response(await run_in_threadpool(desk.answer, row, request, body))
+        return _response(await run_in_threadpool(desk.answer, row, caller, request, body))
 
     return endpoint
 

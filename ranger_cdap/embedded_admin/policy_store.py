@@ -49,7 +49,8 @@ def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolic
             f"Policy name should not be longer than {MAX_NAME_LENGTH} characters",
             field="policy name",
         )
-    _refuse_taken_guid(call, service, policy, own_id)
+    if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid):
+        raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
     _settle_principals(call, policy)
     return policy
 
@@ -58,11 +59,6 @@ def _other(found: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
     if found is None or found.stamp.id == own_id:
         return None
     return Neighbour(found.stamp.id, found.document.name)
-
-
-def _refuse_taken_guid(call: Call, service: StoredService, policy: Policy, own_id: int | None) -> None:
-    if policy.guid and _other(call.tables.policy_by_guid(service.stamp.id, policy.guid), own_id):
-        raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
 
 
 def _settle_principals(call: Call, policy: Policy) -> None:
@@ -105,9 +101,9 @@ def add_policy(call: Call, service: StoredService, policy: Policy) -> StoredPoli
 
 
 def replace_policy(call: Call, service: StoredService, old: StoredPolicy, policy: Policy) -> StoredPolicy:
-    """Store a policy over its old version; an empty guid or name keeps the old one."""
+    """Store a policy over its old version; the guid never changes, an empty name keeps the old one."""
     named = msgspec.structs.replace(
-        policy, guid=policy.guid or old.stamp.guid, service=service.name, name=policy.name or old.document.name
+        policy, guid=old.stamp.guid, service=service.name, name=policy.name or old.document.name
     )
     stored = call.tables.update_policy(service, old, named, signature(named), call.caller.shown_name, call.now)
     call.tables.raise_policy_version(service.stamp.id, call.now)

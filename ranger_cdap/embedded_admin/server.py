@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _BACKLOG = 128
 _START_SECONDS = 20.0
 _STOP_SECONDS = 10.0
+_GRACE_SECONDS = 5
+_KEEP_ALIVE_SECONDS = 60
 
 
 class EmbeddedAdmin:
@@ -77,10 +79,14 @@ class EmbeddedAdmin:
 
     def _await_start(self) -> None:
         # The socket listens already, so a first connection waits there until the server takes it.
-        with socket.create_connection(self._bound(), timeout=_START_SECONDS) as probe:
-            probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            if not probe.recv(1):
-                raise ServerError("the embedded Ranger Admin ended while it was starting")
+        try:
+            with socket.create_connection(self._bound(), timeout=_START_SECONDS) as probe:
+                probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                answered = probe.recv(1)
+        except OSError:
+            answered = b""
+        if not answered:
+            raise ServerError(f"the embedded Ranger Admin did not answer within {_START_SECONDS:.0f} s of its start")
 
     def _bound(self) -> tuple[str, int]:
         if self._socket is None:
@@ -152,5 +158,13 @@ def _server(store: Store, admin_password_hash: str) -> uvicorn.Server:
     with store.transaction() as tables:
         prepare(tables, admin_password_hash, epoch_ms())
     return uvicorn.Server(
-        uvicorn.Config(create_app(store), log_config=None, access_log=False, lifespan="off", server_header=False)
+        uvicorn.Config(
+            create_app(store),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
     )

@@ -77,16 +77,16 @@ def create_service(call: Call) -> Answer:
     )
     stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
     _make_default_policies(call, stored, definition.document)
-    if sent.type != TAG and not sent.tag_service:
-        linked = msgspec.structs.replace(new, tag_service=_tag_service(call).name)
+    if sent.type != TAG and not sent.tag_service and (tags := _tag_service(call)):
+        linked = msgspec.structs.replace(new, tag_service=tags.name)
         call.tables.update_service(stored.stamp.id, linked, call.caller.shown_name, call.now)
         call.tables.raise_policy_version(stored.stamp.id, call.now)
     return json_answer(stored.answer())
 
 
-def _tag_service(call: Call) -> StoredService:
-    stored = call.tables.service(TAG)
-    if stored is None:
+def _tag_service(call: Call) -> StoredService | None:
+    stored = next((service for service in call.tables.services() if service.document.type == TAG), None)
+    if stored is None and call.tables.service(TAG) is None:
         new = Service(name=TAG, display_name=TAG, type=TAG, guid=str(uuid.uuid4()))
         stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
         definition = call.tables.definition(TAG)

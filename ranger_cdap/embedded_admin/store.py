@@ -96,10 +96,11 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield Tables(self._connection)
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close the database; no transaction may follow."""

@@ -120,10 +120,11 @@ class Tables:
         )
 
     def raise_policy_version(self, service_id: int, now: int) -> None:
-        """Something a plugin downloads has changed."""
+        """Something a plugin downloads has changed; policies of a tag service are in every download that links it."""
         self._connection.execute(
-            "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE id = ?",
-            (now, service_id),
+            "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE id = ?"
+            " OR json_extract(CAST(body AS TEXT), '$.tagService') = (SELECT name FROM service WHERE id = ?)",
+            (now, service_id, service_id),
         )
 
     def delete_service(self, service_id: int) -> None:

@@ -92,6 +92,22 @@ def test_a_new_definition_version_is_a_new_policy_version_of_its_services(cdapde
     assert download(cdapdev)[1]["policyVersion"] == before["policyVersion"] + 1
 
 
+def test_a_change_of_tag_policies_is_a_new_policy_version_of_the_services_that_link_them(cdapdev: Caller) -> None:
+    before = download(cdapdev)[1]
+    expires = before["tagPolicies"]["policies"][0]
+    assert cdapdev("PUT", f"{V2}/policy/{expires['id']}", expires | {"isEnabled": False})[0] == 200
+    after = download(cdapdev)[1]
+    assert after["policyVersion"] == before["policyVersion"] + 1
+    assert after["tagPolicies"]["policies"] == []
+
+
+def test_a_policy_keeps_its_guid_for_life(cdapdev: Caller) -> None:
+    _, made = cdapdev("POST", f"{V2}/policy", policy(guid="first"))
+    assert cdapdev("PUT", f"{V2}/policy/{made['id']}", policy(guid="second"))[1]["guid"] == "first"
+    status, answer = cdapdev("POST", f"{V2}/policy", policy("q", "ns2", guid="first"))
+    assert (status, "duplicate key" in answer["msgDesc"]) == (400, True)
+
+
 def test_a_disabled_service_answers_400_and_a_deleted_one_404(cdapdev: Caller) -> None:
     plugin = cdapdev.as_user("plugin")
     _, service = cdapdev("GET", f"{V2}/service/name/cdapdev")
