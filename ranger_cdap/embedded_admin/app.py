@@ -44,7 +44,7 @@ def create_app(store: Store, *, clock: Clock = epoch_ms) -> Starlette:
     desk = _Desk(store, clock)
     app = Starlette(
         routes=[Route(row.path, _endpoint(row, desk), methods=[row.method]) for row in ROUTES],
-        exception_handlers={HTTPException: desk.no_such_route, Exception: _failed},
+        exception_handlers={HTTPException: desk.no_such_route, sqlite3.Error: _database_failed, Exception: _failed},
     )
     app.router.redirect_slashes = False
     app.add_middleware(_Gate)
@@ -94,9 +94,6 @@ class _Desk:
                 return row.handler(Call(tables, caller, request.path_params, query, body, self._clock()))
         except Refusal as refusal:
             return refusal.answer
-        except sqlite3.Error as e:
-            _log.error("the database of the embedded Ranger Admin failed: %s", e)
-            return page(500, "Internal Server Error")
 
     async def no_such_route(self, request: Request, error: Exception) -> Response:
         """404 and 405 without a body, but nothing about paths for those who are not signed in."""
@@ -138,6 +135,11 @@ def _response(answer: Answer, *, close: bool = False) -> Response:
     if answer.content_type is not None:
         response.headers["content-type"] = answer.content_type
     return response
+
+
+async def _database_failed(request: Request, error: Exception) -> Response:
+    _log.error("the database of the embedded Ranger Admin failed: %s", error)
+    return _response(page(500, "Internal Server Error"), close=True)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

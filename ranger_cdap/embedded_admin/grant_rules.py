@@ -94,7 +94,7 @@ def _split(items: list[PolicyItem], grantee: Grantee) -> _Share:
     """Take a grantee out of the unconditional items of a list, and say what he had there."""
     mine = [item for item in items if not item.conditions and grantee.name in getattr(item, grantee.kind)]
     for item in mine:
-        getattr(item, grantee.kind).remove(grantee.name)
+        setattr(item, grantee.kind, [name for name in getattr(item, grantee.kind) if name != grantee.name])
     types = [access.type for item in mine for access in item.accesses if access.is_allowed]
     return _Share(bool(mine), list(dict.fromkeys(types)), any(item.delegate_admin for item in mine))
 

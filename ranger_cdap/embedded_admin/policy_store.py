@@ -9,7 +9,7 @@ import msgspec
 
 from ranger_cdap.embedded_admin.answers import refuse, refuse_because, refuse_invalid
 from ranger_cdap.embedded_admin.call import Call
-from ranger_cdap.embedded_admin.documents import Group, Policy, Role, User
+from ranger_cdap.embedded_admin.documents import Group, Policy, Role, ServiceDef, User
 from ranger_cdap.embedded_admin.policy_rules import MAX_NAME_LENGTH, Neighbour, Neighbours, check_policy, signature
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import EXTERNAL, StoredPolicy, StoredService
@@ -52,6 +52,7 @@ def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolic
     if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid):
         raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
     _settle_principals(call, policy)
+    _refuse_unknown_conditions(policy, definition.document)
     return policy
 
 
@@ -59,6 +60,14 @@ def _other(found: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
     if found is None or found.stamp.id == own_id:
         return None
     return Neighbour(found.stamp.id, found.document.name)
+
+
+def _refuse_unknown_conditions(policy: Policy, definition: ServiceDef) -> None:
+    known = {row.get("name") for row in definition.policy_conditions}
+    for condition in [*policy.conditions, *(condition for item in policy.items() for condition in item.conditions)]:
+        if condition.type not in known:
+            where = f"policy='{policy.name}' service='{policy.service}'"
+            raise refuse(f"{condition.type}: is not a valid policy-condition. {where}", code=1)
 
 
 def _settle_principals(call: Call, policy: Policy) -> None:

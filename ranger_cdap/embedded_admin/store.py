@@ -66,9 +66,12 @@ class Store:
         self._lock = threading.Lock()
         self._name = str(database) if database else ":memory:"
         try:
+            if database is not None:
+                # Password hashes are in it; SQLite gives its other files the same mode.
+                database.touch(mode=0o600)
             self._connection = sqlite3.connect(self._name, isolation_level=None, check_same_thread=False)
             self._prepare()
-        except sqlite3.Error as e:
+        except (sqlite3.Error, OSError) as e:
             raise InvalidInput(
                 f"`{self._name}` can't be used as the database of the embedded Ranger Admin: {e}; name another file"
             ) from None

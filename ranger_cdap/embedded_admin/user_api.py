@@ -84,7 +84,7 @@ def _forget_in_policies(call: Call, name: str) -> None:
             policy = stored.document
             touched = [item for item in policy.items() if name in item.users]
             for item in touched:
-                item.users.remove(name)
+                item.users = [user for user in item.users if user != name]
             if touched:
                 shown = call.caller.shown_name
                 call.tables.update_policy(service, stored, policy, stored.signature, shown, call.now)

@@ -142,6 +142,19 @@ def test_a_role_that_a_policy_names_is_part_of_what_plugins_must_learn(cdapdev: 
     assert cdapdev("DELETE", f"{V2}/roles/{role['id']}")[0] == 400
 
 
+def test_a_deleted_user_is_taken_out_of_policies_and_groups(cdapdev: Caller) -> None:
+    item = {"users": ["alice", "bob"], "accesses": [{"type": "read"}]}
+    cdapdev("POST", f"{V2}/policy", policy(policyItems=[item], denyPolicyItems=[item | {"users": ["alice"]}]))
+    before = download(cdapdev)[1]["policyVersion"]
+    assert cdapdev("DELETE", "/service/xusers/secure/users/alice?forceDelete=true")[0] == 204
+    after = download(cdapdev)[1]
+    assert after["policyVersion"] == before + 1
+    assert after["policies"][0]["policyItems"][0]["users"] == ["bob"]
+    assert "alice" not in json.dumps(after)
+    assert cdapdev.as_user("alice")("GET", f"{V2}/service")[0] == 401
+    assert cdapdev("DELETE", "/service/xusers/secure/users/admin?forceDelete=true")[0] == 400
+
+
 def test_tags_are_always_none(cdapdev: Caller) -> None:
     plugin, path = cdapdev.as_user("plugin"), "/service/tags/secure/download/cdapdev"
     status, answer = plugin("GET", f"{path}?lastKnownVersion=-1")
@@ -418,6 +431,14 @@ def test_what_is_no_http_does_no_harm(cdapdev: Caller) -> None:
             peer.shutdown(socket.SHUT_WR)
             peer.recv(100)
     assert cdapdev("GET", f"{V2}/service")[0] == 200
+
+
+def test_a_condition_that_the_definition_does_not_have_is_refused(cdapdev: Caller) -> None:
+    item = {"users": ["alice"], "accesses": [{"type": "read"}]}
+    known = {**item, "conditions": [{"type": "_expression", "values": ["true"]}]}
+    unknown = {**item, "conditions": [{"type": "ip-range", "values": ["10.0.0.0/8"]}]}
+    assert cdapdev("POST", f"{V2}/policy", policy(policyItems=[known]))[0] == 200
+    assert cdapdev("POST", f"{V2}/policy", policy("q", "ns2", denyPolicyItems=[unknown]))[0] == 400
 
 
 def test_unsupported_ways_to_write_are_refused_not_ignored(cdapdev: Caller) -> None:

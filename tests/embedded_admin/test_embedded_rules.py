@@ -215,7 +215,7 @@ ITEMS = st.lists(
             "accesses": [{"type": name} for name in types],
             "delegateAdmin": delegate,
         },
-        st.lists(USERS, min_size=1, max_size=2, unique=True),
+        st.lists(USERS, min_size=1, max_size=3),
         TYPES,
         st.booleans(),
     ),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from embedded_caller import PASSWORD, V2, Caller, policy
+from embedded_exchanges import basic, send
 
 from ranger_cdap.embedded_admin import EmbeddedAdmin, Store
 from ranger_cdap.errors import InvalidInput, ServerError
@@ -119,6 +120,11 @@ def test_passwords_are_not_in_the_file(tmp_path: Path) -> None:
     assert b"alice" in content
 
 
+def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    with EmbeddedAdmin(tmp_path / "admin.sqlite", admin_password=PASSWORD):
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     text, foreign, nowhere = tmp_path / "notes.txt", tmp_path / "other.sqlite", tmp_path / "no" / "where"
     text.write_text("not a database, but long enough to look like one" * 100)
@@ -146,6 +152,22 @@ def test_a_failing_handler_leaves_no_half_a_change() -> None:
     with store.transaction() as tables:
         assert tables.principals.counter("roles") == (1, 0)
     store.close()
+
+
+def test_a_broken_database_is_an_answer_without_details(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    database = tmp_path / "admin.sqlite"
+    with EmbeddedAdmin(database, admin_password=PASSWORD) as server:
+        other = sqlite3.connect(database)
+        other.execute("DROP TABLE service")
+        other.close()
+        where = {"authorization": basic("admin", PASSWORD)}
+        status, headers, body = send(server.url, "GET", f"{V2}/service", headers=where, body=None)
+        assert (status, headers["content-type"].partition(";")[0]) == (500, "text/html")
+        assert b"table" not in body
+        assert Caller(server.url)("GET", f"{V2}/servicedef")[0] == 200
+    assert "no such table" in caplog.text
+    assert "Traceback" not in caplog.text
+    assert PASSWORD not in caplog.text
 
 
 def test_a_kill_while_writing_loses_nothing_that_was_answered(tmp_path: Path) -> None:
