@@ -23,3 +23,5 @@ __all__ = [
     "RequestTag",
     "TraceEntry",
 ]
+from ranger_cdap.engine._interim import EngineOptions, PolicyEngine, Problem  # INTERIM
+from ranger_cdap.engine.wire import decode_policy, decode_roles, decode_service_policies, decode_service_tags  # INTERIM

@@ -160,7 +160,7 @@ class PolicyDelta(Wire):
     id: int | None = None
     changeType: int | None = None
     policiesVersion: int | None = None
-    policy: msgspec.Raw | None = None
+    policy: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class SecurityZoneInfo(Wire):
