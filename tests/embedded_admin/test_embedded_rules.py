@@ -248,6 +248,9 @@ def test_a_grant_gives_exactly_that_to_exactly_that_user(
     assert held(after.policy_items, user) == held(before.policy_items, user) | set(types)
     assert held(after.deny_policy_items, user) == held(before.deny_policy_items, user) - set(types)
     assert held(after.allow_exceptions, user) == held(before.allow_exceptions, user) - set(types)
+    was_denied = any(user in item.users for item in before.deny_policy_items)
+    spared = held(before.deny_exceptions, user) | (set(types) if was_denied else set())
+    assert held(after.deny_exceptions, user) == spared
     for other in {"alice", "bob", "carol"} - {user}:
         assert everything(after, other) == everything(before, other)
     again = granted(after, request)
