@@ -235,6 +235,39 @@ def test_a_policy_is_not_moved_to_another_service_by_a_change(cdapdev: Caller) -
     assert (status, "error code[3027]" in answer["msgDesc"]) == (400, True)
 
 
+def grant(grantor: str, *types: str, user: str = "alice", **more: Any) -> dict[str, Any]:
+    resource = {"instance": "cdap", "namespace": "ns1"}
+    return {"grantor": grantor, "resource": resource, "users": [user], "accessTypes": list(types), **more}
+
+
+GRANTS = [
+    # caller, what, body, status
+    ("bob", "grant", grant("bob", "read"), 403),
+    ("bob", "grant", grant("admin", "read"), 403),
+    ("bob", "grant", grant("bob", "read", ownerUser="bob"), 403),
+    ("plugin", "grant", grant("admin", "read"), 403),
+    ("sync", "grant", grant("sync", "read", user="bob", delegateAdmin=True), 200),
+    ("bob", "grant", grant("bob", "write"), 403),
+    ("bob", "grant", grant("bob", "read"), 200),
+    ("bob", "revoke", grant("bob", "write"), 403),
+    ("bob", "revoke", grant("bob", "read"), 200),
+    ("sync", "grant", grant("alice", "read", user="bob"), 403),
+    ("sync", "grant", grant("sync", "fly"), 400),
+    ("sync", "grant", grant("sync", "read", zoneName="z"), 400),
+]
+
+
+def test_who_may_grant_and_what(cdapdev: Caller) -> None:
+    for user, what, body, status in GRANTS:
+        path = f"/service/plugins/secure/services/{what}/cdapdev"
+        assert (user, what, body, cdapdev.as_user(user)("POST", path, body)[0]) == (user, what, body, status)
+    (left,) = download(cdapdev)[1]["policies"]
+    assert left["policyItems"] == [
+        {"accesses": [{"type": "read", "isAllowed": True}], "users": ["bob"], "delegateAdmin": True}
+    ]
+    assert left["version"] == 3
+
+
 # Passwords
 
 
