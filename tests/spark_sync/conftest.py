@@ -1,0 +1,118 @@
+"""One Spark session and one embedded Ranger Admin for all tests of the sync job; each test has a service of its own."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import servicedef
+from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SourceSettings, SyncSettings
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.engine.wire import Policy
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PASSWORD = "Sync-Test-Passw0rd"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """PySpark leaves its sockets to the garbage collector, in whatever test that happens to run."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+@pytest.fixture(autouse=True)
+def _collect_sockets_of_spark(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if request.node.get_closest_marker("spark"):
+        gc.collect()
+
+
+@dataclass(frozen=True)
+class Ranger:
+    """A service in the embedded Ranger Admin, and two clients: its administrator and the sync job's account."""
+
+    service: str
+    url: str
+    admin: RangerAdmin
+    sync: RangerAdmin
+
+    def policies(self) -> list[Policy]:
+        return self.admin.list_policies(self.service)
+
+    def policy_version(self) -> int:
+        service = self.admin.get_service(self.service)
+        assert service is not None
+        return int(service["policyVersion"])
+
+    def grants(self) -> dict[str, str]:
+        """Who has the only item of each policy, by the values of its resource without the instance."""
+        found = {}
+        for policy in self.policies():
+            levels = [values.values[0] for level, values in sorted(policy.resources.items()) if level != "instance"]
+            (item,) = policy.policyItems
+            found[" ".join(levels)] = item.users[0]
+        return found
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[tuple[str, RangerAdmin, RangerAdmin]]:
+    with (
+        EmbeddedAdmin(None, admin_password=PASSWORD) as server,
+        RangerAdmin(server.url, username="admin", password=Secret(PASSWORD)) as admin,
+        RangerAdmin(server.url, username="sync", password=Secret(PASSWORD)) as sync,
+    ):
+        definition = Path(servicedef.__file__).with_name("ranger-servicedef-cdap.json")
+        if admin.get_service_def("cdap") is None:
+            admin.create_service_def(json.loads(definition.read_text(encoding="utf-8")))
+        for user in ("alice", "bob", "svc", "sync"):
+            admin.create_user(user, Secret(PASSWORD), first_name=user)
+        yield server.url, admin, sync
+
+
+@pytest.fixture
+def ranger(embedded: tuple[str, RangerAdmin, RangerAdmin]) -> Ranger:
+    url, admin, sync = embedded
+    service = f"cdap{next(_numbers)}"
+    rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
+    admin.create_service({"name": service, "type": "cdap", "isEnabled": True, "configs": rights})
+    return Ranger(service, url, admin, sync)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from spark_sync.session import spark_session
+
+    with spark_session(SyncSettings(), master="local[2]") as session:
+        yield session
+
+
+@pytest.fixture
+def settings_for(ranger: Ranger, tmp_path: Path) -> Callable[..., Settings]:
+    """Settings whose sources are the directories of `tmp_path` that are named."""
+
+    def settings(**sources: dict[str, Any]) -> Settings:
+        return Settings(
+            ranger=RangerSettings(url=ranger.url, service=ranger.service),
+            cdap=CdapSettings(instance="cdap"),
+            sync=SyncSettings(
+                username="sync",
+                password=Secret(PASSWORD),
+                state_dir=tmp_path / "state",
+                sources=tuple(SourceSettings(name=name.replace("_", "-"), **given) for name, given in sources.items()),
+            ),
+        )
+
+    return settings

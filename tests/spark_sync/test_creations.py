@@ -1,0 +1,58 @@
+"""The table of creations agrees with the service definition, the profiles and CDAP's names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ranger_cdap.cdap.profile import load_profile
+from spark_sync.creations import RequestRow, load_creations
+from spark_sync.event import Kind, Strength
+
+TABLE = load_creations()
+
+
+@pytest.mark.parametrize("row", TABLE.data_plane, ids=lambda row: f"{row.method} {row.uri} {row.entity.name}")
+def test_a_request_row_can_name_every_part_of_its_entity(row: RequestRow) -> None:
+    levels = set(row.checked.path[1:]) | set(row.variables)
+    assert set(row.entity.path[1:]) <= levels
+    assert row.codes == (200,)
+    assert row.strength is Strength.AMBIGUOUS
+
+
+def test_only_cdaps_own_messages_are_authoritative() -> None:
+    assert {row.strength for row in TABLE.audit_v2} == {Strength.AUTHORITATIVE}
+    assert {row.message for row in TABLE.audit_v2} == {"CREATE", "DELETE"}
+
+
+def test_what_can_be_created_can_be_deleted_too_except_artifacts_which_end_with_their_namespace() -> None:
+    kinds = {kind: {row.entity.name for row in TABLE.data_plane if row.kind is kind} for kind in Kind}
+    assert kinds[Kind.CREATE] - kinds[Kind.DELETE] == {"artifact"}
+    assert kinds[Kind.DELETE] <= kinds[Kind.CREATE]
+
+
+def test_every_type_in_the_table_has_a_row_of_resultant_privileges() -> None:
+    profile = load_profile("default")
+    for row in TABLE.data_plane:
+        assert profile.resultant(row.entity.name) in ((), ("read", "write", "admin", "execute"))
+
+
+@pytest.mark.parametrize(
+    ("entity", "skipped"),
+    [
+        ("dataset:ns1.localkv.c6175695-e562-11f1-bfbf-02fc00000001", True),
+        ("dataset:ns1.a.b.c6175695-e562-11f1-bfbf-02fc00000001", True),
+        ("dataset:ns1.purchases", False),
+        ("dataset:ns1.c6175695", False),
+        ("application:ns1.da6edb9c-e562-11f1-a244-02fc00000001", True),
+        ("schedule:ns1.da6edb9c-e562-11f1-a244-02fc00000001.daily", True),
+        ("application:ns1.App", False),
+        ("namespace:system", True),
+        ("profile:system.native", True),
+        ("namespace:systematic", False),
+        ("dataset:ns1.system", False),
+    ],
+)
+def test_skipped_entities(entity: str, skipped: bool) -> None:
+    assert any(re.search(pattern, entity) for pattern in TABLE.skipped) is skipped
