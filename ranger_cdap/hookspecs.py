@@ -1,0 +1,34 @@
+"""The hooks: what a plugin can add. Hooks are synchronous; the order of plugins is not a contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from ranger_cdap.audit import SinkFactory
+from ranger_cdap.cdap.answer import Answer
+
+if TYPE_CHECKING:
+    import click
+
+PROJECT = "ranger_cdap"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def ranger_cdap_audit_sinks() -> Mapping[str, SinkFactory]:  # type: ignore[empty-body]
+    """Audit sinks by the name that `[audit] sinks` chooses them by."""
+
+
+@hookspec
+def ranger_cdap_veto(answer: Answer) -> str | None:
+    """A reason to deny what the policies allow, or nothing. A hook that raises denies; none can allow."""
+
+
+@hookspec
+def ranger_cdap_register_commands(cli: click.Group) -> None:
+    """Add commands to the command line."""

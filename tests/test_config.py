@@ -1,0 +1,81 @@
+"""Settings: precedence, unknown keys, secrets."""
+
+from pathlib import Path
+
+import pytest
+
+from ranger_cdap.config import Secret, load_settings, resolve_secret
+from ranger_cdap.errors import ConfigError
+
+
+def write(path: Path, text: str) -> Path:
+    file = path / "ranger-cdap.toml"
+    file.write_text(text)
+    return file
+
+
+def test_the_environment_goes_before_the_file_and_the_file_before_the_default(tmp_path: Path) -> None:
+    file = write(tmp_path, '[ranger]\nurl = "http://one:6080"\nservice = "a"\n')
+
+    settings = load_settings(file, {"RANGER_CDAP_RANGER__URL": "http://two:6080"})
+
+    assert settings.ranger.url == "http://two:6080"
+    assert settings.ranger.service == "a"
+    assert settings.cdap.instance == "cdap"
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert load_settings(None, {}).ranger.service == "cdapdev"
+
+
+def test_numbers_can_come_from_the_environment(tmp_path: Path) -> None:
+    settings = load_settings(write(tmp_path, ""), {"RANGER_CDAP_PLUGIN__POLL_INTERVAL": "2.5"})
+
+    assert settings.plugin.poll_interval == 2.5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[ranger]\nurll = "http://x"', "did you mean `ranger.url`"),
+        ("[rangr]", "did you mean `ranger`"),
+        ("[[sync.sources]]\nnme = 1", r"did you mean `sync.sources\[0\].name`"),
+        ('[ranger]\nurl = "ftp://x"', "must begin with http"),
+        ('[ranger]\nurl = "http://u:p@x"', "must not hold a user name"),
+        ("[plugin]\npoll_interval = 0", "greater than zero"),
+        ("[plugin]\npoll_interval = inf", "greater than zero"),
+        ("[plugin]\npoll_interval = true", "poll_interval"),
+        ("[ranger", "is not TOML"),
+        ('[plugin]\npassword = "env:NOT_SET_ANYWHERE"', "`NOT_SET_ANYWHERE`"),
+        ('[plugin]\npassword = "file:/nonexistent/secret"', "can't be read"),
+        ("[plugin]\npassword = 5", "plugin.password"),
+    ],
+)
+def test_a_bad_setting_is_one_sentence_that_names_it(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        load_settings(write(tmp_path, text), {})
+
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not exist"):
+        load_settings(tmp_path / "other.toml", {})
+
+
+def test_secrets_come_from_the_environment_a_file_or_the_text(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_text("from file\n")
+
+    assert resolve_secret("env:X", {"X": "from env"}).reveal() == "from env"
+    assert resolve_secret(f"file:{file}", {}).reveal() == "from file"
+    assert resolve_secret("plain", {}).reveal() == "plain"
+
+
+def test_a_secret_is_never_printed(tmp_path: Path) -> None:
+    settings = load_settings(write(tmp_path, '[plugin]\npassword = "hunter2"'), {})
+
+    assert "hunter2" not in f"{settings!r} {settings} {settings.plugin.password!r} {Secret('hunter2')}"
+    assert settings.plugin.password == Secret("hunter2")

@@ -1,0 +1,55 @@
+"""The service definition: what Ranger needs of it, and what we promise people."""
+
+import pytest
+
+import servicedef
+
+DEFINITION = servicedef.service_definition()
+
+
+def test_the_levels_and_actions_are_those_of_cdap() -> None:
+    assert servicedef.access_types(DEFINITION) == ("read", "write", "admin", "execute")
+    assert ("instance", "namespace", "application", "program") in servicedef.hierarchies(DEFINITION)
+    assert len(servicedef.hierarchies(DEFINITION)) == 18
+
+
+@pytest.mark.parametrize("resource", DEFINITION["resources"], ids=lambda r: r["name"])
+def test_every_level_is_an_entity_that_policies_can_name_exactly(resource: dict[str, object]) -> None:
+    assert resource["isValidLeaf"] is True
+    assert resource["matcherOptions"] == {"wildCard": "true", "ignoreCase": "false"}
+    assert resource["excludesSupported"] is (resource["name"] != "instance")
+    assert resource["recursiveSupported"] is False
+    assert resource["label"]
+    assert resource["description"]
+
+
+def test_names_and_item_ids_are_unique() -> None:
+    for part in ("resources", "accessTypes", "configs"):
+        rows = DEFINITION[part]
+        assert len({row["name"] for row in rows}) == len({row["itemId"] for row in rows}) == len(rows)
+
+
+def test_every_action_has_a_category_from_which_ranger_makes_its_markers() -> None:
+    categories = {access["name"]: access["category"] for access in DEFINITION["accessTypes"]}
+
+    assert categories == {"read": "READ", "write": "UPDATE", "admin": "MANAGE", "execute": "UPDATE"}
+
+
+def test_no_java_class_is_needed() -> None:
+    assert DEFINITION["implClass"] == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parent": "nowhere"}, "unknown parent"),
+        ({"level": 5}, "not below its parent"),
+        ({"name": "instance"}, "one name"),
+    ],
+)
+def test_a_broken_tree_is_refused(change: dict[str, object], message: str) -> None:
+    broken = servicedef.service_definition()
+    broken["resources"][1].update(change)
+
+    with pytest.raises(ValueError, match=message):
+        servicedef.hierarchies(broken)
