@@ -1,0 +1,51 @@
+"""`ranger-cdap explain`: why may this user do this, or why not?"""
+
+from __future__ import annotations
+
+import click
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.check import as_document
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.question import open_authorizer, policy_text, question, related_entities
+from ranger_cdap.errors import NotReady
+
+
+@click.command()
+@question
+@pass_invocation
+def explain(
+    invocation: Invocation,
+    user: str,
+    operation: str,
+    entity: EntityId,
+    groups: tuple[str, ...],
+    artifact: EntityId | None,
+    jar: EntityId | None,
+) -> None:
+    """Show every privilege that was tried for USER to do OPERATION on ENTITY; nothing is audited.
+
+    Exit code: 0 whatever the answer, 3 invalid input, 4 not ready, 1 error.
+    """
+    with open_authorizer(invocation) as authorizer:
+        answer = authorizer.explain(user, groups, operation, entity, related=related_entities(artifact, jar))
+    if not answer.ready:
+        raise NotReady(answer.reason.removeprefix("not ready: "))
+    if invocation.as_json:
+        alternatives = [
+            [
+                {"entity": str(e.entity), "actions": e.actions, "held": e.held, "policy": e.decision.policy_id}
+                for e in alternative
+            ]
+            for alternative in answer.tried
+        ]
+        invocation.print_json({**as_document(answer), "alternatives": alternatives})
+        return
+    verdict = "allowed" if answer.allowed else "denied"
+    invocation.console.print(f"{verdict}: {user} {operation} on {entity} ({', '.join(answer.requirements)})")
+    if not answer.allowed:
+        invocation.console.print(answer.reason)
+    for number, alternative in enumerate(answer.tried, 1):
+        invocation.console.print(f"alternative {number}:")
+        rows = [["has" if e.held else "lacks", "|".join(e.actions), str(e.entity), policy_text(e)] for e in alternative]
+        invocation.print_table(["", "privilege", "on", "because"], rows)

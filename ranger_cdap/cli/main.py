@@ -1,0 +1,96 @@
+"""The command `ranger-cdap`: the group, the global options, and one exit code for each kind of outcome.
+
+0 done or allowed · 1 error · 2 denied · 3 invalid input or usage · 4 not ready · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from ranger_cdap.cli.check import check
+from ranger_cdap.cli.embedded_admin import embedded_admin
+from ranger_cdap.cli.explain import explain
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.setup import setup
+from ranger_cdap.errors import RangerCdapError
+from ranger_cdap.hookspecs import hookimpl
+from ranger_cdap.plugins import plugin_manager
+
+USAGE = 3
+INTERRUPTED = 130
+FAILED = 1
+
+
+class BuiltInCommands:
+    """The commands of the base install."""
+
+    @hookimpl
+    def ranger_cdap_register_commands(self, cli: click.Group) -> None:
+        """Add them, in the order in which a newcomer needs them."""
+        for command in (setup, check, explain, embedded_admin):
+            cli.add_command(command)
+
+
+def command_line() -> click.Group:
+    """The group with the commands of all plugins.
+
+    Raises:
+        PluginError: an installed plugin can't be loaded.
+    """
+
+    @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+    @click.version_option(version("ranger-cdap"), prog_name="ranger-cdap")
+    @click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        envvar="RANGER_CDAP_CONFIG",
+        help="Configuration file; without it, ranger-cdap.toml here if there is one.",
+    )
+    @click.option("--format", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True)
+    @click.pass_context
+    def cli(context: click.Context, config: Path | None, output_format: str) -> None:
+        """Apache Ranger authorization for CDAP."""
+        context.obj = Invocation(config, output_format)
+
+    plugins = plugin_manager()
+    plugins.register(BuiltInCommands(), name="built-in commands")
+    plugins.hook.ranger_cdap_register_commands(cli=cli)
+    return cli
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; no traceback reaches a user unless RANGER_CDAP_DEBUG is set."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    try:
+        outcome = command_line().main(args=list(arguments), prog_name="ranger-cdap", standalone_mode=False)
+    except click.exceptions.Exit as e:
+        return e.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as e:
+        e.show()
+        return USAGE
+    except RangerCdapError as e:
+        click.echo(f"ranger-cdap: {e} ({e.code})", err=True)
+        return e.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as e:
+        if os.environ.get("RANGER_CDAP_DEBUG"):
+            raise
+        click.echo(f"ranger-cdap: internal error {type(e).__name__}: {e}; RANGER_CDAP_DEBUG=1 shows where", err=True)
+        return FAILED
+    return outcome if isinstance(outcome, int) else 0
+
+
+def run() -> None:
+    """The entry point of the console script."""
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""`ranger-cdap setup`: register the definition, create the service, give the accounts their rights."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.config import Secret
+from ranger_cdap.policies import service_setup
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.service_setup import Change, Wanted
+
+PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
+
+
+@click.command()
+@click.option("--ranger-user", default="admin", show_default=True, help="A Ranger administrator; never stored.")
+@click.option("--admin-user", "admin_users", multiple=True, help="A person with READ, WRITE and ADMIN on the instance.")
+@click.option("--admin-group", "admin_groups", multiple=True, help="A group with the same.")
+@click.option("--master-user", default="", help="The user CDAP itself runs as.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
+@click.option("--yes", is_flag=True, help="Don't ask before acting.")
+@pass_invocation
+def setup(
+    invocation: Invocation,
+    ranger_user: str,
+    admin_users: tuple[str, ...],
+    admin_groups: tuple[str, ...],
+    master_user: str,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Register the service definition in Ranger Admin and set up the service.
+
+    Running it again changes nothing that is already there. The Ranger administrator's password is asked for, or taken
+    from the environment variable RANGER_CDAP_SETUP_PASSWORD. No account is created: people and service accounts must be
+    known to Ranger.
+    """
+    settings = invocation.settings
+    wanted = Wanted(
+        service=settings.ranger.service,
+        instance=settings.cdap.instance,
+        plugin_account=settings.plugin.username,
+        sync_account=settings.sync.username,
+        master_user=master_user,
+        admin_users=admin_users,
+        admin_groups=admin_groups,
+    )
+    with _administrator(invocation, ranger_user) as admin:
+        steps = service_setup.plan(wanted, service_setup.look(admin, wanted.service))
+        if invocation.as_json:
+            invocation.print_json([{"change": step.change.value, "what": str(step)} for step in steps])
+        else:
+            for step in steps:
+                invocation.console.print(str(step))
+        changes = [step for step in steps if step.change is not Change.KEEP]
+        if dry_run or not changes:
+            return
+        if not yes:
+            click.confirm(f"Make these changes in {settings.ranger.url}?", abort=True, err=True)
+        service_setup.carry_out(changes, admin)
+
+
+def _administrator(invocation: Invocation, user: str) -> RangerAdmin:
+    ranger = invocation.settings.ranger
+    password = os.environ.get(PASSWORD_VARIABLE) or click.prompt(
+        f"Password of {user} in {ranger.url}", hide_input=True, err=True
+    )
+    return RangerAdmin(
+        ranger.url,
+        username=user,
+        password=Secret(password),
+        ca_file=ranger.ca_file,
+        connect_timeout=ranger.connect_timeout,
+        read_timeout=ranger.read_timeout,
+        attempts=ranger.attempts,
+    )

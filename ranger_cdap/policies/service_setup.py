@@ -1,0 +1,233 @@
+"""Setting up Ranger for CDAP: what is there is compared with what is wanted (pure), and the difference is carried out.
+
+Nothing that policies may use is ever dropped: definitions are compared by names and only grow, lists of accounts only
+grow, and a policy that is there is left as people made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import servicedef
+from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+
+# Which account belongs into which list of the service (design: accounts, one purpose each).
+PLUGIN_RIGHTS = ("policy.download.auth.users", "tag.download.auth.users", "userstore.download.auth.users")
+SYNC_RIGHTS = ("service.admin.users", "policy.download.auth.users", "userstore.download.auth.users")
+
+
+class Change(Enum):
+    """What a step does."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the set-up is to end in."""
+
+    service: str
+    instance: str
+    plugin_account: str = ""
+    sync_account: str = ""
+    master_user: str = ""
+    admin_users: tuple[str, ...] = ()
+    admin_groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What Ranger Admin has."""
+
+    definition: dict[str, Any] | None
+    service: dict[str, Any] | None
+    policies: Sequence[Policy]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionStep:
+    """Register or extend the service definition."""
+
+    change: Change
+    detail: str
+    body: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.change.value} service definition `{self.body['name']}`: {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStep:
+    """Create the service or extend its lists of accounts."""
+
+    change: Change
+    detail: str
+    body: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.change.value} service `{self.body['name']}`: {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStep:
+    """Create a first policy."""
+
+    change: Change
+    detail: str
+    body: Policy
+
+    def __str__(self) -> str:
+        return f"{self.change.value} policy `{self.body.name}`: {self.detail}"
+
+
+Step = DefinitionStep | ServiceStep | PolicyStep
+
+
+def look(admin: RangerAdmin, service: str) -> Found:
+    """What is there now.
+
+    Raises:
+        RangerAdminError: Ranger Admin can't be asked.
+    """
+    definition = admin.get_service_def(servicedef.service_definition()["name"])
+    found = admin.get_service(service)
+    return Found(definition, found, admin.list_policies(service) if found else ())
+
+
+def plan(wanted: Wanted, found: Found) -> tuple[Step, ...]:
+    """The steps from what is there to what is wanted, in the order in which they must be taken.
+
+    Raises:
+        InvalidInput: a service of that name exists and is of another type.
+    """
+    return (
+        _definition_step(servicedef.service_definition(), found.definition),
+        _service_step(wanted, found.service),
+        *_policy_steps(wanted, found.policies),
+    )
+
+
+def carry_out(steps: Iterable[Step], admin: RangerAdmin) -> None:
+    """Take the steps one after another; taking them twice changes nothing the second time.
+
+    Raises:
+        RangerAdminError: Ranger Admin refuses one; those before it stand.
+    """
+    for step in steps:
+        match step:
+            case DefinitionStep(change=Change.CREATE, body=body):
+                admin.create_service_def(body)
+            case DefinitionStep(change=Change.UPDATE, body=body):
+                admin.update_service_def(body["name"], body)
+            case ServiceStep(change=Change.CREATE, body=body):
+                admin.create_service(body)
+            case ServiceStep(change=Change.UPDATE, body=body):
+                admin.update_service(body["id"], body)
+            case PolicyStep(change=Change.CREATE, body=policy):
+                admin.create_policy(policy)
+            case _:
+                pass
+
+
+def _definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None) -> DefinitionStep:
+    if theirs is None:
+        return DefinitionStep(Change.CREATE, f"{len(ours['resources'])} resources, 4 access types", ours)
+    lacking = {
+        part: [row for row in ours[part] if row["name"] not in {other["name"] for other in theirs.get(part, ())}]
+        for part in ("resources", "accessTypes", "configs")
+    }
+    names = [row["name"] for rows in lacking.values() for row in rows]
+    if not names:
+        return DefinitionStep(Change.KEEP, "nothing is missing", theirs)
+    grown = {**theirs, **{part: _appended(theirs.get(part, ()), rows) for part, rows in lacking.items()}}
+    return DefinitionStep(Change.UPDATE, f"add {', '.join(names)}", grown)
+
+
+def _appended(theirs: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Their rows, then ours with the next free item ids: an id that is in use must keep its meaning."""
+    last = max((row.get("itemId", 0) for row in theirs), default=0)
+    return [*theirs, *({**row, "itemId": last + n} for n, row in enumerate(rows, 1))]
+
+
+def _service_step(wanted: Wanted, service: dict[str, Any] | None) -> ServiceStep:
+    kind = servicedef.service_definition()["name"]
+    lists = _account_lists(wanted)
+    if service is None:
+        # No `username`: Ranger would make default policies that give that account everything.
+        body = {
+            "name": wanted.service,
+            "displayName": wanted.service,
+            "type": kind,
+            "isEnabled": True,
+            "configs": {key: ",".join(accounts) for key, accounts in lists.items()},
+        }
+        return ServiceStep(Change.CREATE, _accounts_text(lists), body)
+    if service.get("type") != kind:
+        raise InvalidInput(
+            f"service `{wanted.service}` is of type `{service.get('type')}`, not `{kind}`; choose another name"
+        )
+    configs = dict(service.get("configs") or {})
+    added = {}
+    for key, accounts in lists.items():
+        present = [name.strip() for name in configs.get(key, "").split(",") if name.strip()]
+        new = [account for account in accounts if account not in present]
+        if new:
+            configs[key] = ",".join([*present, *new])
+            added[key] = new
+    if not added:
+        return ServiceStep(Change.KEEP, "the accounts have their rights", service)
+    return ServiceStep(Change.UPDATE, _accounts_text(added), {**service, "configs": configs})
+
+
+def _account_lists(wanted: Wanted) -> dict[str, list[str]]:
+    lists: dict[str, list[str]] = {}
+    for account, rights in ((wanted.plugin_account, PLUGIN_RIGHTS), (wanted.sync_account, SYNC_RIGHTS)):
+        for right in rights if account else ():
+            if account not in lists.setdefault(right, []):
+                lists[right].append(account)
+    return lists
+
+
+def _accounts_text(lists: dict[str, list[str]]) -> str:
+    return "; ".join(f"{key} = {', '.join(names)}" for key, names in lists.items()) or "no accounts"
+
+
+def _policy_steps(wanted: Wanted, existing: Sequence[Policy]) -> list[PolicyStep]:
+    """One policy on the instance: Ranger allows no second policy with the same resource."""
+    items = []
+    if wanted.admin_users or wanted.admin_groups:
+        items.append(_item(("read", "write", "admin"), users=wanted.admin_users, groups=wanted.admin_groups))
+    if wanted.master_user:
+        # At its start CDAP creates the namespace `default` as the master user.
+        items.append(_item(("read", "write"), users=(wanted.master_user,)))
+    if not items:
+        return []
+    resources = {"instance": PolicyResource(values=[wanted.instance])}
+    policy = Policy(
+        service=wanted.service,
+        name=f"instance {wanted.instance}",
+        description="Made by ranger-cdap setup: administrators and the CDAP master user",
+        resources=resources,
+        policyItems=items,
+    )
+    same = [other for other in existing if other.name == policy.name or _values(other) == _values(policy)]
+    if same:
+        return [PolicyStep(Change.KEEP, f"policy {same[0].id} on this instance is there and stays as it is", same[0])]
+    return [PolicyStep(Change.CREATE, "administrators and master user on the instance", policy)]
+
+
+def _values(policy: Policy) -> dict[str, list[str]]:
+    return {level: sorted(resource.values) for level, resource in policy.resources.items()}
+
+
+def _item(accesses: Sequence[str], *, users: Sequence[str] = (), groups: Sequence[str] = ()) -> PolicyItem:
+    return PolicyItem(
+        users=list(users), groups=list(groups), accesses=[PolicyItemAccess(type=access) for access in accesses]
+    )

@@ -1,0 +1,176 @@
+"""The command line as a user meets it: one sentence and one exit code for each kind of outcome."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+
+from ranger_cdap.cli.main import main
+from ranger_cdap.config import Secret
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+
+PASSWORD = "Correct-Horse-1"
+
+
+@pytest.fixture
+def ranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RangerAdmin]:
+    """An embedded Ranger Admin with its accounts, and a configuration file in the working directory."""
+    with EmbeddedAdmin(admin_password=PASSWORD) as embedded:
+        admin = RangerAdmin(embedded.url, username="admin", password=Secret(PASSWORD))
+        for name in ("cdapplugin", "cdapsync", "alice", "bob"):
+            admin.create_user(name, Secret(PASSWORD))
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", PASSWORD)
+        (tmp_path / "ranger-cdap.toml").write_text(
+            f"""
+            [ranger]
+            url = "{embedded.url}"
+            [plugin]
+            username = "cdapplugin"
+            password = "{PASSWORD}"
+            cache_dir = "{tmp_path}/cache"
+            [sync]
+            username = "cdapsync"
+            password = "{PASSWORD}"
+            """
+        )
+        yield admin
+        admin.close()
+
+
+def grant(admin: RangerAdmin, name: str, resource: dict[str, str], user: str, access: str) -> None:
+    admin.create_policy(
+        Policy(
+            service="cdapdev",
+            name=name,
+            resources={level: PolicyResource(values=[value]) for level, value in resource.items()},
+            policyItems=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type=access)])],
+        )
+    )
+
+
+def test_setup_then_allowed_denied_and_explained(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["setup", "--yes", "--admin-user", "alice"]) == 0
+    grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}, "alice", "read")
+    grant(ranger, "ns1", {"instance": "cdap", "namespace": "ns1"}, "alice", "read")
+    capsys.readouterr()
+
+    assert main(["check", "alice", "dataset.get", "dataset:ns1.kv"]) == 0
+    assert "allowed: alice dataset.get on dataset:ns1.kv" in capsys.readouterr().out
+    assert main(["check", "bob", "dataset.get", "dataset:ns1.kv"]) == 2
+    assert "bob" in capsys.readouterr().out
+    assert main(["explain", "bob", "dataset.get", "dataset:ns1.kv"]) == 0
+    assert "bob lacks READ on dataset:ns1.kv" in capsys.readouterr().out
+
+
+def test_setup_twice_changes_nothing_the_second_time(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["setup", "--yes", "--admin-user", "alice", "--master-user", "bob"]) == 0
+    before = ranger.get_service("cdapdev")
+    capsys.readouterr()
+
+    assert main(["setup", "--yes", "--admin-user", "alice", "--master-user", "bob"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert all(line.startswith("keep ") for line in lines)
+    assert ranger.get_service("cdapdev") == before
+
+
+def test_a_dry_run_shows_the_plan_and_does_nothing(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["setup", "--dry-run"]) == 0
+    assert "create service `cdapdev`" in capsys.readouterr().out
+    assert ranger.get_service("cdapdev") is None
+
+
+def test_without_a_service_the_plugin_is_not_ready(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "alice", "dataset.get", "dataset:ns1.kv"]) == 4
+    assert "cdapdev" in capsys.readouterr().err
+
+
+def test_a_wrong_password_is_one_line_and_is_tried_once(
+    ranger: RangerAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", "Wrong-Horse-1")
+
+    assert main(["setup", "--yes"]) == 1
+
+    error = capsys.readouterr().err
+    assert "ranger-admin-authentication" in error
+    assert "Wrong-Horse-1" not in error
+    assert len(error.splitlines()) == 1
+    # One try: the account is not locked, the right password still works.
+    assert ranger.get_service("cdapdev") is None
+
+
+def test_no_ranger_admin_is_one_line_for_setup(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", PASSWORD)
+    monkeypatch.setenv("RANGER_CDAP_RANGER__URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("RANGER_CDAP_RANGER__ATTEMPTS", "1")
+
+    assert main(["setup", "--yes"]) == 1
+
+    error = capsys.readouterr().err
+    assert "http://127.0.0.1:1" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_ranger_admin_away_is_a_warning_for_a_plugin_with_a_cache(
+    ranger: RangerAdmin,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert main(["setup", "--yes"]) == 0
+    assert main(["check", "alice", "dataset.get", "dataset:ns1.kv"]) == 2
+    capsys.readouterr()
+    monkeypatch.setenv("RANGER_CDAP_RANGER__URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("RANGER_CDAP_RANGER__ATTEMPTS", "1")
+
+    assert main(["check", "alice", "dataset.get", "dataset:ns1.kv"]) == 2
+
+    captured = capsys.readouterr()
+    assert "denied" in captured.out
+    assert "127.0.0.1:1" in caplog.text
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "alice", "dataset.gett", "dataset:ns1.kv"], "did you mean `dataset.get`"),
+        (["check", "alice", "dataset.get", "datset:ns1.kv"], "did you mean `dataset`"),
+        (["check", "alice", "dataset.get", "dataset:ns1.*"], "not a name that CDAP allows"),
+        (["check", "alice", "dataset.get", "namespace:ns1"], "is about a dataset"),
+        (["check", "alice"], "Missing argument"),
+        (["chek"], "No such command"),
+        (["--config", "nowhere.toml", "check", "a", "dataset.get", "dataset:ns1.kv"], "does not exist"),
+    ],
+)
+def test_invalid_input_is_exit_code_3(
+    ranger: RangerAdmin, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["setup", "--yes"]) == 0
+
+    assert main(arguments) == 3
+    assert message in capsys.readouterr().err
+
+
+def test_json_is_one_document(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    assert main(["setup", "--yes"]) == 0
+    capsys.readouterr()
+
+    assert main(["--format", "json", "check", "alice", "dataset.get", "dataset:ns1.kv"]) == 2
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["allowed"] is False
+    assert document["missing"][0] == {
+        "user": "alice",
+        "actions": ["READ"],
+        "entity": {"type": "dataset", "parts": ["ns1", "kv"]},
+    }
