@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JARS = ("delta-spark_4.1_2.13-4.3.1.jar", "delta-storage-4.3.1.jar")
+LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 PACKAGE = "io.delta:delta-spark_4.1_2.13:4.3.1"
 
 CONFIGURATION = {
@@ -67,7 +68,8 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.master(master)
-        for key, value in {**LOCAL, **delta_jars(settings.jars_dir)}.items():
+        os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
+        for key, value in {**LOCAL, **quiet_logs(), **delta_jars(settings.jars_dir)}.items():
             builder = builder.config(key, value)
     try:
         spark = builder.getOrCreate()
@@ -78,6 +80,11 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
         yield spark
     finally:
         spark.stop()
+
+
+def quiet_logs() -> dict[str, str]:
+    """The driver's log configuration: errors only; it must be known before the driver starts."""
+    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}"}
 
 
 def delta_jars(jars_dir: Path | None) -> dict[str, str]:

@@ -1,0 +1,47 @@
+"""`ranger-cdap demo`: the main job, end to end, in about a minute."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+import spark_sync
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from spark_sync.cli.run import show
+from spark_sync.session import require_spark, spark_session
+
+EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
+
+
+@click.command()
+@click.option(
+    "--examples",
+    type=click.Path(path_type=Path),
+    default=EXAMPLES,
+    help="The folder `examples` of a clone.",
+    show_default=False,
+)
+@pass_invocation
+@click.pass_context
+def demo(context: click.Context, invocation: Invocation, examples: Path) -> None:
+    """Show the main job on recorded events: a creation in CDAP becomes a grant in Ranger.
+
+    Starts an embedded Ranger Admin and Spark on this machine, and leaves nothing behind. Exit code 0 only if everything
+    came out as it should.
+    """
+    require_spark()
+    from spark_sync.demo import open_stage, tell
+
+    with tempfile.TemporaryDirectory(prefix="ranger-cdap-demo-") as directory:
+        invocation.console.print("Starting an embedded Ranger Admin and Spark …")
+        with (
+            open_stage(Path(directory), examples) as stage,
+            spark_session(stage.settings.sync, master="local[2]") as spark,
+        ):
+            wrong = tell(stage, spark, invocation.console.print, lambda report: show(invocation, report))
+    if wrong:
+        invocation.messages.print("the demo did not come out as it should: " + "; ".join(wrong))
+        context.exit(1)
+    invocation.console.print("Done: everything came out as it should, and nothing is left running.")

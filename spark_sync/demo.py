@@ -1,0 +1,189 @@
+"""The main job, end to end, on recorded events: what `ranger-cdap demo` shows and one of the tests checks.
+
+Everything lives in one directory and one embedded Ranger Admin, and is gone when the demo ends.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cdap.entity import EntityId, entity_id
+from ranger_cdap.config import (
+    CdapSettings,
+    PluginSettings,
+    RangerSettings,
+    Secret,
+    Settings,
+    SourceSettings,
+    SyncSettings,
+)
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.errors import InvalidInput, NotFound
+from ranger_cdap.policies import service_setup
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.service_setup import Wanted
+from spark_sync.baseline import BaselineReport, take_baseline
+from spark_sync.report import RunReport
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SERVICE = "cdapdev"
+INSTANCE = "cdap"
+CREATOR, COLLEAGUE = "alice", "bob"
+DATASET = entity_id("dataset", ["ns1", "kv"])
+OPERATION = "dataset.get"
+SOURCES = {"audit": "audit-v2", "data-plane": "data-plane"}
+PLUGIN_ACCOUNT, SYNC_ACCOUNT = "cdapplugin", "cdapsync"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where the demo plays: an administrator's client of Ranger Admin, and the settings of plugin and job."""
+
+    admin: RangerAdmin
+    settings: Settings
+    examples: Path
+    inbox: Path
+
+    def deliver(self, part: str) -> None:
+        """Put one part of the recording (`1-until-the-deletions`) where the job looks for new events."""
+        for source in SOURCES:
+            shutil.copy(self.examples / "events" / source / f"{part}.jsonl", self.inbox / source)
+
+    def policy_version(self) -> int:
+        """The version of the service's policies; every write raises it.
+
+        Raises:
+            NotFound: the service is not there.
+        """
+        service = self.admin.get_service(SERVICE)
+        if service is None:
+            raise NotFound(f"service `{SERVICE}` is not in Ranger")
+        return int(service["policyVersion"])
+
+    def take_baseline(self, spark: SparkSession) -> BaselineReport:
+        """Enter what CDAP had before the recording."""
+        now = time.time_ns() // 1_000_000
+        return take_baseline(self.settings, spark, self.examples / "baseline.jsonl", now=now)
+
+    def run_sync(self, spark: SparkSession) -> RunReport:
+        """One run of the job."""
+        from spark_sync.job import run_once
+
+        return run_once(self.settings, spark)
+
+    def may_read(self, user: str, entity: EntityId = DATASET) -> Answer:
+        """Whether the user may read the dataset, by the policies that Ranger has now."""
+        with Authorizer.open(self.settings, refresh_in_background=False) as authorizer:
+            return authorizer.check(user, (), OPERATION, entity)
+
+
+@contextmanager
+def open_stage(directory: Path, examples: Path, jars_dir: Path | None = None) -> Iterator[Stage]:
+    """A running embedded Ranger Admin with the service set up, its accounts, and first policies for two developers.
+
+    Raises:
+        InvalidInput: `examples` has no recording.
+    """
+    if not (examples / "baseline.jsonl").is_file():
+        raise InvalidInput(f"`{examples}` has no recorded events; run the demo from a clone, or name its `examples`")
+    inbox = directory / "events"
+    for source in SOURCES:
+        (inbox / source).mkdir(parents=True)
+    password = Secret(f"Demo-{secrets.token_urlsafe(18)}-1")
+    with (
+        EmbeddedAdmin(admin_password=password.reveal()) as ranger,
+        RangerAdmin(ranger.url, username="admin", password=password) as admin,
+    ):
+        for name in (PLUGIN_ACCOUNT, SYNC_ACCOUNT, CREATOR, COLLEAGUE):
+            admin.create_user(name, password)
+        wanted = Wanted(SERVICE, INSTANCE, plugin_account=PLUGIN_ACCOUNT, sync_account=SYNC_ACCOUNT)
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, SERVICE)), admin)
+        admin.create_policy(_developers())
+        settings = Settings(
+            ranger=RangerSettings(url=ranger.url, service=SERVICE),
+            cdap=CdapSettings(instance=INSTANCE),
+            plugin=PluginSettings(username=PLUGIN_ACCOUNT, password=password, cache_dir=directory / "cache"),
+            sync=SyncSettings(
+                username=SYNC_ACCOUNT,
+                password=password,
+                state_dir=directory / "ledger",
+                sources=tuple(
+                    SourceSettings(name=name, kind=kind, path=inbox / name, callers=("cdap-master",))
+                    for name, kind in SOURCES.items()
+                ),
+                jars_dir=jars_dir,
+            ),
+        )
+        yield Stage(admin, settings, examples, inbox)
+
+
+def tell(stage: Stage, spark: SparkSession, say: Callable[[str], None], show: Callable[[RunReport], None]) -> list[str]:
+    """Play the story; the answer lists what did not come out as it should, empty if all is well."""
+    wrong: list[str] = []
+
+    def expect(outcome: bool, sentence: str) -> None:
+        say(f"  {'ok ' if outcome else 'NO '} {sentence}")
+        if not outcome:
+            wrong.append(sentence)
+
+    say(f"Ranger has service `{SERVICE}`, and a policy by which alice and bob read and write every namespace.")
+    baseline = stage.take_baseline(spark)
+    say(f"Baseline: {baseline.entities} entities existed before and grant nothing to anybody.")
+
+    say(f"CDAP: {CREATOR} has just created {DATASET}, as the recorded events say.")
+    stage.deliver("1-until-the-deletions")
+    before = stage.may_read(CREATOR)
+    expect(not before.allowed, f"{CREATOR} may not read it yet: {before.reason}")
+
+    say("Sync: the PySpark job reads the events and writes the creators' grants into Ranger.")
+    report = stage.run_sync(spark)
+    show(report)
+    expect(bool(report.granted) and not report.trouble, f"{len(report.granted)} grants were written")
+
+    say("The plugin downloads the policies again.")
+    creator, colleague = stage.may_read(CREATOR), stage.may_read(COLLEAGUE)
+    expect(creator.allowed, f"{CREATOR} may read {DATASET} now: {_because(creator)}")
+    expect(not colleague.allowed, f"{COLLEAGUE} still may not: {colleague.reason}")
+
+    say("Sync again, over the same events.")
+    version = stage.policy_version()
+    again = stage.run_sync(spark)
+    show(again)
+    expect(
+        again.wrote_nothing and stage.policy_version() == version,
+        f"nothing was written: Ranger's policy version is still {version}",
+    )
+    return wrong
+
+
+def _developers() -> Policy:
+    return Policy(
+        service=SERVICE,
+        name="developers",
+        resources={"instance": PolicyResource(values=[INSTANCE]), "namespace": PolicyResource(values=["*"])},
+        policyItems=[
+            PolicyItem(
+                users=[CREATOR, COLLEAGUE], accesses=[PolicyItemAccess(type="read"), PolicyItemAccess(type="write")]
+            )
+        ],
+    )
+
+
+def _because(answer: Answer) -> str:
+    return "; ".join(
+        f"{examined.action} on {examined.entity} by policy {examined.decision.policy_id}"
+        f" (version {examined.decision.policy_version})"
+        for examined in answer.decided_by
+    )

@@ -1,0 +1,80 @@
+"""The main job on real events: what the demo tells, and the deletions at the end of the recording."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ranger_cdap.cli.main import main
+from ranger_cdap.engine.wire import Policy
+from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, Stage, open_stage, tell
+from spark_sync.report import RunReport
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+pytestmark = pytest.mark.spark
+
+
+def values(policy: Policy) -> tuple[str, ...]:
+    return tuple(resource.values[0] for resource in policy.resources.values())
+
+
+def policies_within(stage: Stage, namespace: str) -> list[Policy]:
+    return [policy for policy in stage.admin.list_policies(SERVICE) if namespace in values(policy)]
+
+
+def test_creations_become_grants_and_the_deletions_take_them_back(spark: SparkSession, tmp_path: Path) -> None:
+    with open_stage(tmp_path, EXAMPLES) as stage:
+        said: list[str] = []
+        shown: list[RunReport] = []
+
+        assert tell(stage, spark, said.append, shown.append) == []
+
+        granted = {str(life.entity): life.creator for life in shown[0].granted}
+        assert granted[str(DATASET)] == CREATOR
+        assert granted["namespace:ns1"] == CREATOR
+        assert granted["application:ns1.ProbeApp"] == CREATOR
+        assert COLLEAGUE not in granted.values()
+        # Created by the impersonated user, whom this Ranger does not know.
+        assert {life.creator for life in shown[0].waiting} == {"svc"}
+        # Dropped before the end of the first part, or never really created.
+        assert not {"dataset:ns1.ds1", "namespace:nsb", "dataset_module:ns1.probemod"} & set(granted)
+        assert policies_within(stage, "ns1")
+
+        stage.deliver("2-from-the-deletions")
+        report = stage.run_sync(spark)
+
+        assert "dataset:ns1.kv" in {str(life.entity) for life in report.revoked}
+        assert policies_within(stage, "ns1") == []
+        assert not stage.may_read(CREATOR).allowed
+        # What was not deleted keeps its grant.
+        assert {str(life.entity) for life in shown[0].granted if life.entity.namespace == "ns2"} == {
+            f"{next(iter(set(policy.resources) - {'instance', 'namespace', 'program'}), 'namespace')}:"
+            + ".".join(v for v in values(policy)[1:] if v != "*")
+            for policy in policies_within(stage, "ns2")
+        }
+
+
+def test_every_grant_is_one_policy_for_one_user_on_one_entity(spark: SparkSession, tmp_path: Path) -> None:
+    with open_stage(tmp_path, EXAMPLES) as stage:
+        before = {policy.id for policy in stage.admin.list_policies(SERVICE)}
+        stage.take_baseline(spark)
+        stage.deliver("1-until-the-deletions")
+        report = stage.run_sync(spark)
+
+        ours = [policy for policy in stage.admin.list_policies(SERVICE) if policy.id not in before]
+        assert len(ours) == len(report.granted) > 0
+        for policy in ours:
+            (item,) = policy.policyItems
+            assert len(item.users) == 1
+            assert [item.groups, item.roles, item.delegateAdmin] == [[], [], False]
+            assert [policy.denyPolicyItems, policy.allowExceptions, policy.denyExceptions] == [[], [], []]
+            assert {access.type for access in item.accesses} == {"read", "write", "admin", "execute"}
+            for level, resource in policy.resources.items():
+                (value,) = resource.values
+                assert value == "*" if level == "program" else "*" not in value
+
+
+def test_the_command_needs_the_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--examples", str(tmp_path)]) == 3
+    assert "has no recorded events" in capsys.readouterr().err
