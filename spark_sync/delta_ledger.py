@@ -50,14 +50,13 @@ class DeltaLedger:
     def add_events(self, events: DataFrame) -> int:
         """As `Ledger.add_events`."""
         new = events.withColumn("round", F.lit(self._folded() + 1))
-        (
+        merged = (
             self._events.alias("known")
             .merge(new.alias("new"), "known.source = new.source AND known.id = new.id")
             .whenNotMatchedInsertAll()
             .execute()
         )
-        metrics = self._events.history(1).select("operationMetrics").collect()[0][0]
-        return int(metrics["numTargetRowsInserted"])
+        return int(merged.collect()[0]["num_inserted_rows"])
 
     def unfolded(self) -> Iterator[History]:
         """As `Ledger.unfolded`."""

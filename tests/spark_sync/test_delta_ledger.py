@@ -1,0 +1,89 @@
+"""The Delta ledger: what it leaves out of a fold, the fold would have ignored; what it wrote, it reads."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ranger_cdap.cdap.entity import EntityId
+from spark_sync.event import EntityEvent, Kind, Strength
+from spark_sync.fold import FoldSettings, fold
+from spark_sync.life import Life, State
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+TYPES = ("namespace", "application", "schedule", "dataset")
+GIVES = dict.fromkeys(TYPES, ("read",))
+
+
+def entities() -> list[EntityId]:
+    found = []
+    for n in range(6):
+        namespace = f"n{n}"
+        found += [
+            EntityId("namespace", (namespace,)),
+            EntityId("application", (namespace, "App")),
+            EntityId("schedule", (namespace, "App", "s")),
+            EntityId("schedule", (namespace, "Other", "s")),
+            EntityId("dataset", (namespace, "App")),
+        ]
+    return found
+
+
+def random_events(chance: random.Random, count: int, first_id: int) -> list[EntityEvent]:
+    everything = entities()
+    return [
+        EntityEvent(
+            entity=chance.choice(everything),
+            kind=chance.choice([Kind.CREATE, Kind.CREATE, Kind.DELETE]),
+            user=chance.choice(["alice", "bob", "root", ""]),
+            time=chance.randint(95, 140),
+            source=chance.choice(["a", "b"]),
+            strength=chance.choice(list(Strength)),
+            id=f"{first_id + n}",
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("baseline", [None, 100], ids=["without a baseline", "with one"])
+def test_folding_through_the_tables_is_folding(spark: SparkSession, tmp_path: Path, baseline: int | None) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from spark_sync.delta_ledger import EVENTS, DeltaLedger
+    from spark_sync.job import fold_new
+
+    settings = FoldSettings(baseline=baseline, gives=GIVES, non_creators=frozenset({"root"}))
+    ledger = DeltaLedger(spark, tmp_path, "cdap")
+    chance = random.Random(20261121)
+    seen: list[EntityEvent] = []
+    expected: dict[EntityId, tuple[Life, ...]] = {}
+    for batch in range(3):
+        new = random_events(chance, 120, batch * 1000)
+        rows = [
+            (
+                *(event.source, event.id, "cdap", str(event.entity), event.entity.type, list(event.entity.parts)),
+                event.entity.parts[0],
+                event.entity.parts[1] if event.entity.type in ("application", "schedule") else None,
+                *(event.kind.value, event.strength.value, event.user, event.time, 0),
+            )
+            for event in new
+        ]
+        frame = spark.createDataFrame(rows, EVENTS).drop("round")
+        assert ledger.add_events(frame) == len(new)
+        assert ledger.add_events(frame.orderBy(F.rand(1))) == 0
+        fold_new(ledger, settings)
+        seen += new
+        for entity in entities():
+            expected[entity] = fold(entity, seen, expected.get(entity, ()), settings)
+        found = ledger.lives(list(State))
+        assert found == sorted(
+            (life for folded in expected.values() for life in folded), key=lambda life: (str(life.entity), life.number)
+        )
+        assert list(ledger.unfolded()) == []

@@ -1,0 +1,318 @@
+"""Whole runs on real recordings: Spark, Delta tables and the embedded Ranger Admin."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import ConfigError, LeaseHeld
+from spark_sync.life import Life, State
+from tests.spark_sync.conftest import EXAMPLES, Ranger
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_sync.delta_ledger import DeltaLedger
+
+pytestmark = pytest.mark.spark
+
+NOW = 1_900_000_000_000
+FIRST, SECOND = "1-until-the-deletions.jsonl", "2-from-the-deletions.jsonl"
+
+# Read from the recordings by a person: who first created what, and what of it is gone before the recording's end
+# (dataset ds1, key key1, profile p1, schedule sc2).
+NS1 = {
+    "ns1": "alice",
+    "probeapp ns1": "alice",
+    "probeapp2 ns1": "alice",
+    "ProbeApp ns1 *": "alice",
+    "ns1 probeapp.ProbeApp$CustomDs": "alice",
+    "customds ns1": "alice",
+    "kv ns1": "alice",
+    "rt_ds ns1": "alice",
+    "ds2 ns1": "alice",
+}
+OTHERS = {
+    "ns2": "alice",
+    "probeapp ns2": "alice",
+    "ProbeApp ns2 *": "alice",
+    "ns2 probeapp.ProbeApp$CustomDs": "svc",
+    "customds ns2": "svc",
+    "kv ns2": "svc",
+    "rt_ds ns2": "alice",
+    "nsimp": "alice",
+    "probeapp nsimp": "alice",
+    "ProbeApp nsimp *": "alice",
+    "nsimp probeapp.ProbeApp$CustomDs": "svc",
+    "customds nsimp": "svc",
+    "kv nsimp": "svc",
+    "rt_ds nsimp": "alice",
+}
+
+
+def by_values(grants: dict[str, str]) -> dict[frozenset[str], str]:
+    return {frozenset(values.split(" ")): user for values, user in grants.items()}
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Callable[[str], Path]:
+    """A directory of event files."""
+
+    def make(name: str) -> Path:
+        path = tmp_path / "inbox" / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    return make
+
+
+def deliver(path: Path, name: str, records: list[dict[str, Any]] | list[str]) -> None:
+    lines = (record if isinstance(record, str) else json.dumps(record) for record in records)
+    (path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def recorded(uri: str, *, method: str, part: int = 0) -> dict[str, Any]:
+    """The `part`th recorded request with that method and URI, in its stored form."""
+    found = []
+    for name in (FIRST, SECOND):
+        for line in (EXAMPLES / "events" / "data-plane" / name).read_text(encoding="utf-8").splitlines():
+            stored = json.loads(line)
+            if (stored["record"]["uri"], stored["record"]["method"]) == (uri, method):
+                found.append(stored)
+    chosen: dict[str, Any] = sorted(found, key=lambda stored: stored["record"]["started"])[part]
+    return chosen
+
+
+def by_bob(stored: dict[str, Any], number: int) -> dict[str, Any]:
+    """The same request again, later and by bob."""
+    again: dict[str, Any] = json.loads(json.dumps(stored).replace('"alice"', '"bob"'))
+    again["id"] = f"bob-{number}"
+    again["record"]["started"] += 10_000_000
+    again["record"]["ended"] += 10_000_000
+    return again
+
+
+def source(path: Path, kind: str = "data-plane") -> dict[str, Any]:
+    return {"kind": kind, "path": path, "callers": ("cdap-master",)}
+
+
+def run(settings: Settings, spark: SparkSession, **given: Any) -> Any:
+    from spark_sync.job import run_once
+
+    return run_once(settings, spark, **given)
+
+
+def take_baseline(settings: Settings, spark: SparkSession) -> None:
+    from spark_sync.baseline import take_baseline as take
+
+    take(settings, spark, EXAMPLES / "baseline.jsonl", now=NOW)
+
+
+def ledger_of(settings: Settings, spark: SparkSession) -> DeltaLedger:
+    from spark_sync.delta_ledger import DeltaLedger
+
+    return DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
+
+
+def all_lives(settings: Settings, spark: SparkSession) -> list[Life]:
+    return ledger_of(settings, spark).lives(list(State))
+
+
+def test_the_recordings_from_the_first_event_to_the_last(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+) -> None:
+    settings = settings_for(audit=source(inbox("audit"), "audit-v2"), data_plane=source(inbox("data-plane")))
+    take_baseline(settings, spark)
+    for name in ("audit", "data-plane"):
+        shutil.copy(EXAMPLES / "events" / name / FIRST, inbox(name))
+    report = run(settings, spark)
+    assert by_values(ranger.grants()) == by_values(NS1 | OTHERS)
+    assert len(report.granted) == len(NS1 | OTHERS)
+    assert not report.waiting
+
+    version = ranger.policy_version()
+    again = run(settings, spark)
+    assert again.wrote_nothing
+    assert again.unchanged == len(NS1 | OTHERS)
+    assert ranger.policy_version() == version
+
+    # The checkpoints are lost: everything is read again and nothing changes.
+    shutil.rmtree(settings.sync.state_dir / "checkpoints")
+    again = run(settings, spark)
+    assert [(found.lines > 0, found.events) for found in again.sources] == [(True, 0), (True, 0)]
+    assert again.wrote_nothing
+    assert ranger.policy_version() == version
+
+    for name in ("audit", "data-plane"):
+        shutil.copy(EXAMPLES / "events" / name / SECOND, inbox(name))
+    report = run(settings, spark)
+    assert by_values(ranger.grants()) == by_values(OTHERS)
+    assert len(report.revoked) == len(NS1)
+    assert not report.waiting
+
+
+def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anything(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+) -> None:
+    ns1 = "/v3/namespaces/ns1"
+    settings = settings_for(data_plane=source(inbox("d")))
+    take_baseline(settings, spark)
+    created = [
+        recorded(ns1, method="PUT"),
+        recorded(f"{ns1}/artifacts/probeapp", method="POST"),
+        recorded(f"{ns1}/apps/ProbeApp", method="PUT"),
+        recorded(f"{ns1}/data/datasets/ds1", method="PUT"),
+    ]
+    deliver(inbox("d"), "1.jsonl", created)
+    run(settings, spark)
+    before, version = all_lives(settings, spark), ranger.policy_version()
+    assert {life.creator for life in before if life.state is State.APPLIED} == {"alice"}
+
+    harmless = [
+        recorded(f"{ns1}/data/datasets/ds1/admin/truncate", method="POST"),
+        recorded(f"{ns1}/apps/ProbeApp/metadata", method="DELETE"),
+        recorded(f"{ns1}/artifacts/probeapp/versions/1.0.0", method="DELETE"),
+        recorded(f"{ns1}/apps/ProbeApp", method="PUT", part=1),
+        recorded(ns1, method="PUT", part=1),
+    ]
+    bobs = [by_bob(stored, n) for n, stored in enumerate(harmless + created)]
+    deliver(inbox("d"), "2.jsonl", harmless + bobs)
+    report = run(settings, spark)
+    assert report.wrote_nothing
+    assert all_lives(settings, spark) == before
+    assert ranger.policy_version() == version
+
+
+def test_without_a_baseline_nothing_ambiguous_is_granted_and_with_one_only_what_came_after(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+) -> None:
+    settings = settings_for(data_plane=source(inbox("d")))
+    early, late = recorded("/v3/namespaces/ns1", method="PUT"), recorded("/v3/namespaces/ns2", method="PUT")
+    # The example's inventory was taken at 04:00; this namespace was made a second before.
+    early["record"]["started"] = early["record"]["ended"] = 1795233599000
+    deliver(inbox("d"), "1.jsonl", [early, late])
+    report = run(settings, spark)
+    assert report.wrote_nothing
+    assert ranger.policies() == []
+    assert [(str(life.entity), life.state) for life in all_lives(settings, spark)] == [
+        ("namespace:ns1", State.UNCONFIRMED),
+        ("namespace:ns2", State.UNCONFIRMED),
+    ]
+    take_baseline(settings, spark)
+    run(settings, spark)
+    assert ranger.grants() == {"ns2": "alice"}
+    assert "namespace:ns1" not in {str(life.entity) for life in all_lives(settings, spark)}
+
+
+def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+) -> None:
+    settings = settings_for(data_plane=source(inbox("d")))
+    take_baseline(settings, spark)
+    forged = recorded("/v3/namespaces/nsimp", method="PUT") | {"caller": "mallory"}
+    unsafe = [
+        json.dumps(recorded("/v3/namespaces/ns2", method="PUT") | {"id": f"u{n}"})
+        .replace('"alice"', json.dumps(user))
+        .replace("ns2", f"other{n}")
+        for n, user in enumerate(["{USER}", "public", "*", "a,b"])
+    ]
+    deliver(
+        inbox("d"), "1.jsonl", ["garbage", json.dumps(recorded("/v3/namespaces/ns1", method="PUT")), json.dumps(forged)]
+    )
+    deliver(inbox("d"), "2.jsonl", unsafe)
+    report = run(settings, spark)
+    assert ranger.grants() == {"ns1": "alice"}
+    assert [(found.lines, found.rejected) for found in report.sources] == [(7, 2)]
+    assert sorted(life.creator for life in report.waiting) == ["*", "a,b", "public", "{USER}"]
+    assert {life.state for life in report.waiting} == {State.BLOCKED}
+    letters = (settings.sync.state_dir / "dead-letters.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [
+        (letter["source"], Path(letter["file"]).name, letter["line_number"], letter["reason"])
+        for letter in map(json.loads, letters)
+    ] == [
+        ("data-plane", "1.jsonl", 1, "not one JSON object"),
+        ("data-plane", "1.jsonl", 3, "caller `mallory` is not one of the source's `callers`"),
+    ]
+
+
+class Killed(BaseException):
+    """What a test raises where the process would be killed."""
+
+
+@pytest.mark.parametrize("survived", [0, 1], ids=["before the push", "between the push and its record"])
+def test_a_killed_run_heals(
+    spark: SparkSession,
+    ranger: Ranger,
+    settings_for: Callable[..., Settings],
+    inbox: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    survived: int,
+) -> None:
+    from spark_sync.delta_ledger import DeltaLedger
+
+    settings = settings_for(data_plane=source(inbox("d")))
+    take_baseline(settings, spark)
+    deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
+    record, recorded_before = DeltaLedger.record, 0
+
+    def killed(self: DeltaLedger, changes: Any) -> None:
+        nonlocal recorded_before
+        if recorded_before == survived:
+            raise Killed
+        recorded_before += 1
+        record(self, changes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaLedger, "record", killed)
+        with pytest.raises(Killed):
+            run(settings, spark)
+    assert len(ranger.policies()) == survived
+    version = ranger.policy_version()
+    run(settings, spark)
+    assert ranger.grants() == {"ns1": "alice"}
+    assert ranger.policy_version() == version + (1 - survived)
+    assert [life.state for life in all_lives(settings, spark) if life.creator] == [State.APPLIED]
+
+
+def test_with_ranger_away_nothing_is_lost(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+) -> None:
+    from msgspec.structs import replace
+
+    settings = settings_for(data_plane=source(inbox("d")))
+    take_baseline(settings, spark)
+    deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
+    away = replace(settings, ranger=replace(settings.ranger, url="http://127.0.0.1:9", attempts=1))
+    report = run(away, spark)
+    assert report.trouble
+    assert report.counts[State.PENDING] == 1
+    assert not run(settings, spark).trouble
+    assert ranger.grants() == {"ns1": "alice"}
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ({"a": {"kind": "kafka", "path": Path()}}, "known are audit-v2, data-plane"),
+        ({"a": {"kind": "audit-v2", "path": Path("nowhere")}}, "does not exist"),
+    ],
+)
+def test_a_source_that_is_not_usable(
+    spark: SparkSession, settings_for: Callable[..., Settings], sources: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run(settings_for(**sources), spark)
+
+
+def test_one_run_at_a_time(spark: SparkSession, settings_for: Callable[..., Settings]) -> None:
+    from spark_sync.lease import lease
+
+    settings = settings_for()
+    with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):
+        run(settings, spark)
