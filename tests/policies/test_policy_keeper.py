@@ -493,7 +493,7 @@ def test_listeners_hear_of_swaps_and_states_and_can_not_stop_the_keeper(
 def test_broken_policies_are_said_once_and_not_by_the_thousand(
     started: Started, ranger: FakeRanger, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = [policy(n, policyItems="no list") for n in range(1, 101)]
+    broken = [policy(n, resources={"galaxy": {"values": [f"g{n}"]}}) for n in range(1, 101)]
     ranger.documents["policies"] = policies(1, *broken)
     keeper = started()
     assert len(keeper.refresh().engine.problems) >= 100  # type: ignore[union-attr]
