@@ -31,7 +31,9 @@ CONFIGURATION = {
 }
 
 # A driver of our own; `spark-submit` and a cluster bring theirs.
+_LOGGING = Path(__file__).with_name("log4j2.properties").as_uri()
 LOCAL = {
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING}",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
@@ -67,6 +69,7 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
         builder = builder.config(key, value)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.master(master)
         os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
         for key, value in {**LOCAL, **quiet_logs(), **delta_jars(settings.jars_dir)}.items():
