@@ -26,18 +26,18 @@ class Drawn:
     scenario: Json = field(repr=False)
 
 
-FUZZ = int(os.environ.get("FUZZ_COMPARISONS", "0"))
-"""How many requests each comparison makes with random seeds; 0: its own number, the same requests every time."""
+FUZZ = int(os.environ.get("FUZZ_TIMES", "0"))
+"""How many times its number of requests each comparison makes, with new seeds; 0: its number, the same every time."""
 
 
 def compare(
     scenarios: st.SearchStrategy[Any], ours: Judge, judge: Judge, at_least: int, known: Iterable[str] = FIELDS
 ) -> None:
     """Put scenarios before both until `at_least` requests are answered the same by both."""
-    compared = 0
+    compared, at_least = 0, at_least * (FUZZ or 1)
 
     @settings(
-        max_examples=math.ceil((FUZZ or at_least) / REQUESTS_A_SCENARIO),
+        max_examples=math.ceil(at_least / REQUESTS_A_SCENARIO),
         derandomize=not FUZZ,
         database=None,
         phases=[Phase.generate],  # `minimise.py` makes it small, in seconds
@@ -55,7 +55,7 @@ def compare(
         compared += len(scenario["requests"])
 
     every()
-    assert compared >= (FUZZ or at_least)
+    assert compared >= at_least
 
 
 def difference(scenario: Json, ours: Sequence[Json], judged: Sequence[Json], known: Iterable[str]) -> Json | None:

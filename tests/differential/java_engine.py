@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -25,12 +27,21 @@ class HarnessError(Exception):
     """The harness cannot be built, or has refused a command."""
 
 
+def java_command() -> str | None:
+    """The Java of `JAVA_HOME`, else the one on the path."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=str(Path(home) / "bin") if home else None)
+
+
 def missing_tool() -> str | None:
     """The sentence that says what to install, None where the harness can be used."""
-    if shutil.which("java") is None:
-        return "Ranger's own engine needs Java 17 or newer on the path"
+    java = java_command()
+    version = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr if java else ""
+    major = re.search(r'version "(\d+)', version)
+    if major is None or int(major[1]) < 17:
+        return "Ranger's own engine needs Java 17 or newer, on the path or in JAVA_HOME"
     if shutil.which("mvn") is None and not is_built():
-        return "Ranger's own engine needs Maven on the path to be built"
+        return "Ranger's own engine needs Maven on the path, to be built"
     return None
 
 
@@ -63,7 +74,7 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
         build()
         class_path = f"{JAR}:{CLASS_PATH.read_text(encoding='utf-8').strip()}"
         self._process = subprocess.Popen(
-            ["java", "-XX:+UseSerialGC", "-Xmx1g", "-cp", class_path, "rangercdap.Harness"],
+            [java_command() or "java", "-XX:+UseSerialGC", "-Xmx1g", "-cp", class_path, "rangercdap.Harness"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -104,7 +115,10 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            raise HarnessError(f"the harness has ended with exit code {self._process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise HarnessError(answer["error"])
         return answer
