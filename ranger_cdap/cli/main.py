@@ -27,6 +27,9 @@ USAGE = 3
 INTERRUPTED = 130
 FAILED = 1
 
+# Logs of a long-running program; a command says the outcome itself, once.
+SAID_BY_THE_COMMAND = ("stamina", "ranger_cdap.policies.keeper")
+
 
 class BuiltInCommands:
     """The commands of the base install."""
@@ -68,6 +71,8 @@ def command_line() -> click.Group:
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; no traceback reaches a user unless RANGER_CDAP_DEBUG is set."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    for name in SAID_BY_THE_COMMAND:
+        logging.getLogger(name).setLevel(logging.ERROR)
     try:
         outcome = command_line().main(args=list(arguments), prog_name="ranger-cdap", standalone_mode=False)
     except click.exceptions.Exit as e:

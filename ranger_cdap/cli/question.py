@@ -12,31 +12,15 @@ from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Examined
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.errors import InvalidInput
-
-
-class EntityParameter(click.ParamType):
-    """An entity as people type it: `dataset:ns1.purchases`."""
-
-    name = "entity"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> EntityId:
-        """The entity, or a usage error that says what is wrong with the text."""
-        if isinstance(value, EntityId):
-            return value
-        try:
-            return parse_entity(value)
-        except InvalidInput as e:
-            self.fail(str(e), param, ctx)
 
 
 def question(command: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments and options of a question."""
     for decorate in (
-        click.option("--jar", type=EntityParameter(), help="The artifact an uploaded jar becomes."),
-        click.option("--artifact", type=EntityParameter(), help="The artifact an application is deployed from."),
+        click.option("--jar", type=parse_entity, metavar="ENTITY", help="The artifact an uploaded jar becomes."),
+        click.option("--artifact", type=parse_entity, metavar="ENTITY", help="What an application is deployed from."),
         click.option("--group", "groups", multiple=True, help="A group of the user; may be repeated."),
-        click.argument("entity", type=EntityParameter()),
+        click.argument("entity", type=parse_entity, metavar="ENTITY"),
         click.argument("operation"),
         click.argument("user"),
     ):
@@ -51,8 +35,18 @@ def related_entities(artifact: EntityId | None, jar: EntityId | None) -> dict[st
 
 @contextmanager
 def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
-    """An authorizer for one question; its keeper logs what keeps its policies from being fresh."""
+    """An authorizer for one question; what is wrong with its policies is said on standard error."""
     with Authorizer.open(invocation.settings, refresh_in_background=False) as authorizer:
+        snapshot = authorizer.snapshot
+        if snapshot.engine is not None:
+            if snapshot.reason:
+                invocation.messages.print(f"warning: policies are {snapshot.state.value}: {snapshot.reason}")
+            for problem in snapshot.engine.problems:
+                invocation.messages.print(
+                    f"warning: policy {problem.policy_id} ({problem.policy_name}): {problem.message}"
+                )
+        if snapshot.cache_problem:
+            invocation.messages.print(f"warning: {snapshot.cache_problem}")
         yield authorizer
 
 
