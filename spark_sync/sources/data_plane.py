@@ -28,14 +28,20 @@ SCHEMA = (
 
 def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
     """As `EventSource.parse`; a record counts only if a caller of the source stored it and it is of this instance."""
-    s = lines.withColumn("s", parsed(F.col("line"), SCHEMA))
+    # Columns of their own, so that each is worked out once a line however often it is used below.
+    s = lines.select(
+        *lines.columns,
+        parsed(F.col("line"), SCHEMA).alias("s"),
+        F.json_object_keys("line").alias("keys"),
+        F.json_object_keys(F.get_json_object(F.col("line"), "$.record")).alias("record_keys"),
+    )
     record = F.col("s.record")
     rejected = F.coalesce(
         not_one_object(F.col("line")),
-        odd_fields(F.col("line"), STORED, "the stored form"),
+        odd_fields(F.col("keys"), STORED, "the stored form"),
         missing(record=record, v=record.v),
         F.when(record.v != VERSION, F.concat(F.lit("unknown version "), quoted(record.v))),
-        odd_fields(F.get_json_object(F.col("line"), "$.record"), RECORD, "the record"),
+        odd_fields(F.col("record_keys"), RECORD, "the record"),
         missing(**{name: F.col(f"s.{name}") for name in ("id", "caller", "received")}),
         missing(**{name: record[name] for name in RECORD if name not in ("handler", "user_ip")}),
         F.when(F.exists(record.checks, _incomplete), F.lit("a check lacks a field or has one of a wrong type")),

@@ -24,9 +24,8 @@ def not_one_object(line: Column) -> Column:
     )
 
 
-def odd_fields(json: Column, allowed: Collection[str], what: str) -> Column:
-    """Why the fields of a JSON object are not acceptable: one that is not of `allowed`, or one that comes twice."""
-    keys = F.json_object_keys(json)
+def odd_fields(keys: Column, allowed: Collection[str], what: str) -> Column:
+    """Why the keys of a JSON object are not acceptable: one that is not of `allowed`, or one that comes twice."""
     unknown = F.array_except(keys, F.array(*map(F.lit, sorted(allowed))))
     return F.when(
         F.size(unknown) > 0,
