@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+_CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 # A driver of our own; `spark-submit` and a cluster bring theirs.
 _LOGGING = Path(__file__).with_name("log4j2.properties").as_uri()
@@ -79,6 +82,8 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
     except (PySparkException, OSError) as e:
         raise SparkMissing(f"Spark does not start, is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})") from e
     spark.sparkContext.setLogLevel("ERROR")
+    for name in _CHATTY:  # PySpark logs every failed query as a line of JSON; we translate what it raises
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         yield spark
     finally:
