@@ -1,6 +1,9 @@
 """How Ranger decides, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
 
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
+from ranger_cdap.engine.engine import PolicyEngine
+from ranger_cdap.engine.options import EngineOptions
+from ranger_cdap.engine.repository import Problem
 from ranger_cdap.engine.request import (
     ADMIN_ACCESS,
     ANY_ACCESS,
@@ -10,6 +13,7 @@ from ranger_cdap.engine.request import (
     MatchingScope,
     RequestTag,
 )
+from ranger_cdap.engine.wire import decode_policy, decode_roles, decode_service_policies, decode_service_tags
 
 __all__ = [
     "ADMIN_ACCESS",
@@ -19,9 +23,14 @@ __all__ = [
     "AccessRequest",
     "Decision",
     "ElementScope",
+    "EngineOptions",
     "MatchingScope",
+    "PolicyEngine",
+    "Problem",
     "RequestTag",
     "TraceEntry",
+    "decode_policy",
+    "decode_roles",
+    "decode_service_policies",
+    "decode_service_tags",
 ]
-from ranger_cdap.engine._interim import EngineOptions, PolicyEngine, Problem  # INTERIM
-from ranger_cdap.engine.wire import decode_policy, decode_roles, decode_service_policies, decode_service_tags  # INTERIM

@@ -9,7 +9,6 @@ come as text. A set of policies keeps its policies undecoded, so that one unread
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -300,14 +299,9 @@ def decode_policies(raws: Sequence[msgspec.Raw]) -> list[Policy]:
     return [decode_policy(raw) for raw in raws]
 
 
-@cache
-def _decoder(type_: type[Any], strict: bool) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(type_, strict=strict)
-
-
 def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
     try:
-        value: _T = _decoder(type_, True).decode(data)
+        value = msgspec.json.decode(data, type=type_)
     except (ValueError, RecursionError):
         # Second reading: nulls, and numbers or booleans in quotes, cost this only where they occur.
         try:
@@ -319,8 +313,21 @@ def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
 
 def _read_leniently(data: bytes | msgspec.Raw, type_: type[_T]) -> _T:
     without_nulls = msgspec.json.encode(_drop_nulls(msgspec.json.decode(data)))
-    value: _T = _decoder(type_, False).decode(without_nulls)
-    return value
+    return msgspec.json.decode(without_nulls, type=type_, strict=False)
+
+
+def replaced(struct: _T, **changes: Any) -> _T:
+    """A copy with some fields changed."""
+    return msgspec.structs.replace(struct, **changes)  # type: ignore[type-var]
+
+
+def convert_leniently(value: Any, type_: type[_T]) -> _T:
+    """Decoded JSON as a struct, read as leniently as a document. Raises PolicySetError where it is not readable."""
+    try:
+        converted = msgspec.json.decode(msgspec.json.encode(_drop_nulls(value)), type=type_, strict=False)
+    except (ValueError, RecursionError) as e:
+        raise PolicySetError(f"can't be read: {_one_line(e)}") from None
+    return converted
 
 
 def _drop_nulls(value: Any) -> Any:

@@ -1,0 +1,306 @@
+"""The policy engine: an immutable set of policies that decides requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ranger_cdap.engine import wire
+from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
+from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
+from ranger_cdap.engine.items import principals
+from ranger_cdap.engine.options import EngineOptions, Privileged, privileged
+from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler
+from ranger_cdap.engine.query import Query, asked_of, circumstances_of, is_wide, requested, tokens_of
+from ranger_cdap.engine.repository import Problem, Repository, load_policies
+from ranger_cdap.engine.request import ANY_ACCESS, SUPER_USER_ACCESS, AccessRequest, ElementScope, MatchingScope
+from ranger_cdap.engine.roles import RoleTable
+from ranger_cdap.engine.service_def import ServiceModel, compile_service_def
+from ranger_cdap.engine.tags import RequestedTag, TagRepository, TagTable, for_component, policy_for_component
+from ranger_cdap.engine.zones import UNZONED, ZoneTable
+from ranger_cdap.errors import PolicySetError
+
+_SUPER_USER_PRIORITY = 2**31 - 1
+_SUPER_USER = "superuser"
+_RESERVED = frozenset({ANY_ACCESS, SUPER_USER_ACCESS})
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What an engine is made of; a new engine shares with the old one what has not changed."""
+
+    policies: wire.ServicePolicies
+    model: ServiceModel
+    compiler: PolicyCompiler
+    tag_compiler: PolicyCompiler | None
+    default: Repository
+    zones: Mapping[str, Repository]
+    zone_table: ZoneTable
+    tag_zones: frozenset[str]
+    tag_repository: TagRepository | None
+    tag_table: TagTable
+    roles: RoleTable
+    privileged: Privileged
+    options: EngineOptions
+    problems: tuple[Problem, ...]
+
+
+class PolicyEngine:
+    """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
+
+    __slots__ = ("_parts", "_quick")
+
+    def __init__(self, parts: _Parts) -> None:
+        self._parts = parts
+        p = parts
+        special = p.zones or p.tag_repository or p.policies.auditMode in ("audit-all", "audit-none")
+        anybody = any(getattr(p.privileged, name) for name in Privileged.__slots__)
+        self._quick = not (special or anybody or p.default.empty)
+
+    @classmethod
+    def build(
+        cls,
+        policies: wire.ServicePolicies,
+        *,
+        service: str | None = None,
+        roles: wire.RangerRoles | None = None,
+        tags: wire.ServiceTags | None = None,
+        options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
+    ) -> PolicyEngine:
+        """An engine of a full download.
+
+        Raises:
+            PolicySetError: the set belongs to another service, its definition can't be used, tags are missing, or,
+                where the engine is to follow Java, a policy can't be used.
+        """
+        if service is not None and policies.serviceName != service:
+            raise PolicySetError(f"the policies are those of service `{policies.serviceName}`, not of `{service}`")
+        if policies.serviceDef is None:
+            raise PolicySetError(f"the policies of service `{policies.serviceName}` come without a service definition")
+        model = compile_service_def(policies.serviceDef)
+        compiler = PolicyCompiler(model, options.cautious)
+        problems: list[Problem] = []
+        zones = {}
+        for name, zone in policies.securityZones.items():
+            records, count = load_policies(zone.policies, compiler, problems)
+            zones[name] = Repository(records, empty=not count, compiler=compiler)
+        records, count = load_policies(policies.policies or (), compiler, problems)
+        tag_repository, tag_compiler = _tag_repository(policies, tags, options, problems)
+        return cls(
+            _Parts(
+                policies=policies,
+                model=model,
+                compiler=compiler,
+                tag_compiler=tag_compiler,
+                default=Repository(records, empty=not count, compiler=compiler),
+                zones=zones,
+                zone_table=ZoneTable(policies.securityZones, model),
+                tag_zones=frozenset(n for n, z in policies.securityZones.items() if z.containsAssociatedTagService),
+                tag_repository=tag_repository,
+                tag_table=TagTable(tags, model, lenient=not options.cautious),
+                roles=RoleTable(roles),
+                privileged=privileged(options, policies.serviceConfig),
+                options=options,
+                problems=tuple(problems),
+            )
+        )
+
+    @property
+    def service_name(self) -> str:
+        """The service whose policies these are."""
+        return self._parts.policies.serviceName
+
+    @property
+    def policy_version(self) -> int:
+        """The version of the set of policies, -1 where it has none."""
+        return self._parts.policies.policyVersion
+
+    @property
+    def service_def(self) -> wire.ServiceDef:
+        """The service definition the policies were written for."""
+        definition = self._parts.policies.serviceDef
+        assert definition is not None  # `build` refuses a set without one
+        return definition
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be used as it was meant."""
+        return self._parts.problems
+
+    def evaluate(self, request: AccessRequest) -> Decision:
+        """The decision on one request. Never raises; what can't be judged is not allowed."""
+        access = request.access_type or ANY_ACCESS
+        if (
+            self._quick
+            and access not in _RESERVED
+            and request.matching_scope is MatchingScope.SELF
+            and not request.element_scopes
+            and not request.all_access_types
+            and not request.all_access_type_groups
+        ):
+            decision = self._quick_decision(request, access)
+            if decision is not None:
+                return decision
+        return self._general_decision(request, access, no_trace)
+
+    def explain(self, request: AccessRequest) -> Decision:
+        """The same decision with a trace: policy by policy, why it did or did not apply."""
+        trace: list[TraceEntry] = []
+
+        def note(policy: CompiledPolicy, outcome: str, reason: str) -> None:
+            trace.append(TraceEntry(policy.id, policy.name, outcome, reason))
+
+        decision = self._general_decision(request, request.access_type or ANY_ACCESS, note)
+        return wire.replaced(decision, trace=tuple(trace))
+
+    def _quick_decision(self, request: AccessRequest, access: str) -> Decision | None:
+        """The decision by the steps of the resource's node; None where the general way is needed."""
+        parts = self._parts
+        path, values = requested(request.resource, parts.model)
+        if path is None:
+            return _NO_MATCH
+        single = tuple(v for v in values if isinstance(v, str))
+        if len(single) != len(values):
+            return None
+        node = parts.default.node(path, single, tokens_of(request))
+        if node.conditional:
+            return None
+        roles = parts.roles.of(request.user, request.groups) if request.roles is None else request.roles
+        who = principals(request.user, request.groups, roles, request.owner)
+        audited = node.audit_policy_id is not None
+        audit_policy_id = NO_POLICY if node.audit_policy_id is None else node.audit_policy_id
+        for names, excepted, allowed, policy, reason in node.steps(access):
+            if not names.isdisjoint(who) and excepted.isdisjoint(who):
+                return Decision(
+                    allowed, True, policy.id, policy.version, policy.priority, audited, audit_policy_id, reason
+                )
+        return Decision(False, True, audited=audited, audit_policy_id=audit_policy_id)
+
+    def _general_decision(self, request: AccessRequest, access: str, trace: Tracer) -> Decision:
+        query, tags = self._query(request, access)
+        zones = self._parts.zone_table.of(query.path, query.values)
+        if not zones or (len(zones) > 1 and not query.is_any):
+            return self._zone_decision(None, query, tags, trace)
+        decision: Decision | None = None
+        for zone in zones:
+            decision = self._zone_decision(zone, query, tags, trace)
+            if decision.allowed:
+                return decision
+        assert decision is not None  # there is a zone
+        return decision
+
+    def _query(self, request: AccessRequest, access: str) -> tuple[Query, tuple[RequestedTag, ...]]:
+        parts = self._parts
+        path, values = requested(request.resource, parts.model)
+        roles = parts.roles.of(request.user, request.groups) if request.roles is None else request.roles
+        asked, groups = asked_of(request, access, parts.model)
+        wide = is_wide(request, access)
+        tags: tuple[RequestedTag, ...] = ()
+        if parts.tag_repository is not None or request.tags:
+            tags = parts.tag_table.of(path, values, request.tags, wide=wide, time=request.access_time)
+        query = Query(
+            request=request,
+            path=path,
+            values=values,
+            tokens=tokens_of(request),
+            who=principals(request.user, request.groups, roles, request.owner),
+            roles=roles,
+            asked=asked,
+            groups=groups,
+            is_any=access == ANY_ACCESS,
+            wide=wide,
+            circumstances=circumstances_of(request, self._client_ip(request), frozenset(t.type for t in tags)),
+        )
+        return query, tags
+
+    def _client_ip(self, request: AccessRequest) -> str | None:
+        """The client's address; a forwarded one only from proxies that are believed (4.2)."""
+        if request.client_ip is not None:
+            return request.client_ip
+        options = self._parts.options
+        believed = not options.trusted_proxies or request.remote_ip in options.trusted_proxies
+        if options.use_forwarded_for and request.forwarded and believed:
+            return request.forwarded[0]
+        return request.remote_ip
+
+    def _zone_decision(self, zone: str | None, query: Query, tags: tuple[RequestedTag, ...], trace: Tracer) -> Decision:
+        parts = self._parts
+        request = query.request
+        progress = self._start(query)
+        evaluator = Evaluator(query, parts.compiler.rules, trace)
+        if parts.tag_repository is not None and parts.tag_compiler is not None and tags:
+            rules = parts.tag_compiler.rules
+            parts.tag_repository.evaluate(
+                tags,
+                zone if zone is not None and zone in parts.tag_zones else UNZONED,
+                Evaluator(query, rules, trace),
+                Evaluator(query, rules, trace, may_allow=False),
+                progress,
+            )
+        repository = parts.default if not zone else parts.zones[zone]
+        if not repository.empty:
+            evaluator.resource_policies(
+                self._candidates(repository, query, request), progress, fallback=parts.options.fallback
+            )
+        if progress.allowed:
+            progress.determined = True
+        policy = progress.policy
+        return Decision(
+            allowed=progress.allowed,
+            determined=progress.determined,
+            policy_id=policy.id if policy else NO_POLICY,
+            policy_version=policy.version if policy else NO_POLICY,
+            policy_priority=progress.priority,
+            audited=progress.audited,
+            audit_policy_id=progress.audit_policy_id,
+            reason=progress.reason,
+            zone=zone,
+        )
+
+    def _start(self, query: Query) -> Progress:
+        """Where a decision begins: audit mode, people who are never audited, super users (6.3)."""
+        parts = self._parts
+        request = query.request
+        progress = Progress()
+        mode = parts.policies.auditMode
+        if mode in ("audit-all", "audit-none"):
+            progress.audited, progress.audit_determined = mode == "audit-all", True
+        elif parts.default.empty and parts.tag_repository is None:
+            progress.audited = progress.audit_determined = True
+        if parts.privileged.is_unaudited(request.user, request.groups, query.roles):
+            progress.audited, progress.audit_determined = False, True
+        is_super = parts.privileged.is_super(request.user, request.groups)
+        if is_super or request.access_type == SUPER_USER_ACCESS:
+            progress.allowed, progress.determined = is_super, True
+            progress.priority, progress.reason = _SUPER_USER_PRIORITY, _SUPER_USER
+        return progress
+
+    def _candidates(self, repository: Repository, query: Query, request: AccessRequest) -> tuple[CompiledPolicy, ...]:
+        scoped = [
+            level
+            for level, name in enumerate(query.path or ())
+            if request.element_scopes.get(name, ElementScope.SELF) is not ElementScope.SELF
+        ]
+        upto = scoped[0] if scoped else None
+        return repository.candidates(query.path, query.values, query.tokens, wide=query.wide, upto=upto)
+
+
+def _tag_repository(
+    policies: wire.ServicePolicies, tags: wire.ServiceTags | None, options: EngineOptions, problems: list[Problem]
+) -> tuple[TagRepository | None, PolicyCompiler | None]:
+    linked = policies.tagPolicies
+    if linked is None or linked.serviceDef is None or policies.serviceDef is None:
+        return None, None
+    if tags is None and options.cautious:
+        raise PolicySetError(
+            f"service `{policies.serviceName}` has tag policies (service `{linked.serviceName}`), which can't be "
+            "judged without the service's tags: download them too"
+        )
+    component = policies.serviceDef.name
+    compiler = PolicyCompiler(compile_service_def(for_component(linked.serviceDef, component)), options.cautious)
+    raws = [kept for raw in linked.policies if (kept := policy_for_component(raw, component)) is not None]
+    records, _ = load_policies(raws, compiler, problems)
+    return TagRepository(records), compiler
+
+
+_NO_MATCH = Decision(False, True)

@@ -1,0 +1,65 @@
+"""The policies of one resource, as an ordered list of steps for each access type in which the first hit wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from ranger_cdap.engine.evaluate import DENY_ALL_ELSE
+from ranger_cdap.engine.items import EVERYBODY, Item
+from ranger_cdap.engine.policy import CompiledPolicy
+
+Names = frozenset[str]
+Step = tuple[Names, Names, bool, CompiledPolicy, str]
+"""Who, except whom, allowed, the policy, the reason."""
+
+_EVERYBODY: Names = frozenset({EVERYBODY})
+_NOBODY: Names = frozenset()
+_MOST_ACCESSES = 64
+
+
+class Node:
+    """Policies that hold for a resource, in their order. `conditional` ones need the general evaluator."""
+
+    __slots__ = ("_steps", "audit_policy_id", "conditional", "policies")
+
+    def __init__(self, policies: tuple[CompiledPolicy, ...]) -> None:
+        self.policies = policies
+        self.conditional = any(p.conditional for p in policies)
+        self.audit_policy_id = next((p.id for p in policies if p.audited), None)
+        self._steps: dict[str, tuple[Step, ...]] = {}
+
+    def steps(self, access: str) -> tuple[Step, ...]:
+        """The steps for an access type: by priority, denials before allows; nobody can add types without end."""
+        steps = self._steps.get(access)
+        if steps is None:
+            steps = tuple(_steps(self.policies, access))
+            if len(self._steps) < _MOST_ACCESSES:
+                self._steps[access] = steps
+        return steps
+
+
+def _steps(policies: tuple[CompiledPolicy, ...], access: str) -> Iterator[Step]:
+    for _, group in groupby(policies, key=lambda p: p.priority):
+        equals = list(group)
+        for policy in equals:
+            yield from _denials(policy, access)
+        for policy in equals:
+            who = _who(policy.allow, access)
+            if who:
+                yield who, _who(policy.allow_exceptions, access), True, policy, ""
+
+
+def _denials(policy: CompiledPolicy, access: str) -> Iterator[Step]:
+    who = _who(policy.deny, access)
+    if who:
+        yield who, _who(policy.deny_exceptions, access), False, policy, policy.broken
+    if policy.deny_all_else:
+        yield _EVERYBODY, _who(policy.allow, access), False, policy, DENY_ALL_ELSE
+        excepted = _who(policy.allow_exceptions, access)
+        if excepted:
+            yield excepted, _NOBODY, False, policy, DENY_ALL_ELSE
+
+
+def _who(items: tuple[Item, ...], access: str) -> Names:
+    return frozenset().union(*[item.who for item in items if item.gives(access)])

@@ -1,0 +1,45 @@
+"""Things that lie on resources (zones, tagged resources), found by the resource of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Generic, TypeVar
+
+from ranger_cdap.engine.index import ResourceIndex
+from ranger_cdap.engine.matcher import Value
+from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher
+from ranger_cdap.engine.service_def import Path, ServiceModel
+
+_T = TypeVar("_T")
+
+
+class Placed(Generic[_T]):
+    """Things by resource; macros in their resources stay as they are (policy-engine.md, 13)."""
+
+    def __init__(self, things: Iterable[tuple[ResourceMatcher, _T]], model: ServiceModel) -> None:
+        self._things: Sequence[tuple[ResourceMatcher, _T]] = tuple(things)
+        self._index = ResourceIndex(
+            ((i, matcher) for i, (matcher, _) in enumerate(self._things)),
+            {name: level.ignore_case for name, level in model.levels.items()},
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._things)
+
+    def touching(self, path: Path, values: tuple[Value, ...]) -> list[tuple[_T, MatchType]]:
+        """Everything on the resource itself, above it or below it, with where it lies."""
+        found: set[int] = set()
+        for n in range(1, len(path)):
+            above = self._index.own(path[:n])
+            if above is not None:
+                found |= above.find_any(values[:n], None)
+        here = self._index.wide(path)
+        if here is not None:
+            found |= here.find_any(values, None)
+        placed: list[tuple[_T, MatchType]] = []
+        for i in sorted(found):
+            matcher, thing = self._things[i]
+            match_type = matcher.match(path, values, None)
+            if match_type is not MatchType.NONE:
+                placed.append((thing, match_type))
+        return placed

@@ -1,0 +1,76 @@
+"""A whole policy resource against that of a request: the same, above or below (policy-engine.md, 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from ranger_cdap.engine.matcher import Element, Tokens, Value, compile_element
+from ranger_cdap.engine.request import ElementScope
+from ranger_cdap.engine.service_def import Path, ServiceModel
+from ranger_cdap.engine.wire import PolicyResource
+
+
+class MatchType(Enum):
+    """Where the policy's resource lies, seen from the requested one."""
+
+    NONE = "none"
+    SELF = "self"
+    SELF_AND_ALL_DESCENDANTS = "self and all descendants"
+    DESCENDANT = "descendant"
+    ANCESTOR = "ancestor"
+
+
+SELF_KINDS = frozenset({MatchType.SELF, MatchType.SELF_AND_ALL_DESCENDANTS})
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceMatcher:
+    """A policy's resource: its levels from the root down, and the last one that is not `*` (-1: all are)."""
+
+    path: Path
+    elements: tuple[Element, ...]
+    last_specific: int
+
+    @property
+    def never(self) -> bool:
+        """Whether some level excludes everything."""
+        return any(e.never for e in self.elements)
+
+    def match(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens, scopes: Mapping[str, ElementScope] | None = None
+    ) -> MatchType:
+        """The match type for a request that names exactly the levels of `path`."""
+        asked, own = len(path), len(self.path)
+        common = min(asked, own)
+        if path[:common] != self.path[:common] or (own == 0 and asked):
+            return MatchType.NONE
+        for name, element, value in zip(path, self.elements, values, strict=False):
+            scope = scopes.get(name) if scopes else None
+            if not (element.begins if scope is ElementScope.SELF_OR_PREFIX else element.covers)(value, tokens):
+                return MatchType.NONE
+        if asked > own:
+            return MatchType.ANCESTOR
+        if asked == own:
+            return MatchType.SELF
+        if any(e.never for e in self.elements[asked:]):
+            return MatchType.NONE
+        return MatchType.SELF_AND_ALL_DESCENDANTS if asked > self.last_specific else MatchType.DESCENDANT
+
+
+def compile_resource(resources: Mapping[str, PolicyResource], model: ServiceModel) -> ResourceMatcher | None:
+    """The resource ready to match, or None where its levels fit no hierarchy: then it matches nothing."""
+    if not resources:
+        return ResourceMatcher((), (), -1)
+    path = model.path_of(frozenset(resources))
+    if path is None:
+        return None
+    elements = tuple(compile_element(resources[n].values, resources[n].isExcludes, model.levels[n]) for n in path)
+    specific = [i for i, e in enumerate(elements) if not e.match_any]
+    return ResourceMatcher(path, elements, specific[-1] if specific else -1)
+
+
+def requested_path(resource: Mapping[str, object], model: ServiceModel) -> Path | None:
+    """The path a request's levels make, or None: an unknown level, a gap or two branches, so nothing matches."""
+    return model.path_of(frozenset(resource)) if resource else ()

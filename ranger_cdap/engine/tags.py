@@ -1,0 +1,181 @@
+"""Tag policies: rules about what a resource is tagged with instead of where it lies (policy-engine.md, 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ranger_cdap.engine import wire
+from ranger_cdap.engine.evaluate import Evaluator, Progress
+from ranger_cdap.engine.java import fold
+from ranger_cdap.engine.matcher import Element, Value
+from ranger_cdap.engine.placed import Placed
+from ranger_cdap.engine.policy import CompiledPolicy
+from ranger_cdap.engine.repository import Record
+from ranger_cdap.engine.request import RequestTag
+from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher, compile_resource
+from ranger_cdap.engine.schedule import Schedule, compile_schedules
+from ranger_cdap.engine.service_def import Path, ServiceModel
+from ranger_cdap.errors import PolicySetError
+
+_MATCH_TYPES: Mapping[str, MatchType] = {m.name: m for m in MatchType}
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTag:
+    """A tag of a resource; outside `schedules` it does not count."""
+
+    type: str
+    schedules: tuple[Schedule, ...] = ()
+
+    def counts_at(self, time: int) -> bool:
+        """Whether the tag counts; where the time is not known it does."""
+        return not self.schedules or not time or any(s.applies(time) for s in self.schedules)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedTag:
+    """A tag that bears on a request, and where the tagged resource lies; `certain` if it surely counts."""
+
+    type: str
+    match_type: MatchType
+    certain: bool = True
+
+
+class TagTable:
+    """Which resources carry which tags."""
+
+    def __init__(self, tags: wire.ServiceTags | None, model: ServiceModel, *, lenient: bool) -> None:
+        placed: list[tuple[ResourceMatcher, PlacedTag]] = []
+        for resource in tags.serviceResources if tags else ():
+            matcher = compile_resource(resource.resourceElements, model)
+            ids = tags.resourceToTagIds.get(str(resource.id), ()) if tags else ()
+            for tag in (tags.tags.get(str(id_)) for id_ in ids) if tags and matcher else ():
+                if tag is not None and matcher is not None:
+                    placed.append((matcher, PlacedTag(tag.type, _schedules(tag, lenient))))
+        self._placed = Placed(placed, model)
+
+    def of(
+        self, path: Path | None, values: tuple[Value, ...], given: tuple[RequestTag, ...], *, wide: bool, time: int
+    ) -> tuple[RequestedTag, ...]:
+        """The tags of a resource: its own, those from above, those below where they count, and those given."""
+        tags = [RequestedTag(t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF)) for t in given]
+        if path is not None and self._placed:
+            for tag, match_type in self._placed.touching(path, values):
+                if (match_type is not MatchType.DESCENDANT or wide) and tag.counts_at(time):
+                    tags.append(RequestedTag(tag.type, match_type, bool(time) or not tag.schedules))
+        return tuple(dict.fromkeys(tags))
+
+
+def _schedules(tag: wire.Tag, lenient: bool) -> tuple[Schedule, ...]:
+    try:
+        return compile_schedules(tag.validityPeriods, lenient=lenient)
+    except PolicySetError:
+        return ()
+
+
+class TagRepository:
+    """Tag policies by the names of tags."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._exact: dict[str, list[CompiledPolicy]] = {}
+        self._prefixed: dict[str, list[CompiledPolicy]] = {}
+        for policy in (record.compiled for record in records):
+            if policy.broad or not policy.resources:
+                self._prefixed.setdefault("", []).append(policy) if policy.broad else None
+            for resource in policy.resources:
+                for element in resource.elements[:1]:
+                    self._enter(element, policy)
+
+    def _enter(self, element: Element, policy: CompiledPolicy) -> None:
+        """Ranger compares a tag only with what comes before a value's first special character (14.3)."""
+        if element.match_any or element.excludes:
+            self._prefixed.setdefault("", []).append(policy)
+            return
+        for text in element.values:
+            prefix = _before_special(text, element)
+            key = fold(prefix) if element.options.ignore_case else prefix
+            (self._exact if prefix == text else self._prefixed).setdefault(key, []).append(policy)
+        self.folds = element.options.ignore_case
+
+    folds = False
+
+    def of(self, tag: str) -> Iterable[CompiledPolicy]:
+        """The policies for a tag."""
+        name = fold(tag) if self.folds else tag
+        found = list(self._exact.get(name, ()))
+        for n in range(len(name) + 1):
+            found += self._prefixed.get(name[:n], ())
+        return dict.fromkeys(found)
+
+    def evaluate(
+        self, tags: Iterable[RequestedTag], zone: str, evaluator: Evaluator, uncertain: Evaluator, progress: Progress
+    ) -> None:
+        """All policies for all tags in their order; `zone` selects those of a zone, "" those of none (14.4)."""
+        pairs = [(policy, tag) for tag in tags for policy in self.of(tag.type) if policy.zone == zone]
+        pairs.sort(key=lambda pair: pair[0].sort_key)
+        for policy, tag in pairs:
+            match_type = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
+            (evaluator if tag.certain else uncertain).policy(policy, (match_type,), progress)
+            if progress.allowed and not policy.has_deny:
+                progress.determined = True
+            if progress.settled:
+                break
+        progress.determined = progress.determined or progress.allowed
+
+
+def _before_special(text: str, element: Element) -> str:
+    options = element.options
+    special = ("*?" if options.wildcards else "") + ("{}\\" if options.replace_tokens else "")
+    special += "$" if options.replace_expressions else ""
+    return text[: next((i for i, c in enumerate(text) if c in special), len(text))]
+
+
+def for_component(definition: wire.ServiceDef, component: str) -> wire.ServiceDef:
+    """The tag service's definition as one component sees it: only its access types, without their prefix (14.1)."""
+    return wire.replaced(
+        definition,
+        accessTypes=[_own_access(a, component) for a in definition.accessTypes if _own(a.name, component)],
+        markerAccessTypes=[_own_access(a, component) for a in definition.markerAccessTypes if _own(a.name, component)],
+    )
+
+
+def policy_for_component(raw: msgspec.Raw, component: str) -> msgspec.Raw | None:
+    """A tag policy as one component sees it; None where nothing of it is left. An unreadable one stays as it is."""
+    try:
+        policy = wire.decode_policy(raw)
+    except PolicySetError:
+        return raw
+    lists = ("policyItems", "denyPolicyItems", "allowExceptions", "denyExceptions")
+    kept = {name: _own_items(getattr(policy, name), component) for name in lists}
+    if not any(kept.values()) and not policy.isAuditEnabled and not policy.isDenyAllElse:
+        return None
+    return msgspec.Raw(msgspec.json.encode(wire.replaced(policy, **kept)))
+
+
+def _own_items(items: Iterable[wire.PolicyItem], component: str) -> list[wire.PolicyItem]:
+    kept = []
+    for item in items:
+        accesses = [
+            wire.PolicyItemAccess(type=_stripped(a.type, component), isAllowed=a.isAllowed)
+            for a in item.accesses
+            if _own(a.type, component)
+        ]
+        if accesses or item.delegateAdmin:
+            kept.append(wire.replaced(item, accesses=accesses))
+    return kept
+
+
+def _own_access(access: wire.AccessTypeDef, component: str) -> wire.AccessTypeDef:
+    implied = [_stripped(name, component) for name in access.impliedGrants if _own(name, component)]
+    return wire.AccessTypeDef(name=_stripped(access.name, component), impliedGrants=implied, category=access.category)
+
+
+def _own(name: str, component: str) -> bool:
+    return ":" not in name or name.startswith(component + ":")
+
+
+def _stripped(name: str, component: str) -> str:
+    return name.removeprefix(component + ":")
