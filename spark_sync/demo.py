@@ -77,11 +77,11 @@ class Stage:
         now = time.time_ns() // 1_000_000
         return take_baseline(self.settings, spark, self.examples / "baseline.jsonl", now=now)
 
-    def run_sync(self, spark: SparkSession) -> RunReport:
+    def run_sync(self, spark: SparkSession, progress: Callable[[str], None] = lambda _: None) -> RunReport:
         """One run of the job."""
         from spark_sync.job import run_once
 
-        return run_once(self.settings, spark)
+        return run_once(self.settings, spark, progress=progress)
 
     def may_read(self, user: str, entity: EntityId = DATASET) -> Answer:
         """Whether the user may read the dataset, by the policies that Ranger has now."""
@@ -148,7 +148,7 @@ def tell(stage: Stage, spark: SparkSession, say: Callable[[str], None], show: Ca
     expect(not before.allowed, f"{CREATOR} may not read it yet: {before.reason}")
 
     say("Sync: the PySpark job reads the events and writes the creators' grants into Ranger.")
-    report = stage.run_sync(spark)
+    report = stage.run_sync(spark, lambda doing: say(f"  …  {doing}"))
     show(report)
     expect(bool(report.granted) and not report.trouble, f"{len(report.granted)} grants were written")
 

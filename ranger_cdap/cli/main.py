@@ -1,6 +1,7 @@
 """The command `ranger-cdap`: the group, the global options, and one exit code for each kind of outcome.
 
-0 done or allowed · 1 error · 2 denied · 3 invalid input or usage · 4 not ready · 130 interrupted.
+0 done or allowed · 1 error · 2 denied · 3 invalid input or usage · 4 not ready · 5 another sync run is going on ·
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -70,9 +71,6 @@ def command_line() -> click.Group:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; no traceback reaches a user unless RANGER_CDAP_DEBUG is set."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    for name in SAID_BY_THE_COMMAND:
-        logging.getLogger(name).setLevel(logging.ERROR)
     try:
         outcome = command_line().main(args=list(arguments), prog_name="ranger-cdap", standalone_mode=False)
     except click.exceptions.Exit as e:
@@ -98,4 +96,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def run() -> None:
     """The entry point of the console script."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    for name in SAID_BY_THE_COMMAND:
+        logging.getLogger(name).setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))
