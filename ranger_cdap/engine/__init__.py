@@ -2,8 +2,8 @@
 
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.engine import PolicyEngine
+from ranger_cdap.engine.load import Problem
 from ranger_cdap.engine.options import EngineOptions
-from ranger_cdap.engine.repository import Problem
 from ranger_cdap.engine.request import (
     ADMIN_ACCESS,
     ANY_ACCESS,

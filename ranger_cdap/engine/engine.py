@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ranger_cdap.engine import wire
+from ranger_cdap.engine.audit_filter import CompiledFilter, compile_filters, filtered
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
+from ranger_cdap.engine.delta import apply_changes, apply_to_list, read_changes
 from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
 from ranger_cdap.engine.items import principals
-from ranger_cdap.engine.options import EngineOptions, Privileged, privileged
+from ranger_cdap.engine.load import Problem, load_policies
+from ranger_cdap.engine.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
 from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler
 from ranger_cdap.engine.query import Query, asked_of, circumstances_of, is_wide, requested, tokens_of
-from ranger_cdap.engine.repository import Problem, Repository, load_policies
+from ranger_cdap.engine.repository import Policies, Repository, is_empty, ordered
 from ranger_cdap.engine.request import ANY_ACCESS, SUPER_USER_ACCESS, AccessRequest, ElementScope, MatchingScope
 from ranger_cdap.engine.roles import RoleTable
 from ranger_cdap.engine.service_def import ServiceModel, compile_service_def
@@ -22,6 +25,7 @@ from ranger_cdap.errors import PolicySetError
 
 _SUPER_USER_PRIORITY = 2**31 - 1
 _SUPER_USER = "superuser"
+_FIXED_AUDIT = {"audit-all": True, "audit-none": False}
 _RESERVED = frozenset({ANY_ACCESS, SUPER_USER_ACCESS})
 
 
@@ -33,12 +37,14 @@ class _Parts:
     model: ServiceModel
     compiler: PolicyCompiler
     tag_compiler: PolicyCompiler | None
-    default: Repository
-    zones: Mapping[str, Repository]
+    default: Policies
+    zones: Mapping[str, Policies]
     zone_table: ZoneTable
     tag_zones: frozenset[str]
     tag_repository: TagRepository | None
     tag_table: TagTable
+    audit_filters: tuple[CompiledFilter, ...]
+    tag_audit_filters: tuple[CompiledFilter, ...]
     roles: RoleTable
     privileged: Privileged
     options: EngineOptions
@@ -53,9 +59,11 @@ class PolicyEngine:
     def __init__(self, parts: _Parts) -> None:
         self._parts = parts
         p = parts
-        special = p.zones or p.tag_repository or p.policies.auditMode in ("audit-all", "audit-none")
+        special = (
+            p.zones or p.tag_repository or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
+        )
         anybody = any(getattr(p.privileged, name) for name in Privileged.__slots__)
-        self._quick = not (special or anybody or p.default.empty)
+        self._quick = not (special or anybody or p.audit_filters or is_empty(p.default))
 
     @classmethod
     def build(
@@ -80,28 +88,76 @@ class PolicyEngine:
         model = compile_service_def(policies.serviceDef)
         compiler = PolicyCompiler(model, options.cautious)
         problems: list[Problem] = []
-        zones = {}
-        for name, zone in policies.securityZones.items():
-            records, count = load_policies(zone.policies, compiler, problems)
-            zones[name] = Repository(records, empty=not count, compiler=compiler)
-        records, count = load_policies(policies.policies or (), compiler, problems)
-        tag_repository, tag_compiler = _tag_repository(policies, tags, options, problems)
+        zones = {
+            name: Repository(load_policies(zone.policies, compiler, problems), model)
+            for name, zone in policies.securityZones.items()
+        }
+        default = Repository(load_policies(policies.policies or (), compiler, problems), model)
+        if policies.tagPolicies is not None and tags is None and options.cautious:
+            raise PolicySetError(
+                f"service `{policies.serviceName}` has tag policies, which can't be judged without the service's tags: "
+                "download them too"
+            )
+        tag_repository, tag_compiler = _tag_repository(policies, options, problems)
         return cls(
             _Parts(
-                policies=policies,
+                policies=_envelope(policies),
                 model=model,
                 compiler=compiler,
                 tag_compiler=tag_compiler,
-                default=Repository(records, empty=not count, compiler=compiler),
+                default=default,
                 zones=zones,
                 zone_table=ZoneTable(policies.securityZones, model),
-                tag_zones=frozenset(n for n, z in policies.securityZones.items() if z.containsAssociatedTagService),
+                tag_zones=_tag_zones(policies),
                 tag_repository=tag_repository,
                 tag_table=TagTable(tags, model, lenient=not options.cautious),
+                audit_filters=compile_filters(policies.serviceConfig.get(AUDIT_FILTERS, ""), model),
+                tag_audit_filters=_tag_audit_filters(policies, tag_compiler),
                 roles=RoleTable(roles),
                 privileged=privileged(options, policies.serviceConfig),
                 options=options,
                 problems=tuple(problems),
+            )
+        )
+
+    def with_deltas(self, document: wire.ServicePolicies) -> PolicyEngine:
+        """An engine that decides as one built of the changed policies would; this one stays as it is.
+
+        Raises:
+            PolicySetError: the deltas can't be applied; all policies have to be downloaded.
+        """
+        old = self._parts
+        problems: list[Problem] = []
+        if document.serviceDef is not None and document.serviceDef != old.policies.serviceDef:
+            raise PolicySetError("the service definition has changed with the deltas: download all policies")
+        if document.serviceName and document.serviceName != self.service_name:
+            raise PolicySetError(f"the deltas are those of service `{document.serviceName}`, not `{self.service_name}`")
+        if document.policies or document.policyDeltas is None:
+            raise PolicySetError("the document holds policies where deltas are expected")
+        changes = read_changes(document.policyDeltas)
+        own = [c for c in changes if c.service_type in ("", old.model.name)]
+        envelope, zones = _with_zones(old, document, problems)
+        touched = {c.policy_id for c in changes}
+        linked = old.policies.tagPolicies
+        if linked is not None and len(own) < len(changes):
+            others = [c for c in changes if c.service_type not in ("", old.model.name)]
+            linked = wire.replaced(linked, policies=apply_to_list(linked.policies, others))
+        envelope = wire.replaced(envelope, policyVersion=document.policyVersion, tagPolicies=linked)
+        tag_repository, tag_compiler = old.tag_repository, old.tag_compiler
+        if linked is not old.policies.tagPolicies:
+            tag_repository, tag_compiler = _tag_repository(envelope, old.options, problems)
+        default = apply_changes(old.default, own, old.compiler, problems)
+        return PolicyEngine(
+            replace(
+                old,
+                policies=envelope,
+                default=default,
+                zones=zones,
+                zone_table=old.zone_table if zones is old.zones else ZoneTable(envelope.securityZones, old.model),
+                tag_zones=_tag_zones(envelope),
+                tag_repository=tag_repository,
+                tag_compiler=tag_compiler,
+                problems=tuple([p for p in old.problems if p.policy_id not in touched] + problems),
             )
         )
 
@@ -238,12 +294,14 @@ class PolicyEngine:
                 progress,
             )
         repository = parts.default if not zone else parts.zones[zone]
-        if not repository.empty:
+        if not is_empty(repository):
             evaluator.resource_policies(
                 self._candidates(repository, query, request), progress, fallback=parts.options.fallback
             )
         if progress.allowed:
             progress.determined = True
+        if parts.audit_filters or parts.tag_audit_filters:
+            progress.audited = filtered(progress, query, tags, parts.audit_filters, parts.tag_audit_filters)
         policy = progress.policy
         return Decision(
             allowed=progress.allowed,
@@ -263,9 +321,9 @@ class PolicyEngine:
         request = query.request
         progress = Progress()
         mode = parts.policies.auditMode
-        if mode in ("audit-all", "audit-none"):
-            progress.audited, progress.audit_determined = mode == "audit-all", True
-        elif parts.default.empty and parts.tag_repository is None:
+        if mode in _FIXED_AUDIT:
+            progress.audited, progress.audit_determined = _FIXED_AUDIT[mode], True
+        elif is_empty(parts.default) and parts.tag_repository is None:
             progress.audited = progress.audit_determined = True
         if parts.privileged.is_unaudited(request.user, request.groups, query.roles):
             progress.audited, progress.audit_determined = False, True
@@ -275,32 +333,68 @@ class PolicyEngine:
             progress.priority, progress.reason = _SUPER_USER_PRIORITY, _SUPER_USER
         return progress
 
-    def _candidates(self, repository: Repository, query: Query, request: AccessRequest) -> tuple[CompiledPolicy, ...]:
+    def _candidates(self, repository: Policies, query: Query, request: AccessRequest) -> tuple[CompiledPolicy, ...]:
+        if query.path is None:
+            return ()
+        scopes = request.element_scopes
         scoped = [
             level
-            for level, name in enumerate(query.path or ())
-            if request.element_scopes.get(name, ElementScope.SELF) is not ElementScope.SELF
+            for level, name in enumerate(query.path)
+            if scopes and scopes.get(name, ElementScope.SELF) is not ElementScope.SELF
         ]
         upto = scoped[0] if scoped else None
-        return repository.candidates(query.path, query.values, query.tokens, wide=query.wide, upto=upto)
+        return ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide, upto=upto))
+
+
+def _envelope(policies: wire.ServicePolicies) -> wire.ServicePolicies:
+    """The document without the policies, which the repositories hold."""
+    zones = {name: wire.replaced(zone, policies=[]) for name, zone in policies.securityZones.items()}
+    return wire.replaced(policies, policies=None, securityZones=zones)
+
+
+def _tag_zones(policies: wire.ServicePolicies) -> frozenset[str]:
+    return frozenset(name for name, zone in policies.securityZones.items() if zone.containsAssociatedTagService)
+
+
+def _with_zones(
+    old: _Parts, document: wire.ServicePolicies, problems: list[Problem]
+) -> tuple[wire.ServicePolicies, Mapping[str, Policies]]:
+    """The envelope and the zones after the deltas of zones; a zone keeps its resources unless new ones are given."""
+    if not document.securityZones:
+        return old.policies, old.zones
+    zones = dict(old.zones)
+    infos = dict(old.policies.securityZones)
+    for name, zone in document.securityZones.items():
+        known = infos.get(name)
+        changes = read_changes(zone.policyDeltas or ())
+        before = zones.get(name) or Repository(load_policies((), old.compiler, problems), old.model)
+        zones[name] = apply_changes(before, changes, old.compiler, problems)
+        infos[name] = wire.SecurityZoneInfo(
+            zoneName=zone.zoneName or name,
+            resources=zone.resources or (known.resources if known else []),
+            containsAssociatedTagService=zone.containsAssociatedTagService
+            or bool(known and known.containsAssociatedTagService),
+        )
+    return wire.replaced(old.policies, securityZones=infos), zones
+
+
+def _tag_audit_filters(policies: wire.ServicePolicies, compiler: PolicyCompiler | None) -> tuple[CompiledFilter, ...]:
+    if policies.tagPolicies is None or compiler is None:
+        return ()
+    return compile_filters(policies.tagPolicies.serviceConfig.get(AUDIT_FILTERS, ""), compiler.model)
 
 
 def _tag_repository(
-    policies: wire.ServicePolicies, tags: wire.ServiceTags | None, options: EngineOptions, problems: list[Problem]
+    policies: wire.ServicePolicies, options: EngineOptions, problems: list[Problem]
 ) -> tuple[TagRepository | None, PolicyCompiler | None]:
+    """The tag policies as this service sees them; none where the tag service has no policy at all."""
     linked = policies.tagPolicies
-    if linked is None or linked.serviceDef is None or policies.serviceDef is None:
+    if linked is None or not linked.policies or linked.serviceDef is None or policies.serviceDef is None:
         return None, None
-    if tags is None and options.cautious:
-        raise PolicySetError(
-            f"service `{policies.serviceName}` has tag policies (service `{linked.serviceName}`), which can't be "
-            "judged without the service's tags: download them too"
-        )
     component = policies.serviceDef.name
     compiler = PolicyCompiler(compile_service_def(for_component(linked.serviceDef, component)), options.cautious)
     raws = [kept for raw in linked.policies if (kept := policy_for_component(raw, component)) is not None]
-    records, _ = load_policies(raws, compiler, problems)
-    return TagRepository(records), compiler
+    return TagRepository(load_policies(raws, compiler, problems).records), compiler
 
 
 _NO_MATCH = Decision(False, True)

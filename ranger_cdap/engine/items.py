@@ -19,6 +19,8 @@ EVERYBODY = "*everybody"
 ANY_USER = "*user"
 OWNER = "*owner"
 
+_MACROS = {USER_MACRO: ANY_USER, OWNER_MACRO: OWNER}
+
 
 def principals(user: str | None, groups: Iterable[str], roles: Iterable[str], owner: str | None) -> frozenset[str]:
     """Everything somebody is, in the words items are compiled to: one set, so that *who* is one intersection."""
@@ -67,7 +69,7 @@ class ItemRules:
         known = self.model.known_accesses
         unknown = bool(known) and any(a.isAllowed and a.type not in known for a in item.accesses)
         return Item(
-            who=_who(item),
+            who=principals_of(item.users, item.groups, item.roles),
             accesses=accesses,
             every=unknown and restricts and self.cautious,
             delegate_admin=item.delegateAdmin,
@@ -112,14 +114,15 @@ def implied(accesses: Sequence[wire.PolicyItemAccess], grants: Mapping[str, tupl
     return frozenset(granted | {name for name, allowed in first.items() if allowed})
 
 
-def _who(item: wire.PolicyItem) -> frozenset[str]:
-    names = ["r:" + role for role in item.roles]
-    names += ("g:" + group for group in item.groups)
-    names += ("u:" + user for user in item.users)
-    if PUBLIC in item.groups:
-        names.append(EVERYBODY)
-    if USER_MACRO in item.users:
-        names.append(ANY_USER)
-    if OWNER_MACRO in item.users:
-        names.append(OWNER)
+def principals_of(users: Iterable[str], groups: Iterable[str], roles: Iterable[str]) -> frozenset[str]:
+    """Names of an item, or of an audit filter, in the same words as `principals`."""
+    names = ["r:" + role for role in roles]
+    for group in groups:
+        names.append("g:" + group)
+        if group == PUBLIC:
+            names.append(EVERYBODY)
+    for user in users:
+        names.append("u:" + user)
+        if user in _MACROS:
+            names.append(_MACROS[user])
     return frozenset(names)

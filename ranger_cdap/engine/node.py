@@ -7,6 +7,7 @@ from itertools import groupby
 
 from ranger_cdap.engine.evaluate import DENY_ALL_ELSE
 from ranger_cdap.engine.items import EVERYBODY, Item
+from ranger_cdap.engine.load import Record
 from ranger_cdap.engine.policy import CompiledPolicy
 
 Names = frozenset[str]
@@ -21,10 +22,11 @@ _MOST_ACCESSES = 64
 class Node:
     """Policies that hold for a resource, in their order. `conditional` ones need the general evaluator."""
 
-    __slots__ = ("_steps", "audit_policy_id", "conditional", "policies")
+    __slots__ = ("_steps", "audit_policy_id", "conditional", "policies", "records")
 
-    def __init__(self, policies: tuple[CompiledPolicy, ...]) -> None:
+    def __init__(self, policies: tuple[CompiledPolicy, ...], records: frozenset[Record]) -> None:
         self.policies = policies
+        self.records = records
         self.conditional = any(p.conditional for p in policies)
         self.audit_policy_id = next((p.id for p in policies if p.audited), None)
         self._steps: dict[str, tuple[Step, ...]] = {}

@@ -1,85 +1,107 @@
-"""The policies of one zone: found by resource, compiled when first needed, in their order (policy-engine.md, 3)."""
+"""The policies of one zone, found by resource (policy-engine.md, 3), and sets of them that differ in a few policies."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Protocol
 
-import msgspec
-
-from ranger_cdap.engine import wire
-from ranger_cdap.engine.decision import NO_POLICY
 from ranger_cdap.engine.index import ResourceIndex
+from ranger_cdap.engine.load import Loaded, Record
 from ranger_cdap.engine.matcher import Tokens, Value
 from ranger_cdap.engine.node import Node
-from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler, decode_raw
-from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher
-from ranger_cdap.engine.service_def import Path
-from ranger_cdap.errors import PolicySetError
+from ranger_cdap.engine.policy import CompiledPolicy
+from ranger_cdap.engine.resource_match import MatchType
+from ranger_cdap.engine.service_def import Path, ServiceModel
 
-_ACCESS_POLICY = 0
 _MOST_SHARED_NODES = 100_000
+_MOST_RECENT = 64
+_MOST_PATCHED = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A policy that does not do what its author meant, and what the engine makes of it."""
-
-    policy_id: int | None
-    policy_name: str
-    message: str
-
-
-class Record:
-    """A policy as it came, with its resources; `compiled` makes it ready to decide on first use."""
-
-    __slots__ = ("_compiled", "_compiler", "id", "name", "raw", "resources")
-
-    def __init__(
-        self,
-        raw: msgspec.Raw,
-        policy: wire.Policy | None,
-        resources: tuple[ResourceMatcher, ...],
-        compiler: PolicyCompiler,
-        compiled: CompiledPolicy | None = None,
-    ) -> None:
-        self.raw = raw
-        self.id = policy.id if policy else compiled.id if compiled else None
-        self.name = policy.name if policy else compiled.name if compiled else ""
-        self.resources = resources
-        self._compiler = compiler
-        self._compiled = compiled
+class Policies(Protocol):
+    """A set of policies that can be asked for those of a resource."""
 
     @property
-    def compiled(self) -> CompiledPolicy:
-        """The policy ready to decide; two threads may both compile it, to the same end."""
-        if self._compiled is None:
-            self._compiled = self._compiler.compile(wire.decode_policy(self.raw))
-        return self._compiled
+    def silent(self) -> frozenset[int]:
+        """Ids of policies that are there without any effect."""
 
     @property
-    def broad(self) -> bool:
-        """Whether the policy covers all below its resource, because a level can't be read."""
-        return self._compiled is not None and self._compiled.broad
-
-
-class Repository:
-    """An immutable set of policies. What it remembers of look-ups never changes an answer."""
-
-    def __init__(self, records: Sequence[Record], *, empty: bool, compiler: PolicyCompiler) -> None:
-        self.records = records
-        self.empty = empty
-        self._index = ResourceIndex(
-            ((slot, r) for slot, record in enumerate(records) if not record.broad for r in record.resources),
-            {name: level.ignore_case for name, level in compiler.model.levels.items()},
-        )
-        self._broad = tuple(record for record in records if record.broad)
-        self._nodes: dict[Path, dict[tuple[Value, ...], Node]] = {}
-        self._shared: dict[frozenset[int], Node] = {}
+    def count(self) -> int:
+        """How many policies have an effect."""
 
     def node(self, path: Path, values: tuple[str, ...], tokens: Tokens) -> Node:
         """The policies that hold for a resource of single values; SELF and SELF_AND_ALL_DESCENDANTS only."""
+
+    def found(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
+    ) -> set[Record]:
+        """Policies that may hold, also below the resource if `wide`; only the first `upto` levels are looked at."""
+
+    def with_id(self, id_: int) -> set[Record]:
+        """The policies of one id."""
+
+    def all(self) -> list[Record]:
+        """Every policy that has an effect."""
+
+
+def is_empty(policies: Policies) -> bool:
+    """Whether there are no policies at all, not even disabled ones."""
+    return not policies.count and not policies.silent
+
+
+def ordered(records: Iterable[Record]) -> tuple[CompiledPolicy, ...]:
+    """Policies in the order of evaluation."""
+    return tuple(sorted((record.compiled for record in records), key=lambda p: p.sort_key))
+
+
+class _Nodes:
+    """Finished nodes by the policies in them; forgotten all at once when there are too many."""
+
+    def __init__(self) -> None:
+        self._by_records: dict[frozenset[Record], Node] = {}
+
+    def of(self, records: set[Record]) -> Node:
+        key = frozenset(records)
+        node = self._by_records.get(key)
+        if node is None:
+            if len(self._by_records) >= _MOST_SHARED_NODES:
+                self._by_records.clear()
+            node = self._by_records[key] = Node(ordered(key), key)
+        return node
+
+
+class Repository:
+    """An indexed, immutable set of policies. What it remembers of look-ups never changes an answer."""
+
+    def __init__(self, loaded: Loaded, model: ServiceModel) -> None:
+        self.loaded = loaded
+        self.model = model
+        records: Sequence[Record] = loaded.records
+        self._records = records
+        self._index = ResourceIndex(
+            ((slot, r) for slot, record in enumerate(records) if not record.broad for r in record.resources),
+            {name: level.ignore_case for name, level in model.levels.items()},
+        )
+        self._broad = tuple(record for record in records if record.broad)
+        self._by_id: dict[int, tuple[Record, ...]] = {}
+        for record in records:
+            if record.id is not None:
+                self._by_id[record.id] = (*self._by_id.get(record.id, ()), record)
+        self._nodes: dict[Path, dict[tuple[str, ...], Node]] = {}
+        self._shared = _Nodes()
+
+    @property
+    def silent(self) -> frozenset[int]:
+        """See `Policies`."""
+        return self.loaded.silent
+
+    @property
+    def count(self) -> int:
+        """See `Policies`."""
+        return len(self._records)
+
+    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens) -> Node:
+        """See `Policies`; nodes of resources that policies name are kept, so that they are found by one look-up."""
         nodes = self._nodes.get(path)
         if nodes is None:
             nodes = self._nodes.setdefault(path, {})
@@ -87,104 +109,128 @@ class Repository:
         if node is not None:
             return node
         shape = self._index.plain(path)
-        found, lasting = shape.find(values, tokens) if shape else (set[int](), True)
-        broad = self._broad_for(path, values, tokens)
-        if broad:
-            return Node(self._ordered(found, broad))
-        key = frozenset(found)
-        node = self._shared.get(key)
-        if node is None:
-            if len(self._shared) >= _MOST_SHARED_NODES:
-                self._shared.clear()
-            node = self._shared[key] = Node(self._ordered(found, ()))
-        if lasting and found and shape is not None and shape.names(values):
+        slots, lasting = shape.find(values, tokens) if shape else (set[int](), True)
+        found = {self._records[slot] for slot in slots}
+        if self._broad:
+            found |= self._broad_for(path, values, tokens)
+        node = self._shared.of(found)
+        if lasting and shape is not None and not self._broad and shape.names(values):
             nodes[values] = node
         return node
 
-    def candidates(
-        self, path: Path | None, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
-    ) -> tuple[CompiledPolicy, ...]:
-        """Policies that may hold, in their order; only the first `upto` levels are looked at."""
-        if path is None:
-            return ()
+    def found(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
+    ) -> set[Record]:
+        """See `Policies`."""
         cut, cut_values = (path, values) if upto is None else (path[:upto], values[:upto])
         shape = self._index.wide(cut) if wide or upto is not None else self._index.plain(cut)
-        found = shape.find_any(cut_values, tokens) if shape else set()
-        return self._ordered(found, self._broad_for(path, values, tokens))
+        slots = shape.find_any(cut_values, tokens) if shape else set()
+        return {self._records[slot] for slot in slots} | self._broad_for(path, values, tokens)
 
-    def _broad_for(self, path: Path, values: tuple[Value, ...], tokens: Tokens) -> tuple[Record, ...]:
-        return tuple(
+    def with_id(self, id_: int) -> set[Record]:
+        """See `Policies`."""
+        return set(self._by_id.get(id_, ()))
+
+    def all(self) -> list[Record]:
+        """See `Policies`."""
+        return list(self._records)
+
+    def _broad_for(self, path: Path, values: tuple[Value, ...], tokens: Tokens) -> set[Record]:
+        return {
             record
             for record in self._broad
             if any(not r.path or r.match(path, values, tokens) is not MatchType.NONE for r in record.resources)
-        )
-
-    def _ordered(self, found: Iterable[int], broad: Iterable[Record]) -> tuple[CompiledPolicy, ...]:
-        policies = [self.records[slot].compiled for slot in found]
-        policies += (record.compiled for record in broad)
-        return tuple(sorted(policies, key=lambda p: p.sort_key))
+        }
 
 
-def load_policies(
-    raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problems: list[Problem]
-) -> tuple[list[Record], int]:
-    """Records of the policies that have an effect on access, and how many policies there were at all.
+class Patched:
+    """A set of policies without some of its policies, and with some others: what a delta makes of it.
 
-    Raises:
-        PolicySetError: a policy can't be used, and the engine is to follow Java, which then refuses the whole set.
+    The set below stays as it is, with all it remembers; so a delta costs as much as it changes, and whoever still
+    decides by the old set is not disturbed.
     """
-    decoder = msgspec.json.Decoder(wire.Policy)
-    records: list[Record] = []
-    count = 0
-    for raw in raws:
-        if bytes(raw) == b"null":
-            continue
-        count += 1
-        try:
-            try:
-                policy = decoder.decode(raw)
-            except (ValueError, RecursionError):
-                policy = wire.decode_policy(raw)
-            if not policy.isEnabled or policy.policyType != _ACCESS_POLICY:
-                continue
-            records.append(Record(raw, policy, compiler.resources(policy), compiler, _checked(policy, compiler)))
-        except PolicySetError as e:
-            if not compiler.cautious:
-                raise
-            _add_substitute(raw, str(e), compiler, records, problems)
-    return (_without_duplicates(records, compiler, problems) if compiler.cautious else records), count
+
+    def __init__(self, base: Policies, gone: frozenset[Record], extra: Repository, silent: frozenset[int]) -> None:
+        self.base = base
+        self.gone = gone
+        self.extra = extra
+        self._silent = silent
+        self._shared = _Nodes()
+
+    @property
+    def silent(self) -> frozenset[int]:
+        """See `Policies`."""
+        return self._silent
+
+    @property
+    def count(self) -> int:
+        """See `Policies`."""
+        return self.base.count - len(self.gone) + self.extra.count
+
+    @property
+    def size(self) -> int:
+        """How many policies differ."""
+        return len(self.gone) + len(self.extra.loaded.records)
+
+    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens) -> Node:
+        """See `Policies`."""
+        node = self.base.node(path, values, tokens)
+        more = self.extra.node(path, values, tokens)
+        if not more.policies and self.gone.isdisjoint(node.records):
+            return node
+        return self._shared.of(set(node.records - self.gone | more.records))
+
+    def found(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
+    ) -> set[Record]:
+        """See `Policies`."""
+        kept = self.base.found(path, values, tokens, wide=wide, upto=upto) - self.gone
+        return kept | self.extra.found(path, values, tokens, wide=wide, upto=upto)
+
+    def with_id(self, id_: int) -> set[Record]:
+        """See `Policies`."""
+        return (self.base.with_id(id_) - self.gone) | self.extra.with_id(id_)
+
+    def all(self) -> list[Record]:
+        """See `Policies`."""
+        return [record for record in self.base.all() if record not in self.gone] + self.extra.all()
 
 
-def _checked(policy: wire.Policy, compiler: PolicyCompiler) -> CompiledPolicy | None:
-    """Compiles at once what may turn out to be broken; the rest waits until it is needed."""
-    return compiler.compile(policy) if policy.validitySchedules else None
+def patch(policies: Policies, changed: frozenset[int], added: Loaded, model: ServiceModel) -> Policies:
+    """The set with the policies of the `changed` ids replaced by `added`.
+
+    Few changes lie on top of many, and many on top of all, so that a delta never touches more than a few policies;
+    a top that has grown is merged into what is below.
+    """
+    silent = (policies.silent - changed) | added.silent
+    below = policies.base if isinstance(policies, Patched) else policies
+    if isinstance(policies, Patched) and policies.size + len(changed) <= _MOST_RECENT:
+        return _over(below, policies, changed, added, silent, model)
+    if isinstance(policies, Patched) and isinstance(below, Patched):
+        if below.size + policies.size <= _MOST_PATCHED:
+            merged = _merged(below, policies, silent, model)
+            return _fresh(merged, changed, added, silent, model)
+        everything = Repository(Loaded(tuple(policies.all()), silent), model)
+        return _fresh(everything, changed, added, silent, model)
+    return _fresh(policies, changed, added, silent, model)
 
 
-def _add_substitute(
-    raw: msgspec.Raw, reason: str, compiler: PolicyCompiler, records: list[Record], problems: list[Problem]
-) -> None:
-    known = decode_raw(raw)
-    if isinstance(known, dict) and known.get("isEnabled") in (False, "false"):
-        return
-    substitute = compiler.substitute(known, reason)
-    effect = "it is left out" if substitute is None else "it denies everybody on its resource"
-    name, id_ = (known.get("name"), known.get("id")) if isinstance(known, dict) else (None, None)
-    problems.append(
-        Problem(id_ if isinstance(id_, int) else None, name if isinstance(name, str) else "", f"{reason}; {effect}")
-    )
-    if substitute is not None:
-        records.append(Record(raw, None, substitute.resources, compiler, substitute))
+def _fresh(
+    base: Policies, changed: frozenset[int], added: Loaded, silent: frozenset[int], model: ServiceModel
+) -> Patched:
+    gone = frozenset(record for id_ in changed for record in base.with_id(id_))
+    return Patched(base, gone, Repository(Loaded(added.records, frozenset()), model), silent)
 
 
-def _without_duplicates(records: list[Record], compiler: PolicyCompiler, problems: list[Problem]) -> list[Record]:
-    counts = Counter(record.id for record in records if record.id not in (None, NO_POLICY))
-    doubled = {id_ for id_, n in counts.items() if n > 1}
-    if not doubled:
-        return records
-    kept: list[Record] = []
-    for record in records:
-        if record.id in doubled and not record.broad:
-            _add_substitute(record.raw, f"two policies have the id {record.id}", compiler, kept, problems)
-        else:
-            kept.append(record)
-    return kept
+def _over(
+    base: Policies, top: Patched, changed: frozenset[int], added: Loaded, silent: frozenset[int], model: ServiceModel
+) -> Patched:
+    kept = tuple(record for record in top.extra.all() if record.id not in changed)
+    gone = top.gone | {record for id_ in changed for record in base.with_id(id_)}
+    return Patched(base, gone, Repository(Loaded((*kept, *added.records), frozenset()), model), silent)
+
+
+def _merged(below: Patched, top: Patched, silent: frozenset[int], model: ServiceModel) -> Patched:
+    kept = tuple(record for record in below.extra.all() if record not in top.gone)
+    gone = below.gone | (top.gone - set(below.extra.all()))
+    return Patched(below.base, gone, Repository(Loaded((*kept, *top.extra.all()), frozenset()), model), silent)

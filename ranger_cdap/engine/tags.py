@@ -10,10 +10,10 @@ import msgspec
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.evaluate import Evaluator, Progress
 from ranger_cdap.engine.java import fold
+from ranger_cdap.engine.load import Record
 from ranger_cdap.engine.matcher import Element, Value
 from ranger_cdap.engine.placed import Placed
 from ranger_cdap.engine.policy import CompiledPolicy
-from ranger_cdap.engine.repository import Record
 from ranger_cdap.engine.request import RequestTag
 from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher, compile_resource
 from ranger_cdap.engine.schedule import Schedule, compile_schedules
@@ -83,8 +83,8 @@ class TagRepository:
         self._exact: dict[str, list[CompiledPolicy]] = {}
         self._prefixed: dict[str, list[CompiledPolicy]] = {}
         for policy in (record.compiled for record in records):
-            if policy.broad or not policy.resources:
-                self._prefixed.setdefault("", []).append(policy) if policy.broad else None
+            if policy.broad:
+                self._prefixed.setdefault("", []).append(policy)
             for resource in policy.resources:
                 for element in resource.elements[:1]:
                     self._enter(element, policy)
@@ -124,6 +124,20 @@ class TagRepository:
             if progress.settled:
                 break
         progress.determined = progress.determined or progress.allowed
+
+
+def tag_matches(element: Element, tag: str) -> bool:
+    """Whether a level that names tags covers a tag, compared as Ranger does: see `TagRepository`."""
+    if element.match_any or element.excludes:
+        return True
+    folds = element.options.ignore_case
+    name = fold(tag) if folds else tag
+    for text in element.values:
+        prefix = _before_special(text, element)
+        key = fold(prefix) if folds else prefix
+        if name == key or (prefix != text and name.startswith(key)):
+            return True
+    return False
 
 
 def _before_special(text: str, element: Element) -> str:

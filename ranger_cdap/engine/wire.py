@@ -262,6 +262,19 @@ class ServiceTags(Wire):
     resourceToTagIds: dict[str, list[int]] = {}
 
 
+class AuditFilter(Wire):
+    """A rule of `ranger.plugin.audit.filters`, in a service's configuration."""
+
+    accessResult: str = ""
+    resources: dict[str, PolicyResource] = {}
+    accessTypes: list[str] = []
+    actions: list[str] = []
+    users: list[str] = []
+    groups: list[str] = []
+    roles: list[str] = []
+    isAudited: bool | None = None
+
+
 _T = TypeVar("_T")
 
 

@@ -1,0 +1,136 @@
+"""From Ranger's documents to records of policies, with what is wrong with them (design: same answers as Java)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from ranger_cdap.engine import wire
+from ranger_cdap.engine.decision import NO_POLICY
+from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler, decode_raw
+from ranger_cdap.engine.resource_match import ResourceMatcher
+from ranger_cdap.errors import PolicySetError
+
+_ACCESS_POLICY = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A policy that does not do what its author meant, and what the engine makes of it."""
+
+    policy_id: int | None
+    policy_name: str
+    message: str
+
+
+class Record:
+    """A policy as it came, with its resources; `compiled` makes it ready to decide on first use."""
+
+    __slots__ = ("_compiled", "_compiler", "id", "name", "raw", "resources")
+
+    def __init__(
+        self,
+        raw: msgspec.Raw,
+        policy: wire.Policy | None,
+        resources: tuple[ResourceMatcher, ...],
+        compiler: PolicyCompiler,
+        compiled: CompiledPolicy | None = None,
+    ) -> None:
+        self.raw = raw
+        self.id = policy.id if policy else compiled.id if compiled else None
+        self.name = policy.name if policy else compiled.name if compiled else ""
+        self.resources = resources
+        self._compiler = compiler
+        self._compiled = compiled
+
+    @property
+    def compiled(self) -> CompiledPolicy:
+        """The policy ready to decide; two threads may both compile it, to the same end."""
+        if self._compiled is None:
+            self._compiled = self._compiler.compile(wire.decode_policy(self.raw))
+        return self._compiled
+
+    @property
+    def broad(self) -> bool:
+        """Whether the policy covers all below its resource, because a level can't be read."""
+        return self._compiled is not None and self._compiled.broad
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Policies that have an effect on access, and the ids of those that are there without any (-1 for no id)."""
+
+    records: tuple[Record, ...]
+    silent: frozenset[int]
+
+
+def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problems: list[Problem]) -> Loaded:
+    """The policies of a download; what is wrong with them is added to `problems`.
+
+    Raises:
+        PolicySetError: a policy can't be used, and the engine is to follow Java, which then refuses the whole set.
+    """
+    decoder = msgspec.json.Decoder(wire.Policy)
+    records: list[Record] = []
+    silent: set[int] = set()
+    for raw in raws:
+        if bytes(raw) == b"null":
+            continue
+        try:
+            try:
+                policy = decoder.decode(raw)
+            except (ValueError, RecursionError):
+                policy = wire.decode_policy(raw)
+            if not policy.isEnabled or policy.policyType != _ACCESS_POLICY:
+                silent.add(NO_POLICY if policy.id is None else policy.id)
+                continue
+            records.append(Record(raw, policy, compiler.resources(policy), compiler, _checked(policy, compiler)))
+        except PolicySetError as e:
+            if not compiler.cautious:
+                raise
+            silent.update(_add_substitute(raw, str(e), compiler, records, problems))
+    if compiler.cautious:
+        records, left_out = _without_duplicates(records, compiler, problems)
+        silent |= left_out
+    return Loaded(tuple(records), frozenset(silent))
+
+
+def _checked(policy: wire.Policy, compiler: PolicyCompiler) -> CompiledPolicy | None:
+    """Compiles at once what may turn out to be broken; the rest waits until it is needed."""
+    return compiler.compile(policy) if policy.validitySchedules else None
+
+
+def _add_substitute(
+    raw: msgspec.Raw, reason: str, compiler: PolicyCompiler, records: list[Record], problems: list[Problem]
+) -> set[int]:
+    """Puts what stands for an unusable policy among the records; gives its id if nothing does."""
+    known = decode_raw(raw)
+    name, id_ = (known.get("name"), known.get("id")) if isinstance(known, dict) else (None, None)
+    id_ = id_ if isinstance(id_, int) else None
+    if not (isinstance(known, dict) and known.get("isEnabled") in (False, "false")):
+        substitute = compiler.substitute(known, reason)
+        effect = "it is left out" if substitute is None else "it denies everybody on its resource"
+        problems.append(Problem(id_, name if isinstance(name, str) else "", f"{reason}; {effect}"))
+        if substitute is not None:
+            records.append(Record(raw, None, substitute.resources, compiler, substitute))
+            return set()
+    return {NO_POLICY if id_ is None else id_}
+
+
+def _without_duplicates(
+    records: list[Record], compiler: PolicyCompiler, problems: list[Problem]
+) -> tuple[list[Record], set[int]]:
+    counts = Counter(record.id for record in records if record.id not in (None, NO_POLICY))
+    doubled = {id_ for id_, n in counts.items() if n > 1}
+    kept: list[Record] = []
+    left_out: set[int] = set()
+    for record in records:
+        if record.id in doubled and not record.broad:
+            reason = f"two policies have the id {record.id}"
+            left_out |= _add_substitute(record.raw, reason, compiler, kept, problems)
+        else:
+            kept.append(record)
+    return kept, left_out
