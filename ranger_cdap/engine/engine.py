@@ -234,15 +234,18 @@ class PolicyEngine:
 
     def _general_decision(self, request: AccessRequest, access: str, trace: Tracer) -> Decision:
         query, tags = self._query(request, access)
-        zones = self._parts.zone_table.of(query.path, query.values)
+        zones: tuple[str | None, ...] = self._parts.zone_table.of(query.path, query.values)
         if not zones or (len(zones) > 1 and not query.is_any):
-            return self._zone_decision(None, query, tags, trace)
-        decision: Decision | None = None
-        for zone in zones:
-            decision = self._zone_decision(zone, query, tags, trace)
+            zones = (None,)
+        decision = self._zone_decision(zones[0], query, tags, trace)
+        for zone in zones[1:]:
             if decision.allowed:
                 return decision
-        assert decision is not None  # there is a zone
+            decision = self._zone_decision(zone, query, tags, trace)
+        if query.is_any and query.path == () and not decision.allowed:
+            # "any access anywhere" may also be some inside a zone (6.2)
+            inside = (self._zone_decision(zone, query, tags, trace) for zone in self._parts.zones)
+            return next((found for found in inside if found.allowed), decision)
         return decision
 
     def _query(self, request: AccessRequest, access: str) -> tuple[Query, tuple[RequestedTag, ...]]:
@@ -253,7 +256,8 @@ class PolicyEngine:
         wide = is_wide(request, access)
         tags: tuple[RequestedTag, ...] = ()
         if parts.tag_repository is not None or request.tags:
-            tags = parts.tag_table.of(path, values, request.tags, wide=wide, time=request.access_time)
+            where = path or (path if access == ANY_ACCESS else None)  # the tags of everything are for `_any` only
+            tags = parts.tag_table.of(where, values, request.tags, wide=wide, time=request.access_time)
         query = Query(
             request=request,
             path=path,
@@ -387,9 +391,9 @@ def _tag_audit_filters(policies: wire.ServicePolicies, compiler: PolicyCompiler 
 def _tag_repository(
     policies: wire.ServicePolicies, options: EngineOptions, problems: list[Problem]
 ) -> tuple[TagRepository | None, PolicyCompiler | None]:
-    """The tag policies as this service sees them; none where the tag service has no policy at all."""
+    """The tag policies as this service sees them; none where no tag service is named."""
     linked = policies.tagPolicies
-    if linked is None or not linked.policies or linked.serviceDef is None or policies.serviceDef is None:
+    if linked is None or not linked.serviceName or linked.serviceDef is None or policies.serviceDef is None:
         return None, None
     component = policies.serviceDef.name
     compiler = PolicyCompiler(compile_service_def(for_component(linked.serviceDef, component)), options.cautious)

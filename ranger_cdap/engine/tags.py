@@ -50,7 +50,7 @@ class TagTable:
     def __init__(self, tags: wire.ServiceTags | None, model: ServiceModel, *, lenient: bool) -> None:
         placed: list[tuple[ResourceMatcher, PlacedTag]] = []
         for resource in tags.serviceResources if tags else ():
-            matcher = compile_resource(resource.resourceElements, model)
+            matcher = compile_resource(resource.resourceElements, model) if resource.resourceElements else None
             ids = tags.resourceToTagIds.get(str(resource.id), ()) if tags else ()
             for tag in (tags.tags.get(str(id_)) for id_ in ids) if tags and matcher else ():
                 if tag is not None and matcher is not None:

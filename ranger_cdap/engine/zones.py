@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ranger_cdap.engine import wire
+from ranger_cdap.engine.java import hash_order
 from ranger_cdap.engine.matcher import Value
 from ranger_cdap.engine.placed import Placed
 from ranger_cdap.engine.resource_match import MatchType, compile_resource
@@ -22,17 +23,17 @@ class ZoneTable:
         for name, zone in zones.items():
             for resource in zone.resources:
                 elements = {level: wire.PolicyResource(values=values) for level, values in resource.items()}
-                matcher = compile_resource(elements, model)
+                matcher = compile_resource(elements, model) if elements else None
                 if matcher is not None:
                     placed.append((matcher, name))
         self._placed = Placed(placed, model)
 
     def of(self, path: Path | None, values: tuple[Value, ...]) -> tuple[str, ...]:
-        """The zones a resource touches; above a zone's resource also `UNZONED`."""
-        if path is None or not self._placed:
+        """The zones a resource touches; above a zone's resource also `UNZONED`. In the order in which Java asks them."""
+        if not path or not self._placed:
             return ()
         touching = self._placed.touching(path, values)
         zones = dict.fromkeys(name for name, _ in touching)
         if any(match_type is MatchType.DESCENDANT for _, match_type in touching):
             zones[UNZONED] = None
-        return tuple(zones)
+        return hash_order(zones)
