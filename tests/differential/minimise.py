@@ -50,12 +50,15 @@ def main() -> None:
     from comparing import FIELDS, difference
     from java_engine import HarnessError, JavaEngine
 
+    from ranger_cdap.errors import RangerCdapError
+
     with JavaEngine() as java:
 
         def found(scenario: Json) -> Mapping[str, Any] | None:
             try:
-                return difference(scenario, our_engine.decide(scenario), java.decide(scenario), FIELDS)
-            except (HarnessError, KeyError, TypeError):
+                differ = difference(scenario, our_engine.decide(scenario), java.decide(scenario), FIELDS)
+                return differ[0] if differ else None
+            except (HarnessError, RangerCdapError, KeyError, TypeError, ValueError):
                 return None  # no longer a scenario
 
         scenario = {key: value for key, value in json.load(sys.stdin).items() if key not in ("ours", "theirs")}

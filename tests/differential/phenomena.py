@@ -330,8 +330,6 @@ def tag_scenarios(draw: st.DrawFn, scenarios: Callable[[], Scenarios] = core_sce
     """Tag policies, with tags from the tag download or given in the request."""
     scenario = draw(scenarios())
     definition = scenario["policies"]["serviceDef"]
-    for resource in definition["resources"]:
-        resource["isValidLeaf"] = resource["isValidLeaf"] or None  # without any hierarchy Java's tag enricher throws
     downloaded = draw(st.booleans())
     policies = numbered(draw(st.lists(tag_policies(definition), max_size=5)), first=1000, names="tag policy")
     scenario["policies"]["tagPolicies"] = {

@@ -5,9 +5,12 @@ import static rangercdap.Harness.JSON;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.util.Date;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ranger.authorization.hadoop.config.RangerPluginConfig;
+import org.apache.ranger.plugin.model.RangerServiceDef;
 import org.apache.ranger.plugin.policyengine.RangerAccessResult;
 import org.apache.ranger.plugin.policyengine.RangerPolicyEngine;
 import org.apache.ranger.plugin.policyengine.RangerPolicyEngineOptions;
@@ -21,12 +24,15 @@ import org.apache.ranger.plugin.util.ServiceTags;
 
 /** Ranger's own plugin, fed from a message instead of from a Ranger Admin: no refresher, no download, no audit. */
 final class LoadedPlugin extends RangerBasePlugin {
+    private static final AtomicLong DEFINITIONS = new AtomicLong();
+
     private LoadedPlugin(RangerPluginConfig config) {
         super(config);
     }
 
     static LoadedPlugin load(JsonNode command) throws IOException {
         ServicePolicies policies = JSON.treeToValue(command.path("policies"), ServicePolicies.class);
+        makeDistinct(policies.getServiceDef());
         LoadedPlugin plugin = new LoadedPlugin(config(policies, command.path("conf")));
         plugin.setPolicies(policies);
         if (plugin.getPolicyEngine() == null) {
@@ -43,6 +49,11 @@ final class LoadedPlugin extends RangerBasePlugin {
                     .setRangerUserStore(JSON.treeToValue(command.get("userStore"), RangerUserStore.class));
         }
         return plugin;
+    }
+
+    /** Ranger keeps what it works out from a definition, for the whole JVM, by the definition's name and update time. */
+    private static void makeDistinct(RangerServiceDef definition) {
+        definition.setUpdateTime(new Date(DEFINITIONS.incrementAndGet()));
     }
 
     private static RangerPluginConfig config(ServicePolicies policies, JsonNode conf) {
