@@ -1,5 +1,6 @@
 """How Ranger decides, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
 
+from ranger_cdap.engine.acl import AccessEntry, ResourceAccess, Standing
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.engine import PolicyEngine
 from ranger_cdap.engine.load import Problem
@@ -20,6 +21,7 @@ __all__ = [
     "ANY_ACCESS",
     "NO_POLICY",
     "SUPER_USER_ACCESS",
+    "AccessEntry",
     "AccessRequest",
     "Decision",
     "ElementScope",
@@ -28,6 +30,8 @@ __all__ = [
     "PolicyEngine",
     "Problem",
     "RequestTag",
+    "ResourceAccess",
+    "Standing",
     "TraceEntry",
     "decode_policy",
     "decode_roles",

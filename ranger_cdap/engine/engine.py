@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from ranger_cdap.engine import wire
-from ranger_cdap.engine.audit_filter import CompiledFilter, compile_filters, filtered
+from ranger_cdap.engine.acl import ResourceAccess, named, who_can
+from ranger_cdap.engine.assembly import Parts, after_deltas, assemble
+from ranger_cdap.engine.audit_filter import filtered
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
-from ranger_cdap.engine.delta import apply_changes, apply_to_list, read_changes
 from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
 from ranger_cdap.engine.items import principals
-from ranger_cdap.engine.load import Problem, load_policies
-from ranger_cdap.engine.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
-from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler
+from ranger_cdap.engine.load import Problem
+from ranger_cdap.engine.options import EngineOptions, Privileged
+from ranger_cdap.engine.policy import CompiledPolicy
 from ranger_cdap.engine.query import Query, asked_of, circumstances_of, is_wide, requested, tokens_of
-from ranger_cdap.engine.repository import Policies, Repository, is_empty, ordered
-from ranger_cdap.engine.request import ANY_ACCESS, SUPER_USER_ACCESS, AccessRequest, ElementScope, MatchingScope
-from ranger_cdap.engine.roles import RoleTable
-from ranger_cdap.engine.service_def import ServiceModel, compile_service_def
-from ranger_cdap.engine.tags import RequestedTag, TagRepository, TagTable, for_component, policy_for_component
-from ranger_cdap.engine.zones import UNZONED, ZoneTable
-from ranger_cdap.errors import PolicySetError
+from ranger_cdap.engine.repository import Policies, is_empty, ordered
+from ranger_cdap.engine.request import (
+    ADMIN_ACCESS,
+    ANY_ACCESS,
+    SUPER_USER_ACCESS,
+    AccessRequest,
+    ElementScope,
+    MatchingScope,
+)
+from ranger_cdap.engine.tags import RequestedTag
+from ranger_cdap.engine.zones import UNZONED
 
 _SUPER_USER_PRIORITY = 2**31 - 1
 _SUPER_USER = "superuser"
@@ -29,34 +33,12 @@ _FIXED_AUDIT = {"audit-all": True, "audit-none": False}
 _RESERVED = frozenset({ANY_ACCESS, SUPER_USER_ACCESS})
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What an engine is made of; a new engine shares with the old one what has not changed."""
-
-    policies: wire.ServicePolicies
-    model: ServiceModel
-    compiler: PolicyCompiler
-    tag_compiler: PolicyCompiler | None
-    default: Policies
-    zones: Mapping[str, Policies]
-    zone_table: ZoneTable
-    tag_zones: frozenset[str]
-    tag_repository: TagRepository | None
-    tag_table: TagTable
-    audit_filters: tuple[CompiledFilter, ...]
-    tag_audit_filters: tuple[CompiledFilter, ...]
-    roles: RoleTable
-    privileged: Privileged
-    options: EngineOptions
-    problems: tuple[Problem, ...]
-
-
 class PolicyEngine:
     """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
 
     __slots__ = ("_parts", "_quick")
 
-    def __init__(self, parts: _Parts) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._parts = parts
         p = parts
         special = (
@@ -81,44 +63,7 @@ class PolicyEngine:
             PolicySetError: the set belongs to another service, its definition can't be used, tags are missing, or,
                 where the engine is to follow Java, a policy can't be used.
         """
-        if service is not None and policies.serviceName != service:
-            raise PolicySetError(f"the policies are those of service `{policies.serviceName}`, not of `{service}`")
-        if policies.serviceDef is None:
-            raise PolicySetError(f"the policies of service `{policies.serviceName}` come without a service definition")
-        model = compile_service_def(policies.serviceDef)
-        compiler = PolicyCompiler(model, options.cautious)
-        problems: list[Problem] = []
-        zones = {
-            name: Repository(load_policies(zone.policies, compiler, problems), model)
-            for name, zone in policies.securityZones.items()
-        }
-        default = Repository(load_policies(policies.policies or (), compiler, problems), model)
-        if policies.tagPolicies is not None and tags is None and options.cautious:
-            raise PolicySetError(
-                f"service `{policies.serviceName}` has tag policies, which can't be judged without the service's tags: "
-                "download them too"
-            )
-        tag_repository, tag_compiler = _tag_repository(policies, options, problems)
-        return cls(
-            _Parts(
-                policies=_envelope(policies),
-                model=model,
-                compiler=compiler,
-                tag_compiler=tag_compiler,
-                default=default,
-                zones=zones,
-                zone_table=ZoneTable(policies.securityZones, model),
-                tag_zones=_tag_zones(policies),
-                tag_repository=tag_repository,
-                tag_table=TagTable(tags, model, lenient=not options.cautious),
-                audit_filters=compile_filters(policies.serviceConfig.get(AUDIT_FILTERS, ""), model),
-                tag_audit_filters=_tag_audit_filters(policies, tag_compiler),
-                roles=RoleTable(roles),
-                privileged=privileged(options, policies.serviceConfig),
-                options=options,
-                problems=tuple(problems),
-            )
-        )
+        return cls(assemble(policies, service, roles, tags, options))
 
     def with_deltas(self, document: wire.ServicePolicies) -> PolicyEngine:
         """An engine that decides as one built of the changed policies would; this one stays as it is.
@@ -126,40 +71,7 @@ class PolicyEngine:
         Raises:
             PolicySetError: the deltas can't be applied; all policies have to be downloaded.
         """
-        old = self._parts
-        problems: list[Problem] = []
-        if document.serviceDef is not None and document.serviceDef != old.policies.serviceDef:
-            raise PolicySetError("the service definition has changed with the deltas: download all policies")
-        if document.serviceName and document.serviceName != self.service_name:
-            raise PolicySetError(f"the deltas are those of service `{document.serviceName}`, not `{self.service_name}`")
-        if document.policies or document.policyDeltas is None:
-            raise PolicySetError("the document holds policies where deltas are expected")
-        changes = read_changes(document.policyDeltas)
-        own = [c for c in changes if c.service_type in ("", old.model.name)]
-        envelope, zones = _with_zones(old, document, problems)
-        touched = {c.policy_id for c in changes}
-        linked = old.policies.tagPolicies
-        if linked is not None and len(own) < len(changes):
-            others = [c for c in changes if c.service_type not in ("", old.model.name)]
-            linked = wire.replaced(linked, policies=apply_to_list(linked.policies, others))
-        envelope = wire.replaced(envelope, policyVersion=document.policyVersion, tagPolicies=linked)
-        tag_repository, tag_compiler = old.tag_repository, old.tag_compiler
-        if linked is not old.policies.tagPolicies:
-            tag_repository, tag_compiler = _tag_repository(envelope, old.options, problems)
-        default = apply_changes(old.default, own, old.compiler, problems)
-        return PolicyEngine(
-            replace(
-                old,
-                policies=envelope,
-                default=default,
-                zones=zones,
-                zone_table=old.zone_table if zones is old.zones else ZoneTable(envelope.securityZones, old.model),
-                tag_zones=_tag_zones(envelope),
-                tag_repository=tag_repository,
-                tag_compiler=tag_compiler,
-                problems=tuple([p for p in old.problems if p.policy_id not in touched] + problems),
-            )
-        )
+        return PolicyEngine(after_deltas(self._parts, document))
 
     @property
     def service_name(self) -> str:
@@ -209,6 +121,37 @@ class PolicyEngine:
         decision = self._general_decision(request, request.access_type or ANY_ACCESS, note)
         return wire.replaced(decision, trace=tuple(trace))
 
+    def who_can(
+        self,
+        resource: Mapping[str, str | tuple[str, ...]],
+        *,
+        matching_scope: MatchingScope = MatchingScope.SELF,
+        owner: str | None = None,
+    ) -> ResourceAccess:
+        """Who can do what on a resource: everybody, and the users, groups and roles its policies name.
+
+        A policy whose resource holds `{USER}` counts for the users that are named by some policy or by the resource.
+        """
+        parts = self._parts
+        base = AccessRequest(resource, "", matching_scope=matching_scope, owner=owner)
+        query, tags = self._query(base, ADMIN_ACCESS)
+        policies: list[CompiledPolicy] = []
+        if query.path is not None:
+            for repository in (parts.default, *parts.zones.values()):
+                policies += ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide))
+        if parts.tag_repository is not None:
+            policies += (policy for tag in tags for policy in parts.tag_repository.of(tag.type))
+        names = named(policies)
+        perhaps = {v for v in query.values if isinstance(v, str)} | ({owner} if owner else set())
+
+        def decide(
+            user: str | None, groups: frozenset[str], roles: frozenset[str] | None, access: str, assume: bool
+        ) -> Decision:
+            request = wire.replaced(base, user=user, groups=groups, roles=roles, access_type=access)
+            return self._general_decision(request, access, no_trace, assume)
+
+        return who_can(names, perhaps, (*parts.model.access_types, ADMIN_ACCESS), decide)
+
     def _quick_decision(self, request: AccessRequest, access: str) -> Decision | None:
         """The decision by the steps of the resource's node; None where the general way is needed."""
         parts = self._parts
@@ -232,8 +175,11 @@ class PolicyEngine:
                 )
         return Decision(False, True, audited=audited, audit_policy_id=audit_policy_id)
 
-    def _general_decision(self, request: AccessRequest, access: str, trace: Tracer) -> Decision:
+    def _general_decision(
+        self, request: AccessRequest, access: str, trace: Tracer, assume: bool | None = None
+    ) -> Decision:
         query, tags = self._query(request, access)
+        query.assume = assume
         zones: tuple[str | None, ...] = self._parts.zone_table.of(query.path, query.values)
         if not zones or (len(zones) > 1 and not query.is_any):
             zones = (None,)
@@ -348,57 +294,6 @@ class PolicyEngine:
         ]
         upto = scoped[0] if scoped else None
         return ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide, upto=upto))
-
-
-def _envelope(policies: wire.ServicePolicies) -> wire.ServicePolicies:
-    """The document without the policies, which the repositories hold."""
-    zones = {name: wire.replaced(zone, policies=[]) for name, zone in policies.securityZones.items()}
-    return wire.replaced(policies, policies=None, securityZones=zones)
-
-
-def _tag_zones(policies: wire.ServicePolicies) -> frozenset[str]:
-    return frozenset(name for name, zone in policies.securityZones.items() if zone.containsAssociatedTagService)
-
-
-def _with_zones(
-    old: _Parts, document: wire.ServicePolicies, problems: list[Problem]
-) -> tuple[wire.ServicePolicies, Mapping[str, Policies]]:
-    """The envelope and the zones after the deltas of zones; a zone keeps its resources unless new ones are given."""
-    if not document.securityZones:
-        return old.policies, old.zones
-    zones = dict(old.zones)
-    infos = dict(old.policies.securityZones)
-    for name, zone in document.securityZones.items():
-        known = infos.get(name)
-        changes = read_changes(zone.policyDeltas or ())
-        before = zones.get(name) or Repository(load_policies((), old.compiler, problems), old.model)
-        zones[name] = apply_changes(before, changes, old.compiler, problems)
-        infos[name] = wire.SecurityZoneInfo(
-            zoneName=zone.zoneName or name,
-            resources=zone.resources or (known.resources if known else []),
-            containsAssociatedTagService=zone.containsAssociatedTagService
-            or bool(known and known.containsAssociatedTagService),
-        )
-    return wire.replaced(old.policies, securityZones=infos), zones
-
-
-def _tag_audit_filters(policies: wire.ServicePolicies, compiler: PolicyCompiler | None) -> tuple[CompiledFilter, ...]:
-    if policies.tagPolicies is None or compiler is None:
-        return ()
-    return compile_filters(policies.tagPolicies.serviceConfig.get(AUDIT_FILTERS, ""), compiler.model)
-
-
-def _tag_repository(
-    policies: wire.ServicePolicies, options: EngineOptions, problems: list[Problem]
-) -> tuple[TagRepository | None, PolicyCompiler | None]:
-    """The tag policies as this service sees them; none where no tag service is named."""
-    linked = policies.tagPolicies
-    if linked is None or not linked.serviceName or linked.serviceDef is None or policies.serviceDef is None:
-        return None, None
-    component = policies.serviceDef.name
-    compiler = PolicyCompiler(compile_service_def(for_component(linked.serviceDef, component)), options.cautious)
-    raws = [kept for raw in linked.policies if (kept := policy_for_component(raw, component)) is not None]
-    return TagRepository(load_policies(raws, compiler, problems).records), compiler
 
 
 _NO_MATCH = Decision(False, True)

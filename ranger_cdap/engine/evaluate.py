@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from ranger_cdap.engine.conditions import Condition
 from ranger_cdap.engine.decision import NO_POLICY
 from ranger_cdap.engine.items import Item, ItemRules
 from ranger_cdap.engine.policy import CompiledPolicy
@@ -116,12 +117,10 @@ class Evaluator:
         return match_type is MatchType.ANCESTOR and policy.broad
 
     def _matched(self, policy: CompiledPolicy, match_type: MatchType, progress: Progress) -> None:
-        hold = self.rules.hold
-        circumstances = self.query.circumstances
-        if not hold(policy.conditions, circumstances, restricts=True):
+        if not self._hold(policy.conditions, restricts=True):
             self.trace(policy, "not applicable", "a condition or its validity does not hold")
             return
-        allows = self.may_allow and hold(policy.conditions, circumstances, restricts=False)
+        allows = self.may_allow and self._hold(policy.conditions, restricts=False)
         if not progress.audit_determined and policy.audited:
             progress.audited = progress.audit_determined = True
             progress.audit_policy_id = policy.id
@@ -170,9 +169,15 @@ class Evaluator:
             if item.gives(access) and not item.who.isdisjoint(q.who):
                 if access == ADMIN_ACCESS:
                     return True
-                if self.rules.hold(item.conditions, q.circumstances, restricts=restricts):
+                if self._hold(item.conditions, restricts=restricts):
                     return True
         return False
+
+    def _hold(self, conditions: tuple[Condition, ...], *, restricts: bool) -> bool:
+        assume = self.query.assume
+        if assume is None or not conditions:
+            return self.rules.hold(conditions, self.query.circumstances, restricts=restricts)
+        return restricts is not assume
 
 
 def _merge(verdicts: dict[str, Verdict], access: str, new: Verdict, *, lenient: bool) -> None:

@@ -30,6 +30,8 @@ class Query:
     is_any: bool
     wide: bool
     circumstances: Circumstances
+    assume: bool | None = None
+    """Whether conditions speak for whoever asks; None: they are judged."""
 
 
 def requested(resource: Mapping[str, Value], model: ServiceModel) -> tuple[Path | None, tuple[Value, ...]]:

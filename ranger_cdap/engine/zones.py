@@ -29,7 +29,7 @@ class ZoneTable:
         self._placed = Placed(placed, model)
 
     def of(self, path: Path | None, values: tuple[Value, ...]) -> tuple[str, ...]:
-        """The zones a resource touches; above a zone's resource also `UNZONED`. In the order in which Java asks them."""
+        """The zones a resource touches; above a zone's resource also `UNZONED`; in Java's order."""
         if not path or not self._placed:
             return ()
         touching = self._placed.touching(path, values)

@@ -1,0 +1,104 @@
+"""Who can do what on a resource: Ranger's ACLs (policy-engine.md, 16), worked out by deciding for everybody named.
+
+Because each answer is a decision, it agrees with `evaluate` by construction. Where conditions or validity have a say,
+the decision is made twice: as if all of them spoke against whoever asks, and as if all spoke for him.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+import msgspec
+
+from ranger_cdap.engine.decision import NO_POLICY, Decision
+from ranger_cdap.engine.policy import CompiledPolicy
+
+NOBODY_IN_PARTICULAR = "\0"
+"""A user name that no policy can hold: what is allowed to it is allowed to everybody."""
+
+
+class Standing(Enum):
+    """How somebody stands to an access type."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    CONDITIONAL = "conditional"
+
+
+class AccessEntry(msgspec.Struct, frozen=True):
+    """How somebody stands to an access type, and the policy that says so."""
+
+    standing: Standing
+    policy_id: int
+
+
+Accesses = dict[str, AccessEntry]
+Decide = Callable[[str | None, frozenset[str], frozenset[str] | None, str, bool], Decision]
+"""Takes user, groups, roles, access type and whether conditions speak for whoever asks."""
+
+
+class ResourceAccess(msgspec.Struct, frozen=True):
+    """Who can do what, by name and access type; what no policy speaks of is left out and not allowed.
+
+    An entry is for somebody who is nothing else: a user without groups, a group's member who is named nowhere else.
+    Users have the roles the definitions give them by name, groups likewise.
+    """
+
+    everybody: Accesses
+    users: dict[str, Accesses]
+    groups: dict[str, Accesses]
+    roles: dict[str, Accesses]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Users, groups and roles named by policies."""
+
+    users: frozenset[str]
+    groups: frozenset[str]
+    roles: frozenset[str]
+
+
+def named(policies: Iterable[CompiledPolicy]) -> Names:
+    """Everybody the items of policies name."""
+    who: set[str] = set()
+    for policy in policies:
+        for item in (*policy.deny, *policy.deny_exceptions, *policy.allow, *policy.allow_exceptions):
+            who |= item.who
+    return Names(*(frozenset(name[2:] for name in who if name.startswith(kind)) for kind in ("u:", "g:", "r:")))
+
+
+def who_can(names: Names, perhaps: Iterable[str], accesses: Iterable[str], decide: Decide) -> ResourceAccess:
+    """The table of everybody named, for these access types; users `perhaps` only where they differ from everybody."""
+    kinds = tuple(accesses)
+
+    def row(user: str | None, groups: frozenset[str], roles: frozenset[str] | None) -> Accesses:
+        entries = (
+            (a, _entry(decide(user, groups, roles, a, False), decide(user, groups, roles, a, True))) for a in kinds
+        )
+        return {access: entry for access, entry in entries if entry is not None}
+
+    nobody: frozenset[str] = frozenset()
+    everybody = row(NOBODY_IN_PARTICULAR, nobody, None)
+    users = _filled((u, row(u, nobody, None)) for u in sorted(names.users | set(perhaps)))
+    return ResourceAccess(
+        everybody=everybody,
+        users={u: accesses for u, accesses in users.items() if u in names.users or accesses != everybody},
+        groups=_filled((g, row(None, frozenset({g}), None)) for g in sorted(names.groups)),
+        roles=_filled((r, row(None, nobody, frozenset({r}))) for r in sorted(names.roles)),
+    )
+
+
+def _filled(rows: Iterable[tuple[str, Accesses]]) -> dict[str, Accesses]:
+    return {name: accesses for name, accesses in rows if accesses}
+
+
+def _entry(against: Decision, in_favour: Decision) -> AccessEntry | None:
+    if against.allowed != in_favour.allowed:
+        return AccessEntry(Standing.CONDITIONAL, in_favour.policy_id)
+    if in_favour.policy_id == NO_POLICY and not in_favour.allowed:
+        return None
+    standing = Standing.ALLOWED if in_favour.allowed else Standing.DENIED
+    return AccessEntry(standing, in_favour.policy_id)
