@@ -11,7 +11,7 @@ import msgspec
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.decision import NO_POLICY
 from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler, decode_raw
-from ranger_cdap.engine.resource_match import ResourceMatcher
+from ranger_cdap.engine.resource_match import Known, ResourceMatcher
 from ranger_cdap.errors import PolicySetError
 
 _ACCESS_POLICY = 0
@@ -50,7 +50,7 @@ class Record:
     def compiled(self) -> CompiledPolicy:
         """The policy ready to decide; two threads may both compile it, to the same end."""
         if self._compiled is None:
-            self._compiled = self._compiler.compile(wire.decode_policy(self.raw))
+            self._compiled = self._compiler.compile(wire.decode_policy(self.raw), self.resources)
         return self._compiled
 
     @property
@@ -76,6 +76,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
     decoder = msgspec.json.Decoder(wire.Policy)
     records: list[Record] = []
     silent: set[int] = set()
+    known: Known = {}
     for raw in raws:
         if bytes(raw) == b"null":
             continue
@@ -87,7 +88,10 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
             if not policy.isEnabled or policy.policyType != _ACCESS_POLICY:
                 silent.add(NO_POLICY if policy.id is None else policy.id)
                 continue
-            records.append(Record(raw, policy, compiler.resources(policy), compiler, _checked(policy, compiler)))
+            resources = compiler.resources(policy, known)
+            # A schedule may turn out to be unreadable, so it is compiled at once; the rest waits until it is needed.
+            compiled = compiler.compile(policy, resources) if policy.validitySchedules else None
+            records.append(Record(raw, policy, resources, compiler, compiled))
         except PolicySetError as e:
             if not compiler.cautious:
                 raise
@@ -96,11 +100,6 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
         records, left_out = _without_duplicates(records, compiler, problems)
         silent |= left_out
     return Loaded(tuple(records), frozenset(silent))
-
-
-def _checked(policy: wire.Policy, compiler: PolicyCompiler) -> CompiledPolicy | None:
-    """Compiles at once what may turn out to be broken; the rest waits until it is needed."""
-    return compiler.compile(policy) if policy.validitySchedules else None
 
 
 def _add_substitute(

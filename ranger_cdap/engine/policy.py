@@ -14,7 +14,7 @@ from ranger_cdap.engine.decision import NO_POLICY
 from ranger_cdap.engine.items import EVERYBODY, Item, ItemRules
 from ranger_cdap.engine.matcher import compile_element, has_expression
 from ranger_cdap.engine.order import SortKey, sort_key
-from ranger_cdap.engine.resource_match import ResourceMatcher, compile_resource
+from ranger_cdap.engine.resource_match import Known, ResourceMatcher, compile_resource
 from ranger_cdap.engine.schedule import Schedule, compile_schedules
 from ranger_cdap.engine.service_def import ServiceModel
 from ranger_cdap.errors import PolicySetError
@@ -65,11 +65,10 @@ class PolicyCompiler:
         """How items are read."""
         return ItemRules(self.model, self.cautious)
 
-    def compile(self, policy: wire.Policy) -> CompiledPolicy:
+    def compile(self, policy: wire.Policy, matchers: tuple[ResourceMatcher, ...]) -> CompiledPolicy:
         """The policy ready to decide. Raises PolicySetError where a part of it can't be understood."""
         rules = self.rules
         denies = policy.isDenyAllElse or bool(policy.denyPolicyItems)
-        matchers = self.resources(policy)
         enabled = self.model.deny_enabled
         return CompiledPolicy(
             id=NO_POLICY if policy.id is None else policy.id,
@@ -89,7 +88,7 @@ class PolicyCompiler:
             zone=policy.zoneName or "",
         )
 
-    def resources(self, policy: wire.Policy) -> tuple[ResourceMatcher, ...]:
+    def resources(self, policy: wire.Policy, known: Known | None = None) -> tuple[ResourceMatcher, ...]:
         """The policy's resources, without those that fit no hierarchy; PolicySetError where one can't be understood."""
         matchers = []
         for resources in (policy.resources, *policy.additionalResources):
@@ -98,7 +97,7 @@ class PolicyCompiler:
                     raise PolicySetError(f"the service definition has no resource `{name}`")
                 if name in self.model.levels and has_expression(resource.values, self.model.levels[name]):
                     raise PolicySetError(f"a value of `{name}` holds an expression that only JavaScript can evaluate")
-            matcher = compile_resource(resources, self.model)
+            matcher = compile_resource(resources, self.model, known)
             if matcher is not None:
                 matchers.append(matcher)
         return tuple(matchers)

@@ -59,16 +59,32 @@ class ResourceMatcher:
         return MatchType.SELF_AND_ALL_DESCENDANTS if asked > self.last_specific else MatchType.DESCENDANT
 
 
-def compile_resource(resources: Mapping[str, PolicyResource], model: ServiceModel) -> ResourceMatcher | None:
+Known = dict[tuple[str, tuple[str, ...], bool], Element]
+"""Levels compiled before, by name, values and whether they are excluded: most policies share most of theirs."""
+
+
+def compile_resource(
+    resources: Mapping[str, PolicyResource], model: ServiceModel, known: Known | None = None
+) -> ResourceMatcher | None:
     """The resource ready to match, or None where its levels fit no hierarchy: then it matches nothing."""
     if not resources:
         return ResourceMatcher((), (), -1)
     path = model.path_of(frozenset(resources))
     if path is None:
         return None
-    elements = tuple(compile_element(resources[n].values, resources[n].isExcludes, model.levels[n]) for n in path)
-    specific = [i for i, e in enumerate(elements) if not e.match_any]
-    return ResourceMatcher(path, elements, specific[-1] if specific else -1)
+    known = {} if known is None else known
+    elements = []
+    last_specific = -1
+    for level, name in enumerate(path):
+        resource = resources[name]
+        key = (name, tuple(resource.values), resource.isExcludes)
+        element = known.get(key)
+        if element is None:
+            element = known[key] = compile_element(resource.values, resource.isExcludes, model.levels[name])
+        elements.append(element)
+        if not element.match_any:
+            last_specific = level
+    return ResourceMatcher(path, tuple(elements), last_specific)
 
 
 def requested_path(resource: Mapping[str, object], model: ServiceModel) -> Path | None:
