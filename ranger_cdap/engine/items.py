@@ -82,6 +82,11 @@ class ItemRules:
         compiled = (compile_condition(self.model.conditions.get(c.type), c.values, reading) for c in conditions)
         return tuple(c or _unknown for c in compiled if c or self.cautious)
 
+    def can_evaluate(self, condition: wire.PolicyItemCondition) -> bool:
+        """Whether a condition can be evaluated at all."""
+        definition = self.model.conditions.get(condition.type)
+        return compile_condition(definition, condition.values, Reading(lenient=not self.cautious)) is not None
+
     def hold(self, conditions: tuple[Condition, ...], circumstances: Circumstances, *, restricts: bool) -> bool:
         """Whether all conditions hold; one that can't be judged holds where that only takes access away."""
         for condition in conditions:

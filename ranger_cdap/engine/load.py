@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -92,6 +92,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
             # A schedule may turn out to be unreadable, so it is compiled at once; the rest waits until it is needed.
             compiled = compiler.compile(policy, resources) if policy.validitySchedules else None
             records.append(Record(raw, policy, resources, compiler, compiled))
+            problems.extend(Problem(policy.id, policy.name, doubt) for doubt in _doubts(policy, resources, compiler))
         except PolicySetError as e:
             if not compiler.cautious:
                 raise
@@ -100,6 +101,27 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
         records, left_out = _without_duplicates(records, compiler, problems)
         silent |= left_out
     return Loaded(tuple(records), frozenset(silent))
+
+
+def _doubts(policy: wire.Policy, resources: tuple[ResourceMatcher, ...], compiler: PolicyCompiler) -> Iterator[str]:
+    """What in a usable policy does not do what its author may have meant."""
+    model, rules = compiler.model, compiler.rules
+    if len(resources) <= len(policy.additionalResources):
+        yield "its resource, or an additional one, fits no hierarchy of the service definition; it matches nothing"
+    items = (*policy.policyItems, *policy.denyPolicyItems, *policy.allowExceptions, *policy.denyExceptions)
+    unknown = {a.type for item in items for a in item.accesses} - model.known_accesses
+    if unknown and model.known_accesses:
+        effect = "it denies every access type, and allows none" if compiler.cautious else "it is only a name"
+        yield f"the service definition has no access type {_listed(unknown)}; {effect}"
+    conditions = [*policy.conditions, *(c for item in items for c in item.conditions)]
+    unusable = {c.type for c in conditions if not rules.can_evaluate(c)}
+    if unusable:
+        effect = "so it allows nothing and denies" if compiler.cautious else "so it always holds"
+        yield f"condition {_listed(unusable)} can't be evaluated, {effect}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 def _add_substitute(
