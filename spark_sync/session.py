@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +33,7 @@ CONFIGURATION = {
     "spark.ui.showConsoleProgress": "false",
 }
 
-_CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 # A driver of our own; `spark-submit` and a cluster bring theirs.
 _LOGGING = Path(__file__).with_name("log4j2.properties").as_uri()
@@ -65,29 +67,66 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
     """
     require_spark()
     from pyspark.errors import PySparkException
+
+    with ExitStack() as stack:
+        try:
+            spark = stack.enter_context(_session(settings, master))
+        except (PySparkException, OSError) as e:
+            raise SparkMissing(
+                f"Spark does not start, is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
+            ) from e
+        yield spark
+
+
+@contextmanager
+def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.Builder().appName("ranger-cdap sync")
-    for key, value in CONFIGURATION.items():
-        builder = builder.config(key, value)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = builder.master(master)
-        os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
-        for key, value in {**LOCAL, **quiet_logs(), **delta_jars(settings.jars_dir)}.items():
+    from spark_sync.driver import driver_process
+
+    configuration = dict(CONFIGURATION)
+    with ExitStack() as stack:
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
+            configuration |= {"spark.master": master, **LOCAL, **quiet_logs(), **delta_jars(settings.jars_dir)}
+            stack.enter_context(driver_process(configuration))
+        builder = SparkSession.Builder().appName("ranger-cdap sync")
+        for key, value in configuration.items():
             builder = builder.config(key, value)
-    try:
-        spark = builder.getOrCreate()
-    except (PySparkException, OSError) as e:
-        raise SparkMissing(f"Spark does not start, is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})") from e
-    spark.sparkContext.setLogLevel("ERROR")
-    for name in _CHATTY:  # PySpark logs every failed query as a line of JSON; we translate what it raises
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        yield spark
-    finally:
+        spark = _in_another_thread(builder.getOrCreate)
+        spark.sparkContext.setLogLevel("ERROR")
+        logging.getLogger().addFilter(_is_not_about_an_interrupt)
+        for name in _CHATTY:  # PySpark and py4j log what they also raise; we translate that
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            yield spark
+        except KeyboardInterrupt:
+            # The connection is in the middle of an answer: the driver is ended without it, and this server before that.
+            spark.sparkContext._accumulatorServer.shutdown()
+            raise
+        except BaseException:
+            spark.stop()
+            raise
         spark.stop()
+
+
+def _is_not_about_an_interrupt(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith("KeyboardInterrupt while")
+
+
+def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:
+    """In the main thread PySpark takes over Ctrl-C; its handler breaks into whatever the connection is doing."""
+    created: Future[SparkSession] = Future()
+
+    def run() -> None:
+        try:
+            created.set_result(create())
+        except BaseException as e:
+            created.set_exception(e)
+
+    threading.Thread(target=run, name="start of Spark", daemon=True).start()
+    return created.result()
 
 
 def quiet_logs() -> dict[str, str]:

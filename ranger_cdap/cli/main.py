@@ -76,6 +76,7 @@ def main(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as e:
         return e.exit_code
     except click.Abort:
+        click.echo("interrupted", err=True)
         return INTERRUPTED
     except click.ClickException as e:
         e.show()

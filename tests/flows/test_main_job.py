@@ -1,5 +1,9 @@
 """The main job on real events: what the demo tells, and the deletions at the end of the recording."""
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +77,42 @@ def test_every_grant_is_one_policy_for_one_user_on_one_entity(spark: SparkSessio
             for level, resource in policy.resources.items():
                 (value,) = resource.values
                 assert value == "*" if level == "program" else "*" not in value
+
+
+def processes_with(marker: str) -> list[str]:
+    """The commands of running processes that have the marker in their environment."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and marker.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes()[:200].decode(errors="replace"))
+        except OSError:
+            continue
+    return found
+
+
+def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("ranger-cdap")), "demo"]
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("Ranger has service"):
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "interrupted" in errors
+    assert not list(tmp_path.glob("ranger-cdap-demo-*"))
+    assert processes_with(f"TMPDIR={tmp_path}") == []
 
 
 def test_the_command_needs_the_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,14 +1,13 @@
-"""One Spark session and one embedded Ranger Admin for all tests of the sync job; each test has a service of its own."""
+"""One embedded Ranger Admin for all tests of the sync job; each test has a service of its own."""
 
 from __future__ import annotations
 
-import gc
 import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,26 +17,9 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine.wire import Policy
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 PASSWORD = "Sync-Test-Passw0rd"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _numbers = itertools.count(1)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """PySpark leaves its sockets to the garbage collector, in whatever test that happens to run."""
-    for item in items:
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
-
-
-@pytest.fixture(autouse=True)
-def _collect_sockets_of_spark(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if request.node.get_closest_marker("spark"):
-        gc.collect()
 
 
 @dataclass(frozen=True)
@@ -89,14 +71,6 @@ def ranger(embedded: tuple[str, RangerAdmin, RangerAdmin]) -> Ranger:
     rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
     admin.create_service({"name": service, "type": "cdap", "isEnabled": True, "configs": rights})
     return Ranger(service, url, admin, sync)
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    from spark_sync.session import spark_session
-
-    with spark_session(SyncSettings(), master="local[2]") as session:
-        yield session
 
 
 @pytest.fixture
