@@ -13,6 +13,7 @@ from enum import Enum
 import msgspec
 
 from ranger_cdap.engine.decision import NO_POLICY, Decision
+from ranger_cdap.engine.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.policy import CompiledPolicy
 
 NOBODY_IN_PARTICULAR = "\0"
@@ -67,7 +68,8 @@ def named(policies: Iterable[CompiledPolicy]) -> Names:
     for policy in policies:
         for item in (*policy.deny, *policy.deny_exceptions, *policy.allow, *policy.allow_exceptions):
             who |= item.who
-    return Names(*(frozenset(name[2:] for name in who if name.startswith(kind)) for kind in ("u:", "g:", "r:")))
+    users, groups, roles = (frozenset(n[2:] for n in who if n.startswith(kind)) for kind in ("u:", "g:", "r:"))
+    return Names(users - {USER_MACRO, OWNER_MACRO}, groups - {PUBLIC}, roles)
 
 
 def who_can(names: Names, perhaps: Iterable[str], accesses: Iterable[str], decide: Decide) -> ResourceAccess:

@@ -73,7 +73,8 @@ class Evaluator:
         """Policies in their order, until nothing can change any more."""
         denied_by_tags = progress.determined and not progress.allowed
         progress.determined = False
-        for policy in policies:
+        remaining = iter(policies)
+        for policy in remaining:
             if denied_by_tags:
                 progress.determined = progress.determined or progress.priority >= policy.priority
             elif progress.allowed and progress.priority > policy.priority:
@@ -83,6 +84,9 @@ class Evaluator:
                 progress.determined = True
             if progress.determined and progress.audit_determined:
                 break
+        if self.trace is not no_trace:
+            for policy in remaining:
+                self.trace(policy, "not needed", "the decision was made before it")
         if denied_by_tags and not progress.determined:
             progress.allowed = False
         progress.determined = progress.determined or denied_by_tags or not fallback
