@@ -6,7 +6,7 @@ JARS := $(VENV)/jars
 STAMP := $(VENV)/.installed
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check test format clean
+.PHONY: help setup demo check test fuzz bench format clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -34,6 +34,12 @@ check: $(STAMP) ## the quick checks
 
 test: setup check ## all checks and tests
 	$(BIN)/pytest -q -m "spark or java or real_ranger"
+
+fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
+	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py
+
+bench: $(STAMP) ## how fast, measured on this machine
+	$(BIN)/python -m benchmarks.engine
 
 format: $(STAMP) ## put the code into its form
 	$(BIN)/ruff check --fix .

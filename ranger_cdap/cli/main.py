@@ -17,6 +17,7 @@ import click
 
 from ranger_cdap.cli.check import check
 from ranger_cdap.cli.embedded_admin import embedded_admin
+from ranger_cdap.cli.evaluate import evaluate
 from ranger_cdap.cli.explain import explain
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.setup import setup
@@ -38,7 +39,7 @@ class BuiltInCommands:
     @hookimpl
     def ranger_cdap_register_commands(self, cli: click.Group) -> None:
         """Add them, in the order in which a newcomer needs them."""
-        for command in (setup, check, explain, embedded_admin):
+        for command in (setup, check, explain, evaluate, embedded_admin):
             cli.add_command(command)
 
 

@@ -1,0 +1,132 @@
+"""The lines that `ranger-cdap eval` reads and writes: Ranger's names, one JSON object a line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from ranger_cdap.engine import AccessRequest, Decision, ElementScope, MatchingScope, RequestTag
+from ranger_cdap.errors import InvalidInput
+
+Value = str | list[str]
+
+
+class EvalTag(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """A tag the requested resource carries."""
+
+    type: str
+    attributes: dict[str, str] = {}
+    match_type: str = "SELF"
+
+
+class EvalRequest(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """A question; all but `resource` may be left out. Times are epoch milliseconds or ISO 8601."""
+
+    resource: dict[str, Value | None]
+    id: int | str | None = None
+    user: str | None = None
+    groups: list[str] = []
+    roles: list[str] = []
+    access_type: str | None = None
+    access_time: int | str | None = None
+    resource_owner: str | None = None
+    matching_scope: MatchingScope = MatchingScope.SELF
+    element_scopes: dict[str, ElementScope] = {}
+    ignore_descendant_deny: bool = True
+    all_access_types: list[str] = []
+    all_access_type_groups: list[list[str]] = []
+    context: dict[str, str] = {}
+    tags: list[EvalTag] = []
+    action: str | None = None
+    client_ip: str | None = msgspec.field(default=None, name="clientIP")
+    remote_ip: str | None = msgspec.field(default=None, name="remoteIP")
+    forwarded: list[str] = []
+    cluster_name: str | None = None
+    cluster_type: str | None = None
+
+
+class EvalAnswer(msgspec.Struct, rename="camel"):
+    """A decision."""
+
+    id: int | str | None
+    allowed: bool
+    determined: bool
+    policy_id: int
+    policy_priority: int
+    policy_version: int
+    audited: bool
+    audit_policy_id: int
+    reason: str
+    zone: str | None
+
+
+class EvalError(msgspec.Struct):
+    """A line that could not be read."""
+
+    id: int | str | None
+    error: str
+
+
+def to_access_request(asked: EvalRequest, *, now: int, more_groups: frozenset[str] = frozenset()) -> AccessRequest:
+    """The engine's request; `now` (epoch milliseconds) stands for a time that is not given.
+
+    An empty list of roles is none given, as in Ranger; a level that is null is not there.
+
+    Raises:
+        InvalidInput: the time is not ISO 8601.
+    """
+    return AccessRequest(
+        resource={
+            name: value if isinstance(value, str) else tuple(value)
+            for name, value in asked.resource.items()
+            if value is not None
+        },
+        access_type=asked.access_type or "",
+        user=asked.user,
+        groups=frozenset(asked.groups) | more_groups,
+        roles=frozenset(asked.roles) or None,
+        owner=asked.resource_owner,
+        access_time=_epoch_ms(asked.access_time, now),
+        matching_scope=asked.matching_scope,
+        client_ip=asked.client_ip,
+        remote_ip=asked.remote_ip,
+        forwarded=tuple(asked.forwarded),
+        action=asked.action,
+        cluster_name=asked.cluster_name,
+        cluster_type=asked.cluster_type,
+        element_scopes=asked.element_scopes,
+        ignore_descendant_deny=asked.ignore_descendant_deny,
+        all_access_types=tuple(asked.all_access_types),
+        all_access_type_groups=tuple(frozenset(group) for group in asked.all_access_type_groups),
+        context=asked.context,
+        tags=tuple(RequestTag(type=t.type, attributes=t.attributes, match_type=t.match_type) for t in asked.tags),
+    )
+
+
+def to_answer(id_: int | str | None, decision: Decision) -> EvalAnswer:
+    """The decision in the words of the output."""
+    return EvalAnswer(
+        id=id_,
+        allowed=decision.allowed,
+        determined=decision.determined,
+        policy_id=decision.policy_id,
+        policy_priority=decision.policy_priority,
+        policy_version=decision.policy_version,
+        audited=decision.audited,
+        audit_policy_id=decision.audit_policy_id,
+        reason=decision.reason,
+        zone=decision.zone,
+    )
+
+
+def _epoch_ms(given: int | str | None, now: int) -> int:
+    if given is None:
+        return now
+    if isinstance(given, int):
+        return given
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError:
+        raise InvalidInput(f"`accessTime` is `{given}`, which is neither epoch milliseconds nor ISO 8601") from None
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -1,0 +1,169 @@
+"""`ranger-cdap eval`: put questions of one's own to the engine, with policies of one's own."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import click
+import msgspec
+
+from ranger_cdap.cli.eval_request import EvalError, EvalRequest, to_access_request, to_answer
+from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.engine.wire import UserStore, decode_user_store
+from ranger_cdap.errors import InvalidInput
+
+# What comes after `ranger.plugin.` or `ranger.plugin.<service type>.` in the plugin's configuration.
+NAME_LISTS = {
+    "super.users": "super_users",
+    "super.groups": "super_groups",
+    "audit.exclude.users": "audit_excluded_users",
+    "audit.exclude.groups": "audit_excluded_groups",
+    "audit.exclude.roles": "audit_excluded_roles",
+    "trusted.proxy.ipaddresses": "trusted_proxies",
+}
+SWITCHES = {"use.x-forwarded-for.ipaddress": "use_forwarded_for", "is.fallback.supported": "fallback"}
+USE_RANGER_GROUPS = "use.rangerGroups"
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("eval")
+@click.option("--policies", type=_FILE, required=True, help="A policy download (or a plugin's cache file).")
+@click.option("--requests", type=_FILE, required=True, help="Requests as JSON lines; `-` is standard input.")
+@click.option("--roles", type=_FILE, help="A role download.")
+@click.option("--tags", type=_FILE, help="A tag download.")
+@click.option("--userstore", type=_FILE, help="A user store download; used with use.rangerGroups=true.")
+@click.option("--deltas", type=_FILE, help="A download with deltas, applied before the first request.")
+@click.option(
+    "--conf", multiple=True, metavar="KEY=VALUE", help="A key of the plugin's configuration; may be repeated."
+)
+@click.option("--compatibility", type=click.Choice(["safe", "ranger"]), default="safe", show_default=True)
+@click.option("--out", type=_FILE, help="Where answers go; standard output if not given.")
+def evaluate(
+    policies: Path,
+    requests: Path,
+    roles: Path | None,
+    tags: Path | None,
+    userstore: Path | None,
+    deltas: Path | None,
+    conf: tuple[str, ...],
+    compatibility: Literal["safe", "ranger"],
+    out: Path | None,
+) -> None:
+    """Decide requests by policies from a file; nothing is downloaded, cached or audited.
+
+    Each line of the output answers one line of the input, in order. Problems with policies are said on standard error.
+    """
+    keys = dict(map(_key_and_value, conf))
+    options, use_groups = read_options(keys, compatibility)
+    engine = PolicyEngine.build(
+        decode_service_policies(_read(policies)),
+        roles=decode_roles(_read(roles)) if roles else None,
+        tags=decode_service_tags(_read(tags)) if tags else None,
+        options=options,
+    )
+    if deltas:
+        engine = engine.with_deltas(decode_service_policies(_read(deltas)))
+    users = decode_user_store(_read(userstore)) if userstore and use_groups else UserStore()
+    for problem in engine.problems:
+        click.echo(f"warning: policy {problem.policy_id} ({problem.policy_name}): {problem.message}", err=True)
+    encode = msgspec.json.Encoder().encode
+    with _input(requests) as lines, _output(out) as answers:
+        for line in lines:
+            if line.strip():
+                answers.write(encode(answer(engine, users, line)) + b"\n")
+
+
+def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> object:
+    """The answer to one line; one that can't be read is answered with an error."""
+    id_ = _id_of(line)
+    try:
+        asked = msgspec.json.decode(line, type=EvalRequest)
+        groups = frozenset(users.userGroupMapping.get(asked.user or "", ()))
+        request = to_access_request(asked, now=time.time_ns() // 1_000_000, more_groups=groups)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidInput) as e:
+        return EvalError(id_, " ".join(str(e).split()))
+    return to_answer(id_, engine.evaluate(request))
+
+
+def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger"]) -> tuple[EngineOptions, bool]:
+    """The engine's options of the plugin's configuration, and whether the user store's groups count.
+
+    Raises:
+        InvalidInput: a key is not one of those the engine knows.
+    """
+    found: dict[str, Any] = {"compatibility": compatibility}
+    use_groups = False
+    for key, value in keys.items():
+        suffix = _suffix(key)
+        if suffix is None:
+            raise InvalidInput(f"`{key}` is not a key of the plugin's configuration that bears on decisions")
+        if suffix in NAME_LISTS:
+            field = NAME_LISTS[suffix]
+            found[field] = found.get(field, frozenset()) | frozenset(n for n in re.split(r"[,;\s]+", value) if n)
+        elif suffix in SWITCHES:
+            found[SWITCHES[suffix]] = value.strip().lower() == "true"
+        else:
+            use_groups = value.strip().lower() == "true"
+    return EngineOptions(**found), use_groups
+
+
+def _suffix(key: str) -> str | None:
+    known = (*NAME_LISTS, *SWITCHES, USE_RANGER_GROUPS)
+    return next((s for s in known if re.fullmatch(rf"ranger\.plugin\.(\w+\.)?{re.escape(s)}", key)), None)
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"`--conf {text}` is not of the form KEY=VALUE")
+    return key.strip(), value
+
+
+def _id_of(line: bytes) -> int | str | None:
+    try:
+        known = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    found = known.get("id") if isinstance(known, dict) else None
+    return found if isinstance(found, int | str) else None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
+
+
+@contextmanager
+def _input(path: Path) -> Iterator[BinaryIO]:
+    if str(path) == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        file = path.open("rb")
+    except OSError as e:
+        raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
+    with file:
+        yield file
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[BinaryIO]:
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        file = path.open("wb")
+    except OSError as e:
+        raise InvalidInput(f"`{path}` can't be written: {e.strerror or type(e).__name__}") from None
+    with file:
+        yield file

@@ -1,0 +1,127 @@
+"""`ranger-cdap eval`: a line in, a line out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import servicedef
+from ranger_cdap.cli.main import main
+
+POLICIES = {
+    "serviceName": "cdapdev",
+    "policyVersion": 5,
+    "serviceDef": servicedef.service_definition(),
+    "policies": [
+        {
+            "id": 7,
+            "version": 3,
+            "name": "kv",
+            "resources": {
+                "instance": {"values": ["cdap"]},
+                "namespace": {"values": ["ns1"]},
+                "dataset": {"values": ["kv"]},
+            },
+            "policyItems": [{"users": ["alice"], "groups": ["etl"], "roles": ["ops"], "accesses": [{"type": "read"}]}],
+        }
+    ],
+}
+KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
+
+LINES = [
+    ({"id": 1, "resource": KV, "user": "alice", "accessType": "read"}, {"allowed": True, "policyId": 7}),
+    ({"id": 2, "resource": KV, "user": "bob", "accessType": "read"}, {"allowed": False, "policyId": -1}),
+    ({"id": "x", "resource": KV, "user": "bob", "groups": ["etl"], "accessType": "read"}, {"allowed": True}),
+    ({"resource": KV, "user": "bob", "roles": ["ops"], "accessType": "read"}, {"allowed": True, "id": None}),
+    ({"resource": {"instance": "cdap"}, "user": "alice"}, {"allowed": True}),
+    (
+        {
+            "resource": {"instance": "cdap"},
+            "user": "alice",
+            "accessType": "read",
+            "matchingScope": "SELF_OR_DESCENDANTS",
+        },
+        {"allowed": True, "policyVersion": 3, "audited": True, "auditPolicyId": 7},
+    ),
+    ({"resource": {**KV, "dataset": None}, "user": "alice", "accessType": "read"}, {"allowed": False}),
+    ({"resource": {**KV, "dataset": ["x", "kv"]}, "user": "alice", "accessType": "read"}, {"allowed": True}),
+    ({"id": 9, "resource": KV, "accessTime": "2026-11-21T08:00:00Z"}, {"allowed": False}),
+    ({"id": 10, "resource": KV, "accessTime": "soon"}, {"error": "`accessTime` is `soon`, which is neither"}),
+    ({"id": 11, "resurce": KV}, {"error": "Object"}),
+    ({"id": 12, "resource": "kv"}, {"error": "Expected `object`"}),
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "policies.json").write_text(json.dumps(POLICIES))
+    (tmp_path / "requests.jsonl").write_text("\n".join(json.dumps(line) for line, _ in LINES) + "\nnot json\n\n")
+    return tmp_path
+
+
+def test_every_line_is_answered_in_order(files: Path) -> None:
+    arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+
+    assert main(["eval", *arguments, "--out", f"{files}/answers.jsonl"]) == 0
+
+    answers = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
+    assert len(answers) == len(LINES) + 1
+    for (_, expected), answer in zip(LINES, answers, strict=False):
+        for key, value in expected.items():
+            assert answer[key].startswith(value) if key == "error" else answer[key] == value
+    assert answers[-1]["id"] is None
+    assert "error" in answers[-1]
+
+
+def test_the_configuration_makes_super_users_and_takes_groups_from_the_user_store(files: Path) -> None:
+    (files / "users.json").write_text(json.dumps({"userGroupMapping": {"carol": ["etl"]}}))
+    (files / "requests.jsonl").write_text(
+        "\n".join(
+            json.dumps({"resource": KV, "user": user, "accessType": "read"}) for user in ("root", "carol", "dave")
+        )
+    )
+    arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+    arguments += ["--userstore", f"{files}/users.json", "--out", f"{files}/answers.jsonl"]
+    arguments += ["--conf", "ranger.plugin.cdap.super.users=root", "--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
+
+    assert main(["eval", *arguments]) == 0
+
+    answers = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
+    assert [(a["allowed"], a["reason"]) for a in answers] == [(True, "superuser"), (True, ""), (False, "")]
+
+
+def test_deltas_are_applied_first(files: Path) -> None:
+    gone = {"serviceName": "cdapdev", "policyVersion": 6, "serviceDef": POLICIES["serviceDef"]}
+    policy = {"id": 7, "serviceType": "cdap", "policyType": 0}
+    gone["policyDeltas"] = [{"changeType": 2, "policiesVersion": 6, "policy": policy}]
+    (files / "deltas.json").write_text(json.dumps(gone))
+    arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+
+    assert main(["eval", *arguments, "--deltas", f"{files}/deltas.json", "--out", f"{files}/answers.jsonl"]) == 0
+
+    assert not any(json.loads(line).get("allowed") for line in (files / "answers.jsonl").read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--policies", "nowhere.json", "--requests", "x"], "`nowhere.json` can't be read"),
+        (["--conf", "x"], "KEY=VALUE"),
+        (["--conf", "ranger.plugin.cdap.colour=red"], "is not a key"),
+        (["--out", "no/such/dir/x"], "can't be written"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    files: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    defaults = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+
+    assert main(["eval", *defaults, *arguments]) == 3
+    assert message in capsys.readouterr().err
+
+
+def test_a_set_that_cannot_be_used_is_an_error(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "policies.json").write_text("{")
+
+    assert main(["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]) == 1
+    assert "can't be read" in capsys.readouterr().err
