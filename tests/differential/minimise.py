@@ -11,12 +11,12 @@ from typing import Any
 Json = dict[str, Any]
 Steps = tuple[Any, ...]
 
-KEPT = ("id", "name")
-"""What tells policies apart: without it Java drops one of them, and no one knows which."""
+KEPT = ("id", "name", "type", "resource", "resources", "resourceElements", "values", "accessType", "serviceName")
+"""What is not dropped as a whole: without it the scenario would be about something else."""
 
 
 def minimise(scenario: Json, still_differs: Callable[[Json], bool]) -> Json:
-    """Drop members and elements, largest first, as long as the difference remains."""
+    """Drop members and elements, largest first, as long as both answer as before."""
     smallest, again = scenario, True
     while again:
         again = False
@@ -47,23 +47,25 @@ def without(scenario: Json, steps: Steps) -> Json | None:
 
 def main() -> None:
     import our_engine
-    from comparing import FIELDS, difference
+    from comparing import FIELDS
     from java_engine import HarnessError, JavaEngine
 
     from ranger_cdap.errors import RangerCdapError
 
     with JavaEngine() as java:
 
-        def found(scenario: Json) -> Mapping[str, Any] | None:
+        def answers(scenario: Json) -> tuple[Json, Json] | None:
             try:
-                differ = difference(scenario, our_engine.decide(scenario), java.decide(scenario), FIELDS)
-                return differ[0] if differ else None
+                (ours,), (theirs,) = our_engine.decide(scenario), java.decide(scenario)
             except (HarnessError, RangerCdapError, KeyError, TypeError, ValueError):
                 return None  # no longer a scenario
+            return {name: ours.get(name) for name in FIELDS}, {name: theirs.get(name) for name in FIELDS}
 
         scenario = {key: value for key, value in json.load(sys.stdin).items() if key not in ("ours", "theirs")}
-        smallest = minimise(scenario, lambda smaller: found(smaller) is not None)
-        json.dump(found(smallest), sys.stdout, indent=1, ensure_ascii=False)
+        found = answers(scenario)
+        smallest = minimise(scenario, lambda smaller: answers(smaller) == found)
+        told = found and {"ours": found[0], "theirs": found[1]}
+        json.dump({**smallest, **(told or {})}, sys.stdout, indent=1, ensure_ascii=False)
 
 
 if __name__ == "__main__":

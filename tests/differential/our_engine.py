@@ -1,0 +1,77 @@
+"""The engine of this project, asked in the words of `ranger-cdap eval` and answering in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEngine
+from ranger_cdap.engine.request import ElementScope, MatchingScope, RequestTag
+from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags
+
+Json = Mapping[str, Any]
+
+AS_RANGER = EngineOptions(compatibility="ranger")
+
+
+def decide(scenario: Json, options: EngineOptions = AS_RANGER) -> list[dict[str, Any]]:
+    """Load a scenario, apply its deltas if it has any, and answer all its requests."""
+    engine = load(scenario, options)
+    return [answer(engine.evaluate(read_request(request))) for request in scenario["requests"]]
+
+
+def load(scenario: Json, options: EngineOptions = AS_RANGER) -> PolicyEngine:
+    engine = PolicyEngine.build(
+        decode_service_policies(msgspec.json.encode(scenario["policies"])),
+        roles=decode_roles(msgspec.json.encode(scenario["roles"])) if scenario.get("roles") else None,
+        tags=decode_service_tags(msgspec.json.encode(scenario.get("tags") or {})),
+        options=options,
+    )
+    if scenario.get("deltas"):
+        return engine.with_deltas(decode_service_policies(msgspec.json.encode(scenario["deltas"])))
+    return engine
+
+
+def read_request(json: Json) -> AccessRequest:
+    resource = {k: tuple(v) if isinstance(v, list) else v for k, v in json["resource"].items()}
+    return AccessRequest(
+        resource=resource,
+        access_type=json.get("accessType") or "",
+        user=json.get("user"),
+        groups=frozenset(json.get("groups") or ()),
+        roles=frozenset(json["roles"]) if json.get("roles") else None,  # Java takes an empty set for none given
+        owner=json.get("resourceOwner"),
+        access_time=json.get("accessTime", 0),
+        matching_scope=MatchingScope(json.get("matchingScope", "SELF")),
+        client_ip=json.get("clientIP"),
+        remote_ip=json.get("remoteIP"),
+        forwarded=tuple(json.get("forwarded") or ()),
+        action=json.get("action"),
+        cluster_name=json.get("clusterName"),
+        cluster_type=json.get("clusterType"),
+        element_scopes={k: ElementScope(v) for k, v in (json.get("elementScopes") or {}).items()},
+        ignore_descendant_deny=json.get("ignoreDescendantDeny", True),
+        all_access_types=tuple(json.get("allAccessTypes") or ()),
+        all_access_type_groups=tuple(frozenset(group) for group in json.get("allAccessTypeGroups") or ()),
+        context=json.get("context") or {},
+        tags=tuple(read_tag(tag) for tag in json.get("tags") or ()),
+    )
+
+
+def read_tag(json: Json) -> RequestTag:
+    return RequestTag(
+        type=json["type"], attributes=json.get("attributes") or {}, match_type=json.get("matchType", "SELF")
+    )
+
+
+def answer(decision: Decision) -> dict[str, Any]:
+    return {
+        "allowed": decision.allowed,
+        "determined": decision.determined,
+        "policyId": decision.policy_id,
+        "audited": decision.audited,
+        "auditPolicyId": decision.audit_policy_id,
+        "zone": decision.zone,
+    }

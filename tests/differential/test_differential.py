@@ -1,0 +1,28 @@
+"""This project's engine answers as Ranger's Java engine does; without Java, as the reference engine does.
+
+33,000 requests are compared, the same every time; half a million, with new seeds, by
+`FUZZ_TIMES=16 pytest tests/differential/test_differential.py`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from comparing import compare
+from java_engine import JavaEngine
+from our_engine import decide
+from phenomena import PHENOMENA
+from strategies import core_scenarios
+from test_reference_engine import KNOWN, reference
+
+AT_LEAST = {"core": 9_000}
+OTHERS = 3_000
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("phenomenon", PHENOMENA)
+def test_our_engine_answers_as_java_does(java: JavaEngine, phenomenon: str) -> None:
+    compare(PHENOMENA[phenomenon](), decide, java.decide, AT_LEAST.get(phenomenon, OTHERS))
+
+
+def test_our_engine_answers_as_the_reference_engine_does() -> None:
+    compare(core_scenarios(), decide, reference, at_least=6_000, known=KNOWN)
