@@ -167,7 +167,9 @@ def _tag_repository(
 ) -> tuple[TagRepository | None, PolicyCompiler | None]:
     """The tag policies as this service sees them; none where no tag service is named."""
     linked = policies.tagPolicies
-    if linked is None or not linked.serviceName or linked.serviceDef is None or policies.serviceDef is None:
+    if linked is None or linked.serviceDef is None or policies.serviceDef is None:
+        return None, None
+    if not linked.serviceName:
         return None, None
     component = policies.serviceDef.name
     compiler = PolicyCompiler(compile_service_def(for_component(linked.serviceDef, component)), options.cautious)

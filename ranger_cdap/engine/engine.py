@@ -203,7 +203,9 @@ class PolicyEngine:
         tags: tuple[RequestedTag, ...] = ()
         if parts.tag_repository is not None or request.tags:
             where = path or (path if access == ANY_ACCESS else None)  # the tags of everything are for `_any` only
-            tags = parts.tag_table.of(where, values, request.tags, wide=wide, time=request.access_time)
+            tags = parts.tag_table.of(
+                where, values, tokens_of(request), request.tags, wide=wide, time=request.access_time
+            )
         query = Query(
             request=request,
             path=path,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
 from ranger_cdap.engine.index import ResourceIndex
-from ranger_cdap.engine.matcher import Value
+from ranger_cdap.engine.matcher import Tokens, Value
 from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher
 from ranger_cdap.engine.service_def import Path, ServiceModel
 
@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 class Placed(Generic[_T]):
-    """Things by resource; macros in their resources stay as they are (policy-engine.md, 13)."""
+    """Things by resource; without tokens, macros in their resources stay as they are (policy-engine.md, 13)."""
 
     def __init__(self, things: Iterable[tuple[ResourceMatcher, _T]], model: ServiceModel) -> None:
         self._things: Sequence[tuple[ResourceMatcher, _T]] = tuple(things)
@@ -26,20 +26,20 @@ class Placed(Generic[_T]):
     def __bool__(self) -> bool:
         return bool(self._things)
 
-    def touching(self, path: Path, values: tuple[Value, ...]) -> list[tuple[_T, MatchType]]:
+    def touching(self, path: Path, values: tuple[Value, ...], tokens: Tokens = None) -> list[tuple[_T, MatchType]]:
         """Everything on the resource itself, above it or below it, with where it lies."""
         found: set[int] = set()
         for n in range(1, len(path)):
             above = self._index.own(path[:n])
             if above is not None:
-                found |= above.find_any(values[:n], None)
+                found |= above.find_any(values[:n], tokens)
         here = self._index.wide(path)
         if here is not None:
-            found |= here.find_any(values, None)
+            found |= here.find_any(values, tokens)
         placed: list[tuple[_T, MatchType]] = []
         for i in sorted(found):
             matcher, thing = self._things[i]
-            match_type = matcher.match(path, values, None)
+            match_type = matcher.match(path, values, tokens)
             if match_type is not MatchType.NONE:
                 placed.append((thing, match_type))
         return placed

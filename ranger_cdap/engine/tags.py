@@ -11,7 +11,7 @@ from ranger_cdap.engine import wire
 from ranger_cdap.engine.evaluate import Evaluator, Progress
 from ranger_cdap.engine.java import fold
 from ranger_cdap.engine.load import Record
-from ranger_cdap.engine.matcher import Element, Value
+from ranger_cdap.engine.matcher import Element, Tokens, Value
 from ranger_cdap.engine.placed import Placed
 from ranger_cdap.engine.policy import CompiledPolicy
 from ranger_cdap.engine.request import RequestTag
@@ -58,12 +58,19 @@ class TagTable:
         self._placed = Placed(placed, model)
 
     def of(
-        self, path: Path | None, values: tuple[Value, ...], given: tuple[RequestTag, ...], *, wide: bool, time: int
+        self,
+        path: Path | None,
+        values: tuple[Value, ...],
+        tokens: Tokens,
+        given: tuple[RequestTag, ...],
+        *,
+        wide: bool,
+        time: int,
     ) -> tuple[RequestedTag, ...]:
         """The tags of a resource: its own, those from above, those below where they count, and those given."""
         tags = [RequestedTag(t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF)) for t in given]
         if path is not None and self._placed:
-            for tag, match_type in self._placed.touching(path, values):
+            for tag, match_type in self._placed.touching(path, values, tokens):
                 if (match_type is not MatchType.DESCENDANT or wide) and tag.counts_at(time):
                     tags.append(RequestedTag(tag.type, match_type, bool(time) or not tag.schedules))
         return tuple(dict.fromkeys(tags))
