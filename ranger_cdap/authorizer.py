@@ -62,16 +62,7 @@ class Authorizer:
         profile = load_profile(settings.cdap.profile)
         plugins = plugin_manager()
         audit = open_trail(settings.audit, audit_sinks(plugins))
-        ranger = settings.ranger
-        admin = RangerAdmin(
-            ranger.url,
-            username=settings.plugin.username,
-            password=settings.plugin.password,
-            ca_file=ranger.ca_file,
-            connect_timeout=ranger.connect_timeout,
-            read_timeout=ranger.read_timeout,
-            attempts=ranger.attempts,
-        )
+        admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
         keeper = PolicyKeeper(admin, settings)
         keeper.refresh()
         if refresh_in_background:

@@ -22,8 +22,8 @@ from spark_sync.lease import lease
 from spark_sync.ledger import Change, History, Ledger
 from spark_sync.life import OWED, Life, State
 from spark_sync.plan import PlanSettings, Step, TakeBack, plan
-from spark_sync.plugin import event_sources
 from spark_sync.report import RunReport, SourceReport
+from spark_sync.sources.registry import event_sources
 from spark_sync.sources.source import EventSource
 from spark_sync.writer import PolicyRest, carry_out
 
@@ -130,16 +130,7 @@ def _ranger(settings: Settings, given: PolicyRest | None) -> Iterator[PolicyRest
     if given is not None:
         yield given
         return
-    ranger, sync = settings.ranger, settings.sync
-    with RangerAdmin(
-        ranger.url,
-        username=sync.username,
-        password=sync.password,
-        ca_file=ranger.ca_file,
-        connect_timeout=ranger.connect_timeout,
-        read_timeout=ranger.read_timeout,
-        attempts=ranger.attempts,
-    ) as admin:
+    with RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password) as admin:
         yield admin
 
 

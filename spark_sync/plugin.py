@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ranger_cdap.errors import PluginError
 from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.plugins import plugin_manager
-from spark_sync import hookspecs
 from spark_sync.cli.demo import demo
 from spark_sync.cli.sync import sync
 
@@ -32,20 +29,3 @@ def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
     from spark_sync.sources.data_plane import DATA_PLANE
 
     return {"audit-v2": AUDIT_V2, "data-plane": DATA_PLANE}
-
-
-def event_sources() -> dict[str, EventSource]:
-    """All event sources by kind, the built-in ones and those of other plugins.
-
-    Raises:
-        PluginError: a plugin can't be loaded, or two offer one kind.
-    """
-    manager = plugin_manager()
-    manager.add_hookspecs(hookspecs)
-    sources: dict[str, EventSource] = {}
-    for offered in manager.hook.ranger_cdap_event_sources():
-        for kind, source in offered.items():
-            if kind in sources:
-                raise PluginError(f"two plugins offer an event source `{kind}`; remove one of them")
-            sources[kind] = source
-    return sources

@@ -68,12 +68,4 @@ def _administrator(invocation: Invocation, user: str) -> RangerAdmin:
     password = os.environ.get(PASSWORD_VARIABLE) or click.prompt(
         f"Password of {user} in {ranger.url}", hide_input=True, err=True
     )
-    return RangerAdmin(
-        ranger.url,
-        username=user,
-        password=Secret(password),
-        ca_file=ranger.ca_file,
-        connect_timeout=ranger.connect_timeout,
-        read_timeout=ranger.read_timeout,
-        attempts=ranger.attempts,
-    )
+    return RangerAdmin.connect(ranger, user, Secret(password))

@@ -11,7 +11,7 @@ from apache_ranger.client.ranger_client import RangerClient
 from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
 from apache_ranger.utils import API
 
-from ranger_cdap.config import Secret
+from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.engine.wire import Policy, decode_policy
 from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.policies import endpoints
@@ -55,6 +55,19 @@ class RangerAdmin:
             attempts=attempts,
         )
         self.url = self._http.url
+
+    @classmethod
+    def connect(cls, ranger: RangerSettings, username: str, password: Secret) -> Self:
+        """A client for the Ranger Admin of the settings, with this account."""
+        return cls(
+            ranger.url,
+            username=username,
+            password=password,
+            ca_file=ranger.ca_file,
+            connect_timeout=ranger.connect_timeout,
+            read_timeout=ranger.read_timeout,
+            attempts=ranger.attempts,
+        )
 
     def close(self) -> None:
         """Give the connections back."""

@@ -29,7 +29,7 @@ def extract(
     from pyspark.sql import functions as F  # noqa: N812
 
     from spark_sync.extraction import Extraction
-    from spark_sync.plugin import event_sources
+    from spark_sync.sources.registry import event_sources
 
     lines = spark.read.text(str(path)).select(
         F.col("value").alias("line"),
@@ -255,7 +255,7 @@ def counted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     from pyspark.sql import functions as F  # noqa: N812
 
     from spark_sync.extraction import Extraction
-    from spark_sync.plugin import event_sources
+    from spark_sync.sources.registry import event_sources
 
     path = tmp_path_factory.mktemp("counted")
     write(path / "r.jsonl", (json.dumps(stored(stored_id=case, **changes)) for case, (changes, _) in COUNTED.items()))
