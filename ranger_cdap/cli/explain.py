@@ -23,12 +23,17 @@ def explain(
     artifact: EntityId | None,
     jar: EntityId | None,
 ) -> None:
-    """Show every privilege that was tried for USER to do OPERATION on ENTITY; nothing is audited.
+    """Show every privilege that was tried for USER to do OPERATION on ENTITY, and policies that are not what they seem.
+
+    Nothing is audited.
 
     Exit code: 0 whatever the answer, 3 invalid input, 4 not ready, 1 error.
     """
     with open_authorizer(invocation) as authorizer:
         answer = authorizer.explain(user, groups, operation, entity, related=related_entities(artifact, jar))
+        engine = authorizer.snapshot.engine
+        for problem in engine.problems if engine else ():
+            invocation.messages.print(f"warning: policy {problem.policy_id} ({problem.policy_name}): {problem.message}")
     if not answer.ready:
         raise NotReady(answer.reason.removeprefix("not ready: "))
     if invocation.as_json:

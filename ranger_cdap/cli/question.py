@@ -38,13 +38,8 @@ def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
     """An authorizer for one question; what is wrong with its policies is said on standard error."""
     with Authorizer.open(invocation.settings, refresh_in_background=False) as authorizer:
         snapshot = authorizer.snapshot
-        if snapshot.engine is not None:
-            if snapshot.reason:
-                invocation.messages.print(f"warning: policies are {snapshot.state.value}: {snapshot.reason}")
-            for problem in snapshot.engine.problems:
-                invocation.messages.print(
-                    f"warning: policy {problem.policy_id} ({problem.policy_name}): {problem.message}"
-                )
+        if snapshot.engine is not None and snapshot.reason:
+            invocation.messages.print(f"warning: policies are {snapshot.state.value}: {snapshot.reason}")
         if snapshot.cache_problem:
             invocation.messages.print(f"warning: {snapshot.cache_problem}")
         yield authorizer
