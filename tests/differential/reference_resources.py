@@ -101,8 +101,13 @@ class Element:
 
 def wildcard_match(pattern: str, text: str) -> bool:
     """`*` any text, `?` one character, which takes away the meaning of stars right before it [5.1.1]."""
-    merged = re.sub(r"\*+(?=\?)", "", pattern)
-    return bool(re.fullmatch("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in merged), text, re.DOTALL))
+    reached = {0}  # the places in the text to which the pattern has come
+    for sign in re.sub(r"\*+(?=\?)", "", pattern):
+        if sign == "*":
+            reached = set(range(min(reached, default=len(text) + 1), len(text) + 1))
+        else:
+            reached = {place + 1 for place in reached if place < len(text) and sign in ("?", text[place])}
+    return len(text) in reached
 
 
 def expand(value: str, tokens: Json) -> str:
