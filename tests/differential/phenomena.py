@@ -398,7 +398,8 @@ def delta_scenarios(draw: st.DrawFn) -> Json:
         change = draw(st.sampled_from([UPDATE, DELETE] if policy_id in ids else [CREATE, UPDATE, DELETE]))
         ids = ids - {policy_id} if change == DELETE else ids | {policy_id}
         routed = {"serviceType": definition["name"], "policyType": 0, "version": n}
-        changed = {"id": policy_id, "name": f"delta {n}", **policy, **routed}
+        content = {} if change == DELETE else {"name": f"delta {n}", **policy}
+        changed = {**content, "id": policy_id, **routed}
         deltas.append({"id": n, "changeType": change, "policy": changed})
     scenario["deltas"] = {
         "serviceName": policies["serviceName"],
