@@ -409,7 +409,7 @@ def delta_scenarios(draw: st.DrawFn) -> Json:
     }
     root = paths(definition)[0][0]
     for request in scenario["requests"]:
-        request["resource"] = request["resource"] or {root: "a"}
+        request["resource"] = request["resource"] if any(request["resource"].values()) else {root: "a"}
     return scenario
 
 
