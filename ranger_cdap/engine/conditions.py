@@ -150,6 +150,8 @@ def _context_attribute(*, wanted: bool) -> Callable[[Sequence[str], Mapping[str,
         if not isinstance(attribute, str) or not attribute:
             return None
         listed = frozenset(values)
+        if not listed:
+            return _always
 
         def holds(c: Circumstances) -> Outcome:
             value = c.context.get(attribute)

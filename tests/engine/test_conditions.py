@@ -69,6 +69,8 @@ CASES = [
     ("RangerContextAttributeValueInCondition", ["a"], PROJECT, Circumstances(context={"project": "a"}), HOLDS),
     ("RangerContextAttributeValueInCondition", ["a"], PROJECT, Circumstances(context={"project": "b"}), FAILS),
     ("RangerContextAttributeValueInCondition", ["a"], PROJECT, Circumstances(), UNKNOWN_HOLDS),
+    ("RangerContextAttributeValueInCondition", [], PROJECT, Circumstances(context={"project": "b"}), HOLDS),
+    ("RangerContextAttributeValueInCondition", [""], PROJECT, Circumstances(context={"project": "b"}), FAILS),
     ("RangerContextAttributeValueInCondition", ["a"], {}, Circumstances(), None),
     ("RangerContextAttributeValueNotInCondition", ["a"], PROJECT, Circumstances(context={"project": "a"}), FAILS),
     ("RangerContextAttributeValueNotInCondition", ["a"], PROJECT, Circumstances(context={"project": "b"}), HOLDS),
