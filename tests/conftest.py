@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# How long an example takes says more about the machine than about the code; what CI finds must be found again.
+settings.register_profile("everywhere", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("everywhere")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
