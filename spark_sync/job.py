@@ -111,8 +111,8 @@ def push(ledger: Ledger, settings: Settings, ranger: PolicyRest | None) -> tuple
                 outcomes.append((step, carry_out(step, rest)))
         except RangerAdminError as e:
             trouble = str(e)
-    changed = [life for step, life in outcomes if life != step.life or step.life not in owed]
-    ledger.record([Change(life.entity, (life,)) for life in changed])
+    before = frozenset(owed)
+    ledger.record([Change(life.entity, (life,)) for _, life in outcomes if life not in before])
     return outcomes, trouble
 
 

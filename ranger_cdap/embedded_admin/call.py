@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from ranger_cdap.embedded_admin.answers import Refusal, empty
@@ -65,10 +65,6 @@ class Call:
         """`startIndex` and `pageSize`; a list is cut at 200 unless asked otherwise."""
         start, size = (_number(self.query.get(name) or "0") for name in ("startIndex", "pageSize"))
         return Page(max(start, 0), size if size > 0 else DEFAULT_PAGE_SIZE)
-
-    def with_query(self, **parameters: str) -> Call:
-        """The same call with other parameters."""
-        return replace(self, query=parameters)
 
 
 def _number(text: str) -> int:

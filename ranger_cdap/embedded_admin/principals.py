@@ -124,11 +124,6 @@ class PrincipalTables:
         )
         self.raise_counter(USER_STORE, now)
 
-    def delete_group(self, group_id: int, now: int) -> None:
-        """Remove a group and its memberships."""
-        self._connection.execute("DELETE FROM user_group WHERE id = ?", (group_id,))
-        self.raise_counter(USER_STORE, now)
-
     def add_member(self, group_id: int, user_id: int, now: int) -> tuple[int, int]:
         """Put a user into a group, once; the membership's id and when it was made (epoch ms)."""
         added = self._connection.execute(

@@ -56,15 +56,6 @@ def require_service_right(call: Call, service: StoredService | None) -> None:
         raise refuse("User is not allowed to access the API", status=403)
 
 
-def require_admin(call: Call) -> None:
-    """Let Ranger administrators pass.
-
-    Raises:
-        Refusal: 403 for everybody else.
-    """
-    require_service_right(call, None)
-
-
 def require_download_right(call: Call, service: StoredService, setting: str, what: str) -> None:
     """Let Ranger administrators and the users named in the setting download.
 

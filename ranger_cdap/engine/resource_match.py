@@ -85,8 +85,3 @@ def compile_resource(
         if not element.match_any:
             last_specific = level
     return ResourceMatcher(path, tuple(elements), last_specific)
-
-
-def requested_path(resource: Mapping[str, object], model: ServiceModel) -> Path | None:
-    """The path a request's levels make, or None: an unknown level, a gap or two branches, so nothing matches."""
-    return model.path_of(frozenset(resource)) if resource else ()

@@ -8,7 +8,6 @@ come as text. A set of policies keeps its policies undecoded, so that one unread
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -305,11 +304,6 @@ def decode_user_store(data: bytes) -> UserStore:
 def decode_policy(raw: msgspec.Raw | bytes) -> Policy:
     """One policy. Raises PolicySetError where it is not readable."""
     return _decode(raw, Policy, "a policy")
-
-
-def decode_policies(raws: Sequence[msgspec.Raw]) -> list[Policy]:
-    """Several policies. Raises PolicySetError where one is not readable."""
-    return [decode_policy(raw) for raw in raws]
 
 
 def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
