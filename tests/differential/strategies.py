@@ -9,7 +9,7 @@ Left out, because Java itself gives no one answer: two policies with one id, acc
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import cycle, product
 from typing import Any
 
 from definitions import definitions, paths
@@ -221,3 +221,12 @@ def core_scenarios(draw: st.DrawFn) -> Json:
             draw(exactly(QUESTIONS_A_SCENARIO, questions(definition))),
         ),
     }
+
+
+def everywhere(scenario: Json, fields: list[Json]) -> None:
+    """Give each request one of the drawn extra fields, in turn."""
+    for request, more in zip(scenario["requests"], cycle(fields), strict=False):
+        context = {**request.get("context", {}), **more.get("context", {})}
+        request.update(more)
+        if context:
+            request["context"] = context

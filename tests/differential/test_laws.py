@@ -9,7 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from our_engine import AS_RANGER, decide
-from phenomena import condition_scenarios, delta_scenarios, tag_and_zone_scenarios
+from phenomena_conditions import condition_scenarios
+from phenomena_deltas import delta_scenarios
+from phenomena_tags import tag_and_zone_scenarios
 from strategies import core_scenarios, numbered
 
 from ranger_cdap.engine import EngineOptions
