@@ -103,8 +103,6 @@ class Element:
 
     def _text(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
         text = expand(test.text, self.options, tokens) if test.dynamic and tokens is not None else test.text
-        if test.kind is Kind.GLOB:
-            text = wildcard.normalise(text)
         return fold(text) if folded else text
 
 
@@ -182,7 +180,7 @@ def _test(kind: Kind, text: str, value: str) -> bool:
         return value.startswith(text)
     if kind is Kind.ENDS_WITH:
         return value.endswith(text)
-    return wildcard.matches(text, value)
+    return wildcard.matches(wildcard.normalise(text), value)
 
 
 def _test_prefix(kind: Kind, text: str, value: str) -> bool:
