@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from ranger_cdap.cli.evaluate import read_options
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEngine
 from ranger_cdap.engine.request import ElementScope, MatchingScope, RequestTag
 from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags
 
 Json = Mapping[str, Any]
+Groups = Mapping[str, Sequence[str]]
 
 AS_RANGER = EngineOptions(compatibility="ranger")
 
 
 def decide(scenario: Json, options: EngineOptions = AS_RANGER) -> list[dict[str, Any]]:
     """Load a scenario, apply its deltas if it has any, and answer all its requests."""
-    engine = load(scenario, options)
-    return [answer(engine.evaluate(read_request(request))) for request in scenario["requests"]]
+    engine, groups = load(scenario, options), user_store_groups(scenario)
+    return [answer(engine.evaluate(read_request(request, groups))) for request in scenario["requests"]]
 
 
 def load(scenario: Json, options: EngineOptions = AS_RANGER) -> PolicyEngine:
+    """An engine of a scenario's policies and, where it has any, the keys of the plugin's configuration."""
+    if scenario.get("conf"):
+        options, _ = read_options(scenario["conf"], options.compatibility)
     engine = PolicyEngine.build(
         decode_service_policies(msgspec.json.encode(scenario["policies"])),
         roles=decode_roles(msgspec.json.encode(scenario["roles"])) if scenario.get("roles") else None,
@@ -34,13 +39,19 @@ def load(scenario: Json, options: EngineOptions = AS_RANGER) -> PolicyEngine:
     return engine
 
 
-def read_request(json: Json) -> AccessRequest:
+def user_store_groups(scenario: Json) -> Groups:
+    """The groups that the user store adds to those of a request, if the configuration says so [12.2]."""
+    _, are_used = read_options(scenario.get("conf") or {}, "ranger")
+    return scenario["userStore"]["userGroupMapping"] if are_used and scenario.get("userStore") else {}
+
+
+def read_request(json: Json, more_groups: Groups = {}) -> AccessRequest:  # noqa: B006 - never changed
     resource = {k: tuple(v) if isinstance(v, list) else v for k, v in json["resource"].items()}
     return AccessRequest(
         resource=resource,
         access_type=json.get("accessType") or "",
         user=json.get("user"),
-        groups=frozenset(json.get("groups") or ()),
+        groups=frozenset(json.get("groups") or ()).union(more_groups.get(json.get("user") or "", ())),
         roles=frozenset(json["roles"]) if json.get("roles") else None,  # Java takes an empty set for none given
         owner=json.get("resourceOwner"),
         access_time=json.get("accessTime", 0),
