@@ -26,8 +26,8 @@ NEEDS: dict[str, str] = {
 }
 """Files that can't be run, and why."""
 
-JAVASCRIPT = "EXPIRES_ON"
-"""In the names of tests whose outcome is that of a condition in JavaScript, which neither engine has."""
+JAVASCRIPT = "ALLOW 'select ssn from employee.personal;' for user1 using EXPIRES_ON tag"
+"""The test whose outcome is that of a condition in JavaScript, which neither engine runs."""
 
 DEFAULT_MATCHER = "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher"
 NAME_LISTS = {
@@ -98,7 +98,7 @@ def ranger_cases() -> Iterator[RangerCase]:
 
 
 def case(name: str, loaded: Json, tests: list[Json]) -> RangerCase:
-    asked = [test for test in tests if JAVASCRIPT not in test["name"]]
+    asked = [test for test in tests if test["name"] != JAVASCRIPT]
     return RangerCase(
         name,
         {**loaded, "requests": [request(test["request"]) for test in asked]},
