@@ -49,6 +49,7 @@ class TagTable:
 
     def __init__(self, tags: wire.ServiceTags | None, model: ServiceModel, *, lenient: bool) -> None:
         placed: list[tuple[ResourceMatcher, PlacedTag]] = []
+        self._all = tuple(PlacedTag(tag.type, _schedules(tag, lenient)) for tag in tags.tags.values()) if tags else ()
         for resource in tags.serviceResources if tags else ():
             matcher = compile_resource(resource.resourceElements, model) if resource.resourceElements else None
             ids = tags.resourceToTagIds.get(str(resource.id), ()) if tags else ()
@@ -67,12 +68,16 @@ class TagTable:
         wide: bool,
         time: int,
     ) -> tuple[RequestedTag, ...]:
-        """The tags of a resource: its own, those from above, those below where they count, and those given."""
+        """The tags of a resource: its own, those from above, those below where they count, and those given.
+
+        Below no resource at all Ranger finds every tag of the download, also those nothing carries.
+        """
         tags = [RequestedTag(t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF)) for t in given]
-        if path is not None and self._placed:
-            for tag, match_type in self._placed.touching(path, values, tokens):
-                if (match_type is not MatchType.DESCENDANT or wide) and tag.counts_at(time):
-                    tags.append(RequestedTag(tag.type, match_type, bool(time) or not tag.schedules))
+        below = [(tag, MatchType.DESCENDANT) for tag in self._all] if path == () else []
+        placed = self._placed.touching(path, values, tokens) if path and self._placed else below
+        for tag, match_type in placed:
+            if (match_type is not MatchType.DESCENDANT or wide) and tag.counts_at(time):
+                tags.append(RequestedTag(tag.type, match_type, bool(time) or not tag.schedules))
         return tuple(dict.fromkeys(tags))
 
 

@@ -13,22 +13,29 @@ Json = dict[str, Any]
 CREATE, UPDATE, DELETE = 0, 1, 2
 
 
+def name_values(policy: Json) -> None:
+    """Write `*` for a level without values."""
+    for levels in [policy["resources"], *policy.get("additionalResources", ())]:
+        for level in levels.values():
+            level["values"] = [value for value in level["values"] if value] or ["*"]
+
+
 @st.composite
 def delta_scenarios(draw: st.DrawFn) -> Json:
     """Policies created, changed and deleted after the load; the requests come after that.
 
     Left out, because Java then forgets what it would do after a full load: creating an id that is there, values `[]` in
-    a delta, and the order of policies for the empty resource.
+    a delta or in what it replaces, and the order of policies for the empty resource.
     """
     scenario = draw(core_scenarios())
     policies = scenario["policies"]
     definition = policies["serviceDef"]
     ids = {policy["id"] for policy in policies["policies"]}
     deltas: list[Json] = []
-    for n, policy in enumerate(draw(st.lists(core_policies(definition), min_size=1, max_size=5)), 2):
-        for levels_of_one in [policy["resources"], *policy.get("additionalResources", ())]:
-            for level in levels_of_one.values():
-                level["values"] = [value for value in level["values"] if value] or ["*"]
+    changed_policies = draw(st.lists(core_policies(definition), min_size=1, max_size=5))
+    for policy in (*policies["policies"], *changed_policies):
+        name_values(policy)
+    for n, policy in enumerate(changed_policies, 2):
         policy_id = draw(st.integers(1, 10))
         change = draw(st.sampled_from([UPDATE, DELETE] if policy_id in ids else [CREATE, UPDATE, DELETE]))
         ids = ids - {policy_id} if change == DELETE else ids | {policy_id}

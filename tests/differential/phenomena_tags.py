@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from phenomena_conditions import TAG_TYPES, epoch_ms, moments, schedules
 from phenomena_zones import zone_resources, zone_scenarios
+from reference_order import has_deny
 from strategies import core_policies, core_scenarios, everywhere, numbered, rarely
 
 Json = dict[str, Any]
@@ -85,15 +86,31 @@ def service_tags(draw: st.DrawFn, definition: Json) -> Json:
     }
 
 
+def resource_policies(download: Json) -> list[Json]:
+    zones = download.get("securityZones", {}).values()
+    return [policy for held in [download, *zones] for policy in held["policies"]]
+
+
 def of_one_priority(download: Json, priority: int) -> None:
     """Let all resource policies weigh the same.
 
     After a tag's allow Java takes the decision for made as soon as a resource policy without denies has been a
     candidate, whether or not it matches; a deny of a lower priority is then lost. This project denies.
     """
-    for policies in [download["policies"], *(zone["policies"] for zone in download.get("securityZones", {}).values())]:
-        for policy in policies:
-            policy["policyPriority"] = priority
+    for policy in resource_policies(download):
+        policy["policyPriority"] = priority
+
+
+def denies_no_heavier(download: Json, tag_policies: list[Json]) -> None:
+    """Let no resource policy with a deny side weigh more than a tag policy.
+
+    Its allow comes before a tag's denial, for Java only if another policy of a lower priority was a candidate, whether
+    or not it matches. This project denies where none matches.
+    """
+    lightest = min((policy.get("policyPriority", 0) for policy in tag_policies), default=0)
+    for policy in resource_policies(download):
+        if has_deny(policy):
+            policy["policyPriority"] = min(lightest, policy.get("policyPriority", 0))
 
 
 @st.composite
@@ -106,6 +123,7 @@ def tag_scenarios(draw: st.DrawFn, scenarios: Callable[[], st.SearchStrategy[Jso
     if draw(st.booleans()):
         for policy in policies:
             policy["policyItems"] = []
+        denies_no_heavier(scenario["policies"], policies)
     else:
         of_one_priority(scenario["policies"], draw(st.sampled_from([0, 1, -1])))
     scenario["policies"]["tagPolicies"] = {
