@@ -43,7 +43,7 @@ def read_changes(deltas: Iterable[wire.PolicyDelta]) -> tuple[Change, ...]:
         changes[id_] = Change(
             policy_id=id_,
             service_type=service_type if isinstance(service_type, str) else "",
-            raw=None if delta.changeType == _DELETE else delta.policy,
+            raw=None if delta.changeType == _DELETE else delta.policy.copy(),  # else it would hold the whole download
         )
     return tuple(changes.values())
 
