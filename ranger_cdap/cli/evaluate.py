@@ -72,7 +72,7 @@ def evaluate(
         engine = engine.with_deltas(decode_service_policies(_read(deltas)))
     users = decode_user_store(_read(userstore)) if userstore and use_groups else UserStore()
     for problem in engine.problems:
-        click.echo(f"warning: policy {problem.policy_id} ({problem.policy_name}): {problem.message}", err=True)
+        click.echo(f"warning: {problem}", err=True)
     encode = msgspec.json.Encoder().encode
     with _input(requests) as lines, _output(out) as answers:
         for line in lines:

@@ -33,7 +33,7 @@ def explain(
         answer = authorizer.explain(user, groups, operation, entity, related=related_entities(artifact, jar))
         engine = authorizer.snapshot.engine
         for problem in engine.problems if engine else ():
-            invocation.messages.print(f"warning: policy {problem.policy_id} ({problem.policy_name}): {problem.message}")
+            invocation.messages.print(f"warning: {problem}")
     if not answer.ready:
         raise NotReady(answer.reason.removeprefix("not ready: "))
     if invocation.as_json:

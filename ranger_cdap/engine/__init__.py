@@ -3,8 +3,8 @@
 from ranger_cdap.engine.acl import AccessEntry, ResourceAccess, Standing
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.engine import PolicyEngine
-from ranger_cdap.engine.load import Problem
 from ranger_cdap.engine.options import EngineOptions
+from ranger_cdap.engine.problem import Problem, ProblemCode
 from ranger_cdap.engine.request import (
     ADMIN_ACCESS,
     ANY_ACCESS,
@@ -29,6 +29,7 @@ __all__ = [
     "MatchingScope",
     "PolicyEngine",
     "Problem",
+    "ProblemCode",
     "RequestTag",
     "ResourceAccess",
     "Standing",

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.audit_filter import CompiledFilter, compile_filters
 from ranger_cdap.engine.delta import apply_changes, apply_to_list, read_changes
-from ranger_cdap.engine.load import Problem, load_policies
+from ranger_cdap.engine.load import Loaded, Record, load_policies
 from ranger_cdap.engine.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
 from ranger_cdap.engine.policy import PolicyCompiler
+from ranger_cdap.engine.problem import Doubt, Problem, ProblemCode, of_download
 from ranger_cdap.engine.repository import Policies, Repository
 from ranger_cdap.engine.roles import RoleTable
 from ranger_cdap.engine.service_def import ServiceModel, compile_service_def
 from ranger_cdap.engine.tags import TagRepository, TagTable, for_component, policy_for_component
-from ranger_cdap.engine.zones import ZoneTable
+from ranger_cdap.engine.zones import NOBODY, UNREADABLE_ZONE, ZoneTable
 from ranger_cdap.errors import PolicySetError
+
+_TAG_SERVICE = "tag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,15 @@ class Parts:
     roles: RoleTable
     privileged: Privileged
     options: EngineOptions
-    problems: tuple[Problem, ...]
+    policy_problems: tuple[Problem, ...]
+    tag_policy_problems: tuple[Problem, ...]
+    filter_doubts: tuple[Doubt, ...]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All that could not be used as it was meant, policies first."""
+        others = (*self.zone_table.doubts, *self.tag_table.doubts, *self.roles.doubts, *self.filter_doubts)
+        return (*self.policy_problems, *self.tag_policy_problems, *of_download(others))
 
 
 def assemble(
@@ -53,37 +66,40 @@ def assemble(
         raise PolicySetError(f"the policies are those of service `{policies.serviceName}`, not of `{service}`")
     if policies.serviceDef is None:
         raise PolicySetError(f"the policies of service `{policies.serviceName}` come without a service definition")
-    model = compile_service_def(policies.serviceDef)
+    lenient = not options.cautious
+    model = compile_service_def(policies.serviceDef, lenient=lenient)
     compiler = PolicyCompiler(model, options.cautious)
     problems: list[Problem] = []
+    zone_table = ZoneTable(policies.securityZones, model, lenient=lenient)
     zones = {
         name: Repository(load_policies(zone.policies, compiler, problems), model)
         for name, zone in policies.securityZones.items()
     }
     default = Repository(load_policies(policies.policies or (), compiler, problems), model)
-    if policies.tagPolicies is not None and tags is None and options.cautious:
-        raise PolicySetError(
-            f"service `{policies.serviceName}` has tag policies, which can't be judged without the service's tags: "
-            "download them too"
-        )
-    tag_repository, tag_compiler = _tag_repository(policies, options, problems)
+    if options.cautious:
+        _refuse_unusable_tags(policies, tags)
+    tag_problems: list[Problem] = []
+    tag_repository, tag_compiler = _tag_repository(policies, options, tag_problems)
+    filter_doubts: list[Doubt] = []
     return Parts(
         policies=_envelope(policies),
         model=model,
         compiler=compiler,
         tag_compiler=tag_compiler,
         default=default,
-        zones=zones,
-        zone_table=ZoneTable(policies.securityZones, model),
+        zones=_with_unreadable_zone(zones, zone_table, compiler, model),
+        zone_table=zone_table,
         tag_zones=_tag_zones(policies),
         tag_repository=tag_repository,
-        tag_table=TagTable(tags, model, lenient=not options.cautious),
-        audit_filters=compile_filters(policies.serviceConfig.get(AUDIT_FILTERS, ""), model),
-        tag_audit_filters=_tag_audit_filters(policies, tag_compiler),
+        tag_table=TagTable(tags, model, lenient=lenient),
+        audit_filters=_filters(policies, compiler, "", filter_doubts),
+        tag_audit_filters=_filters(policies.tagPolicies, tag_compiler, "tagPolicies.", filter_doubts),
         roles=RoleTable(roles),
         privileged=privileged(options, policies.serviceConfig),
         options=options,
-        problems=tuple(problems),
+        policy_problems=tuple(problems),
+        tag_policy_problems=tuple(tag_problems),
+        filter_doubts=tuple(filter_doubts),
     )
 
 
@@ -98,7 +114,8 @@ def after_deltas(old: Parts, document: wire.ServicePolicies) -> Parts:
         )
     if document.policies or document.policyDeltas is None:
         raise PolicySetError("the document holds policies where deltas are expected")
-    changes = read_changes(document.policyDeltas)
+    types = {_TAG_SERVICE, old.model.name}
+    changes = read_changes(document.policyDeltas, types)
     own = [c for c in changes if c.service_type in ("", old.model.name)]
     envelope, zones = _with_zones(old, document, problems)
     touched = {c.policy_id for c in changes}
@@ -107,20 +124,25 @@ def after_deltas(old: Parts, document: wire.ServicePolicies) -> Parts:
         others = [c for c in changes if c.service_type not in ("", old.model.name)]
         linked = wire.replaced(linked, policies=apply_to_list(linked.policies, others))
     envelope = wire.replaced(envelope, policyVersion=document.policyVersion, tagPolicies=linked)
-    tag_repository, tag_compiler = old.tag_repository, old.tag_compiler
+    tag_repository, tag_compiler, tag_problems = old.tag_repository, old.tag_compiler, list(old.tag_policy_problems)
     if linked is not old.policies.tagPolicies:
-        tag_repository, tag_compiler = _tag_repository(envelope, old.options, problems)
+        tag_problems = []
+        tag_repository, tag_compiler = _tag_repository(envelope, old.options, tag_problems)
     default = apply_changes(old.default, own, old.compiler, problems)
+    zone_table = old.zone_table
+    if zones is not old.zones:
+        zone_table = ZoneTable(envelope.securityZones, old.model, lenient=not old.options.cautious)
     return replace(
         old,
         policies=envelope,
         default=default,
-        zones=zones,
-        zone_table=old.zone_table if zones is old.zones else ZoneTable(envelope.securityZones, old.model),
+        zones=_with_unreadable_zone(zones, zone_table, old.compiler, old.model),
+        zone_table=zone_table,
         tag_zones=_tag_zones(envelope),
         tag_repository=tag_repository,
         tag_compiler=tag_compiler,
-        problems=tuple([p for p in old.problems if p.policy_id not in touched] + problems),
+        policy_problems=tuple([p for p in old.policy_problems if p.policy_id not in touched] + problems),
+        tag_policy_problems=tuple(tag_problems),
     )
 
 
@@ -144,7 +166,7 @@ def _with_zones(
     infos = dict(old.policies.securityZones)
     for name, zone in document.securityZones.items():
         known = infos.get(name)
-        changes = read_changes(zone.policyDeltas or ())
+        changes = read_changes(zone.policyDeltas or (), {old.model.name})
         before = zones.get(name) or Repository(load_policies((), old.compiler, problems), old.model)
         zones[name] = apply_changes(before, changes, old.compiler, problems)
         infos[name] = wire.SecurityZoneInfo(
@@ -156,10 +178,45 @@ def _with_zones(
     return wire.replaced(old.policies, securityZones=infos), zones
 
 
-def _tag_audit_filters(policies: wire.ServicePolicies, compiler: PolicyCompiler | None) -> tuple[CompiledFilter, ...]:
-    if policies.tagPolicies is None or compiler is None:
+def _with_unreadable_zone(
+    zones: Mapping[str, Policies], table: ZoneTable, compiler: PolicyCompiler, model: ServiceModel
+) -> Mapping[str, Policies]:
+    """The zones with the one for what may lie in a zone that can't be read, if there is such a thing."""
+    if not table.doubts or not compiler.cautious:
+        return zones
+    nobody = Record(msgspec.Raw(b"null"), None, NOBODY.resources, compiler, NOBODY)
+    return {**zones, UNREADABLE_ZONE: Repository(Loaded((nobody,), frozenset()), model)}
+
+
+def _filters(
+    document: wire.ServicePolicies | wire.TagPolicies | None,
+    compiler: PolicyCompiler | None,
+    prefix: str,
+    doubts: list[Doubt],
+) -> tuple[CompiledFilter, ...]:
+    """The audit filters of a service; none where they can't be read, as in Ranger."""
+    if document is None or compiler is None:
         return ()
-    return compile_filters(policies.tagPolicies.serviceConfig.get(AUDIT_FILTERS, ""), compiler.model)
+    try:
+        return compile_filters(document.serviceConfig.get(AUDIT_FILTERS, ""), compiler.model)
+    except PolicySetError as e:
+        place = f"{prefix}serviceConfig.{AUDIT_FILTERS}"
+        doubts.append(Doubt(ProblemCode.UNREADABLE_AUDIT_FILTERS, place, f"{e}, so there are none"))
+        return ()
+
+
+def _refuse_unusable_tags(policies: wire.ServicePolicies, tags: wire.ServiceTags | None) -> None:
+    """Raises PolicySetError where tag policies are there and can't be judged."""
+    linked = policies.tagPolicies
+    name = f"service `{policies.serviceName}`"
+    if linked is not None and tags is None:
+        raise PolicySetError(
+            f"{name} has tag policies, which can't be judged without the service's tags: download them too"
+        )
+    if linked is not None and linked.policies and (linked.serviceDef is None or not linked.serviceName):
+        raise PolicySetError(f"{name} has tag policies without the definition or the name of their service")
+    if tags is not None and tags.isDelta:
+        raise PolicySetError(f"the tags of {name} are only what has changed of them: download all tags")
 
 
 def _tag_repository(
@@ -172,6 +229,9 @@ def _tag_repository(
     if not linked.serviceName:
         return None, None
     component = policies.serviceDef.name
-    compiler = PolicyCompiler(compile_service_def(for_component(linked.serviceDef, component)), options.cautious)
-    raws = [kept for raw in linked.policies if (kept := policy_for_component(raw, component)) is not None]
+    lenient = not options.cautious
+    model = compile_service_def(for_component(linked.serviceDef, component), lenient=lenient)
+    compiler = PolicyCompiler(model, options.cautious)
+    seen = (policy_for_component(raw, component, lenient=lenient) for raw in linked.policies)
+    raws = [raw for raw in seen if raw is not None]
     return TagRepository(load_policies(raws, compiler, problems).records), compiler

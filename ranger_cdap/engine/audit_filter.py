@@ -15,8 +15,10 @@ from ranger_cdap.engine.query import Query
 from ranger_cdap.engine.resource_match import SELF_KINDS, MatchType, ResourceMatcher, compile_resource
 from ranger_cdap.engine.service_def import ServiceModel
 from ranger_cdap.engine.tags import RequestedTag, tag_matches
+from ranger_cdap.errors import PolicySetError
 
-_QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*\"""")
+# A quote that is never closed reaches to the end, so that nothing is looked at twice.
+_QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,13 @@ class CompiledFilter:
 
 
 def compile_filters(text: str, model: ServiceModel) -> tuple[CompiledFilter, ...]:
-    """The filters of a configuration value; text that can't be read holds none, as in Ranger."""
+    """The filters of a configuration value. Raises PolicySetError where it can't be read; Ranger then has none."""
+    if not text.strip():
+        return ()
     try:
         filters = msgspec.json.decode(_with_double_quotes(text), type=list[wire.AuditFilter], strict=False)
     except (ValueError, RecursionError):
-        return ()
+        raise PolicySetError("the audit filters can't be read") from None
     return tuple(_compile(f, f.isAudited, model) for f in filters if f.isAudited is not None)
 
 

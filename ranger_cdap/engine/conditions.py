@@ -23,8 +23,6 @@ from ranger_cdap.errors import PolicySetError
 PACKAGE = "org.apache.ranger.plugin.conditionevaluator."
 
 _ALL_WILDCARDS = re.compile(r"\*((\.\*)*|(:\*)*)")
-_TRAILING_IP4 = re.compile(r"(\.\*)+$")
-_TRAILING_IP6 = re.compile(r"(:\*)+$")
 _TIME_OF_DAY = re.compile(
     r" *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *- *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *", re.IGNORECASE | re.ASCII
 )
@@ -41,7 +39,10 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What conditions look at; `access_time` in epoch milliseconds, 0 where it is not known."""
+    """What conditions look at; `access_time` in epoch milliseconds, 0 where it is not known.
+
+    `uncertain_tags` are those among `tags` of which it is not known whether they count.
+    """
 
     client_ip: str | None = None
     access_time: int = 0
@@ -50,7 +51,11 @@ class Circumstances:
     cluster_type: str | None = None
     context: Mapping[str, str] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
+    uncertain_tags: frozenset[str] = frozenset()
 
+
+UNREADABLE_TAG = "\0"
+"""The type of a tag whose type can't be read: it may be any."""
 
 Condition = Callable[[Circumstances], Outcome]
 
@@ -94,10 +99,10 @@ def _ip(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condit
         if not value:
             return None
         if "." in value:
-            digest = _TRAILING_IP4.sub(".", value)
+            digest = _without_trailing(".*", value)
             is_exact = digest == value
         else:
-            digest = _TRAILING_IP6.sub(":", value).lower()
+            digest = _without_trailing(":*", value).lower()
             # Java takes an exact IPv6 address with capital letters for a prefix.
             is_exact = digest == (value if reading.lenient else value.lower())
         exact.add(digest) if is_exact else prefixes.append(digest)
@@ -110,6 +115,14 @@ def _ip(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condit
         return _outcome(by_prefix or (c.client_ip if "." in c.client_ip else lowered) in exact)
 
     return holds
+
+
+def _without_trailing(pair: str, value: str) -> str:
+    """The value with one `.` or `:` for all `.*` or `:*` at its end."""
+    end = len(value)
+    while value.endswith(pair, 0, end):
+        end -= len(pair)
+    return value if end == len(value) else value[:end] + pair[0]
 
 
 def _time_of_day(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condition | None:
@@ -186,7 +199,15 @@ def _tags(
 ) -> Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]:
     def make(values: Sequence[str], _: Mapping[str, Any], __: Reading) -> Condition | None:
         listed = frozenset(value.strip() for value in values)
-        return lambda c: _outcome(judge(listed, c.tags))
+
+        def holds(c: Circumstances) -> Outcome:
+            holding = judge(listed, c.tags)
+            most = c.tags | listed if UNREADABLE_TAG in c.tags else c.tags
+            if judge(listed, c.tags - c.uncertain_tags) is judge(listed, most):
+                return _outcome(holding)
+            return Outcome.UNKNOWN_HOLDS if holding else Outcome.UNKNOWN_FAILS
+
+        return holds
 
     return make
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from ranger_cdap.engine import wire
-from ranger_cdap.engine.load import Loaded, Problem, load_policies
+from ranger_cdap.engine.load import Loaded, load_policies
 from ranger_cdap.engine.policy import PolicyCompiler, decode_raw
+from ranger_cdap.engine.problem import Problem, name_and_id, shown
 from ranger_cdap.engine.repository import Policies, patch
 from ranger_cdap.errors import PolicySetError
 
@@ -26,23 +27,27 @@ class Change:
     raw: msgspec.Raw | None
 
 
-def read_changes(deltas: Iterable[wire.PolicyDelta]) -> tuple[Change, ...]:
+def read_changes(deltas: Iterable[wire.PolicyDelta], service_types: Collection[str]) -> tuple[Change, ...]:
     """The changes of a delta download, the last one of each policy.
 
     Raises:
-        PolicySetError: a delta does not say which policy it changes, or how.
+        PolicySetError: a delta does not say which policy of these types it changes, or how.
     """
     changes: dict[int, Change] = {}
     for delta in deltas:
         policy = decode_raw(delta.policy)
-        id_ = policy.get("id") if isinstance(policy, dict) else None
-        if not isinstance(policy, dict) or not isinstance(id_, int) or delta.changeType not in _CHANGE_TYPES:
+        _, id_ = name_and_id(policy)
+        if id_ is None or delta.changeType not in _CHANGE_TYPES:
             raise PolicySetError("a policy delta does not say which policy it changes, or how: download all policies")
-        service_type = policy.get("serviceType")
+        service_type = policy.get("serviceType") or ""
+        if service_type not in ("", *service_types):
+            raise PolicySetError(
+                f"the delta of policy {id_} is for services of type `{shown(str(service_type))}`: download all policies"
+            )
         changes.pop(id_, None)
         changes[id_] = Change(
             policy_id=id_,
-            service_type=service_type if isinstance(service_type, str) else "",
+            service_type=service_type,
             raw=None if delta.changeType == _DELETE else delta.policy.copy(),  # else it would hold the whole download
         )
     return tuple(changes.values())
@@ -66,6 +71,4 @@ def apply_to_list(raws: Iterable[msgspec.Raw], changes: Sequence[Change]) -> lis
 
 
 def _id_of(raw: msgspec.Raw) -> int | None:
-    policy = decode_raw(raw)
-    id_ = policy.get("id") if isinstance(policy, dict) else None
-    return id_ if isinstance(id_, int) else None
+    return name_and_id(decode_raw(raw))[1]

@@ -11,9 +11,9 @@ from ranger_cdap.engine.audit_filter import filtered
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
 from ranger_cdap.engine.items import principals
-from ranger_cdap.engine.load import Problem
 from ranger_cdap.engine.options import EngineOptions, Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
+from ranger_cdap.engine.problem import Problem
 from ranger_cdap.engine.query import Query, asked_of, circumstances_of, is_wide, requested, tokens_of
 from ranger_cdap.engine.repository import Policies, is_empty, ordered
 from ranger_cdap.engine.request import (
@@ -217,7 +217,12 @@ class PolicyEngine:
             groups=groups,
             is_any=access == ANY_ACCESS,
             wide=wide,
-            circumstances=circumstances_of(request, self._client_ip(request), frozenset(t.type for t in tags)),
+            circumstances=circumstances_of(
+                request,
+                self._client_ip(request),
+                frozenset(t.type for t in tags),
+                frozenset(t.type for t in tags if t.certain),
+            ),
         )
         return query, tags
 

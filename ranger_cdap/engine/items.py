@@ -66,8 +66,7 @@ class ItemRules:
 
     def _compile(self, item: wire.PolicyItem, restricts: bool) -> Item:
         accesses = implied(item.accesses, self.model.implied)
-        known = self.model.known_accesses
-        unknown = bool(known) and any(a.isAllowed and a.type not in known for a in item.accesses)
+        unknown = any(a.isAllowed and a.type not in self.model.known_accesses for a in item.accesses)
         return Item(
             who=principals_of(item.users, item.groups, item.roles),
             accesses=accesses,

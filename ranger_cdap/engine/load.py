@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.decision import NO_POLICY
+from ranger_cdap.engine.doubts import doubts
 from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler, decode_raw
+from ranger_cdap.engine.problem import Doubt, Problem, ProblemCode, Unusable, name_and_id, of_policy
 from ranger_cdap.engine.resource_match import Known, ResourceMatcher
-from ranger_cdap.errors import PolicySetError
 
 _ACCESS_POLICY = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A policy that does not do what its author meant, and what the engine makes of it."""
-
-    policy_id: int | None
-    policy_name: str
-    message: str
 
 
 class Record:
@@ -40,7 +32,8 @@ class Record:
         compiled: CompiledPolicy | None = None,
     ) -> None:
         self.raw = raw
-        self.id = policy.id if policy else compiled.id if compiled else None
+        id_ = policy.id if policy else compiled.id if compiled else None
+        self.id = None if id_ == NO_POLICY else id_
         self.name = policy.name if policy else compiled.name if compiled else ""
         self.resources = resources
         self._compiler = compiler
@@ -50,7 +43,7 @@ class Record:
     def compiled(self) -> CompiledPolicy:
         """The policy ready to decide; two threads may both compile it, to the same end."""
         if self._compiled is None:
-            self._compiled = self._compiler.compile(wire.decode_policy(self.raw), self.resources)
+            self._compiled = self._compiler.compile(self._compiler.decode(self.raw), self.resources)
         return self._compiled
 
     @property
@@ -71,70 +64,52 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
     """The policies of a download; what is wrong with them is added to `problems`.
 
     Raises:
-        PolicySetError: a policy can't be used, and the engine is to follow Java, which then refuses the whole set.
+        Unusable: a policy can't be used, and the engine is to follow Java, which then refuses the whole set.
     """
     decoder = msgspec.json.Decoder(wire.Policy)
     records: list[Record] = []
     silent: set[int] = set()
     known: Known = {}
     for raw in raws:
-        if bytes(raw) == b"null":
+        if bytes(raw) == b"null" and not compiler.cautious:
             continue
         try:
             try:
                 policy = decoder.decode(raw)
             except (ValueError, RecursionError):
-                policy = wire.decode_policy(raw)
+                policy = compiler.decode(raw)
             if not policy.isEnabled or policy.policyType != _ACCESS_POLICY:
                 silent.add(NO_POLICY if policy.id is None else policy.id)
-                continue
-            resources = compiler.resources(policy, known)
-            # A schedule may turn out to be unreadable, so it is compiled at once; the rest waits until it is needed.
-            compiled = compiler.compile(policy, resources) if policy.validitySchedules else None
-            records.append(Record(raw, policy, resources, compiler, compiled))
-            problems.extend(Problem(policy.id, policy.name, doubt) for doubt in _doubts(policy, resources, compiler))
-        except PolicySetError as e:
+            else:
+                resources = compiler.resources(policy, known)
+                # A schedule may turn out to be unreadable, so it is compiled at once; the rest waits for its first use.
+                compiled = compiler.compile(policy, resources) if policy.validitySchedules else None
+                records.append(Record(raw, policy, resources, compiler, compiled))
+            problems.extend(of_policy(policy.id, policy.name, doubts(policy, compiler)))
+        except Unusable as e:
             if not compiler.cautious:
                 raise
-            silent.update(_add_substitute(raw, str(e), compiler, records, problems))
+            silent.update(_add_substitute(raw, e.doubts, compiler, records, problems))
     if compiler.cautious:
         records, left_out = _without_duplicates(records, compiler, problems)
         silent |= left_out
     return Loaded(tuple(records), frozenset(silent))
 
 
-def _doubts(policy: wire.Policy, resources: tuple[ResourceMatcher, ...], compiler: PolicyCompiler) -> Iterator[str]:
-    """What in a usable policy does not do what its author may have meant."""
-    model, rules = compiler.model, compiler.rules
-    if len(resources) <= len(policy.additionalResources):
-        yield "its resource, or an additional one, fits no hierarchy of the service definition; it matches nothing"
-    items = (*policy.policyItems, *policy.denyPolicyItems, *policy.allowExceptions, *policy.denyExceptions)
-    unknown = {a.type for item in items for a in item.accesses} - model.known_accesses
-    if unknown and model.known_accesses:
-        effect = "it denies every access type, and allows none" if compiler.cautious else "it is only a name"
-        yield f"the service definition has no access type {_listed(unknown)}; {effect}"
-    conditions = [*policy.conditions, *(c for item in items for c in item.conditions)]
-    unusable = {c.type for c in conditions if not rules.can_evaluate(c)}
-    if unusable:
-        effect = "so it allows nothing and denies" if compiler.cautious else "so it always holds"
-        yield f"condition {_listed(unusable)} can't be evaluated, {effect}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))
-
-
 def _add_substitute(
-    raw: msgspec.Raw, reason: str, compiler: PolicyCompiler, records: list[Record], problems: list[Problem]
+    raw: msgspec.Raw,
+    reasons: Sequence[Doubt],
+    compiler: PolicyCompiler,
+    records: list[Record],
+    problems: list[Problem],
 ) -> set[int]:
     """Puts what stands for an unusable policy among the records; gives its id if nothing does."""
     known = decode_raw(raw)
-    name, id_ = (known.get("name"), known.get("id")) if isinstance(known, dict) else (None, None)
-    id_ = id_ if isinstance(id_, int) else None
+    name, id_ = name_and_id(known)
     if not (isinstance(known, dict) and known.get("isEnabled") in (False, "false")):
-        substitute = compiler.substitute(known, reason)
-        effect = "it is left out" if substitute is None else "it denies everybody on its resource"
-        problems.append(Problem(id_, name if isinstance(name, str) else "", f"{reason}; {effect}"))
+        substitute = compiler.substitute(known, str(Unusable(reasons)))
+        effect = "the policy is left out" if substitute is None else "the policy denies everybody on its resource"
+        problems.extend(of_policy(id_, name, reasons, effect))
         if substitute is not None:
             records.append(Record(raw, None, substitute.resources, compiler, substitute))
             return set()
@@ -144,14 +119,14 @@ def _add_substitute(
 def _without_duplicates(
     records: list[Record], compiler: PolicyCompiler, problems: list[Problem]
 ) -> tuple[list[Record], set[int]]:
-    counts = Counter(record.id for record in records if record.id not in (None, NO_POLICY))
+    counts = Counter(record.id for record in records if record.id is not None)
     doubled = {id_ for id_, n in counts.items() if n > 1}
     kept: list[Record] = []
     left_out: set[int] = set()
     for record in records:
         if record.id in doubled and not record.broad:
-            reason = f"two policies have the id {record.id}"
-            left_out |= _add_substitute(record.raw, reason, compiler, kept, problems)
+            reason = Doubt(ProblemCode.DUPLICATE_ID, "id", f"two policies have the id {record.id}")
+            left_out |= _add_substitute(record.raw, [reason], compiler, kept, problems)
         else:
             kept.append(record)
     return kept, left_out

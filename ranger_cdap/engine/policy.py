@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ranger_cdap.engine import wire
+from ranger_cdap.engine.ancestor import EVERYWHERE, doubts_of_resource, smallest_readable_ancestor
 from ranger_cdap.engine.conditions import Circumstances, Condition, Outcome
 from ranger_cdap.engine.decision import NO_POLICY
 from ranger_cdap.engine.items import EVERYBODY, Item, ItemRules
-from ranger_cdap.engine.matcher import compile_element, has_expression
 from ranger_cdap.engine.order import SortKey, sort_key
+from ranger_cdap.engine.problem import Doubt, ProblemCode, Unusable
 from ranger_cdap.engine.resource_match import Known, ResourceMatcher, compile_resource
-from ranger_cdap.engine.schedule import Schedule, compile_schedules
+from ranger_cdap.engine.schedule import Schedule, compile_schedule
 from ranger_cdap.engine.service_def import ServiceModel
 from ranger_cdap.errors import PolicySetError
 
-_HIGHEST_PRIORITY = 2**31 - 1
+ABOVE_ALL_PRIORITIES = 2**31
+"""No policy that can be read has this priority, so nothing outvotes a denial of it, not even for `_any`."""
+
 _DENY_KEYS = ("denyPolicyItems", "isDenyAllElse")
 _EVERYTHING = Item(frozenset({EVERYBODY}), frozenset(), True, True, ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledPolicy:
-    """A policy ready to decide. `broad` ones, unreadable below some level, hold for all that is under it as well."""
+    """A policy ready to decide. `broad` ones, unreadable below some level, hold for all that is under it as well.
+
+    `zone` is the zone its author put it into, None where that can't be read.
+    """
 
     id: int
     version: int
@@ -44,7 +50,7 @@ class CompiledPolicy:
     sort_key: SortKey
     broken: str = ""
     broad: bool = False
-    zone: str = ""
+    zone: str | None = ""
 
     @property
     def conditional(self) -> bool:
@@ -64,6 +70,10 @@ class PolicyCompiler:
     def rules(self) -> ItemRules:
         """How items are read."""
         return ItemRules(self.model, self.cautious)
+
+    def decode(self, raw: msgspec.Raw) -> wire.Policy:
+        """The policy as it came. Raises Unusable where a part of it can't be read."""
+        return wire.decode_policy(raw, lenient=not self.cautious)
 
     def compile(self, policy: wire.Policy, matchers: tuple[ResourceMatcher, ...]) -> CompiledPolicy:
         """The policy ready to decide. Raises PolicySetError where a part of it can't be understood."""
@@ -89,52 +99,58 @@ class PolicyCompiler:
         )
 
     def resources(self, policy: wire.Policy, known: Known | None = None) -> tuple[ResourceMatcher, ...]:
-        """The policy's resources, without those that fit no hierarchy; PolicySetError where one can't be understood."""
-        matchers = []
-        for resources in (policy.resources, *policy.additionalResources):
-            for name, resource in resources.items():
-                if self.cautious and name not in self.model.levels:
-                    raise PolicySetError(f"the service definition has no resource `{name}`")
-                if name in self.model.levels and has_expression(resource.values, self.model.levels[name]):
-                    raise PolicySetError(f"a value of `{name}` holds an expression that only JavaScript can evaluate")
-            matcher = compile_resource(resources, self.model, known)
-            if matcher is not None:
-                matchers.append(matcher)
-        return tuple(matchers)
+        """The policy's resources, without those that fit no hierarchy. Raises Unusable where one can't be used."""
+        maps = (policy.resources, *policy.additionalResources)
+        doubts = [d for place, resources in self._places(policy) for d in self._fatal(place, resources)]
+        if doubts:
+            raise Unusable(doubts)
+        return tuple(m for r in maps if (m := compile_resource(r, self.model, known)) is not None)
+
+    def lost_resources(self, policy: wire.Policy) -> list[Doubt]:
+        """Why resources of a usable policy match nothing, as Ranger has it."""
+        return [d for place, r in self._places(policy) for d in doubts_of_resource(r, self.model, place)]
+
+    def _places(self, policy: wire.Policy) -> list[tuple[str, Mapping[str, wire.PolicyResource]]]:
+        more = ((f"additionalResources[{n}]", r) for n, r in enumerate(policy.additionalResources))
+        return [("resources", policy.resources), *more]
+
+    def _fatal(self, place: str, resources: Mapping[str, wire.PolicyResource]) -> list[Doubt]:
+        """What can't be matched at all; Ranger only stumbles over expressions."""
+        doubts = doubts_of_resource(resources, self.model, place)
+        return [d for d in doubts if self.cautious or d.code is ProblemCode.RESOURCE_EXPRESSION]
 
     def _validity(self, policy: wire.Policy) -> tuple[Condition, ...]:
-        if not policy.validitySchedules:
-            return ()
-        schedules = compile_schedules(policy.validitySchedules, lenient=not self.cautious)
-        return (_valid_by(schedules),)
+        schedules: list[Schedule] = []
+        doubts: list[Doubt] = []
+        for n, schedule in enumerate(policy.validitySchedules):
+            try:
+                schedules.append(compile_schedule(schedule, lenient=not self.cautious))
+            except PolicySetError as e:
+                doubts.append(Doubt(ProblemCode.UNREADABLE_SCHEDULE, f"validitySchedules[{n}]", str(e)))
+        if doubts:
+            raise Unusable(doubts)
+        return (_valid_by(tuple(schedules)),) if schedules else ()
 
     def substitute(self, raw: Any, reason: str) -> CompiledPolicy | None:
         """What stands for a policy that can't be used: None, or with a deny side one that denies everybody.
 
         It covers the policy's resource as far as that can be read, and all below where a level can't be.
         """
-        known = raw if isinstance(raw, dict) else None
+        known: Mapping[str, Any] | None = raw if isinstance(raw, dict) else None
         if known is not None and not self._has_deny_side(known):
             return None
-        matchers, broad = self._readable_resources(known or {}) if known is not None else ([_ROOT], True)
-        priority = _number((known or {}).get("policyPriority", 0), _HIGHEST_PRIORITY)
-        name = (known or {}).get("name")
-        return CompiledPolicy(
-            id=_number((known or {}).get("id"), NO_POLICY),
-            version=_number((known or {}).get("version"), NO_POLICY),
+        matchers, broad = ([EVERYWHERE], True) if known is None else self._readable_resources(known)
+        known = known or {}
+        priority = _number(known.get("policyPriority") or 0, ABOVE_ALL_PRIORITIES)
+        name, zone = known.get("name"), known.get("zoneName") or ""
+        return denying(
+            matchers,
+            reason,
+            id=_number(known.get("id"), NO_POLICY),
+            version=_number(known.get("version"), NO_POLICY),
             name=name if isinstance(name, str) else "",
-            priority=priority,
-            audited=True,
-            resources=tuple(matchers),
-            deny=(_EVERYTHING,),
-            deny_exceptions=(),
-            allow=(),
-            allow_exceptions=(),
-            deny_all_else=False,
-            has_deny=True,
-            conditions=(),
-            sort_key=(-priority, False, 0, b""),
-            broken=reason,
+            priority=min(priority, ABOVE_ALL_PRIORITIES),
+            zone=zone if isinstance(zone, str) else None,
             broad=broad,
         )
 
@@ -151,38 +167,49 @@ class PolicyCompiler:
         found = []
         broad = False
         for resources in maps:
-            readable = {n: r for n, v in _items(resources) if (r := self._readable_level(n, v)) is not None}
-            if isinstance(resources, dict) and len(readable) == len(resources):
+            levels = _items(resources)
+            readable = {n: r for n, v in levels if (r := wire.convert_resource(v)) is not None}
+            whole = isinstance(resources, dict) and len(readable) == len(levels)
+            if whole and not any(doubts_of_resource(readable, self.model, "")):
                 matcher = compile_resource(readable, self.model)
                 found += [matcher] if matcher else []
             else:
-                found.append(self._smallest_readable_ancestor(readable))
+                found.append(smallest_readable_ancestor(readable, self.model))
                 broad = True
         return found, broad
 
-    def _readable_level(self, name: str, value: Any) -> wire.PolicyResource | None:
-        if name not in self.model.levels:
-            return None
-        try:
-            resource = wire.convert_leniently(value, wire.PolicyResource)
-        except PolicySetError:
-            return None
-        return None if has_expression(resource.values, self.model.levels[name]) else resource
 
-    def _smallest_readable_ancestor(self, readable: Mapping[str, wire.PolicyResource]) -> ResourceMatcher:
-        paths = [p for n in readable if (p := self.model.paths.get(n)) and readable.keys() >= set(p)]
-        longest = max(map(len, paths), default=0)
-        deepest = [p for p in paths if len(p) == longest]
-        shared = next((n for n in range(longest, 0, -1) if len({p[:n] for p in deepest}) == 1), 0)
-        path = deepest[0][:shared] if deepest else ()
-        elements = tuple(
-            compile_element(readable[n].values, readable[n].isExcludes, self.model.levels[n]) for n in path
-        )
-        specific = [i for i, e in enumerate(elements) if not e.match_any]
-        return ResourceMatcher(path, elements, specific[-1] if specific else -1)
-
-
-_ROOT = ResourceMatcher((), (), -1)
+def denying(
+    matchers: Iterable[ResourceMatcher],
+    reason: str,
+    *,
+    id: int = NO_POLICY,
+    version: int = NO_POLICY,
+    name: str = "",
+    priority: int = ABOVE_ALL_PRIORITIES,
+    zone: str | None = None,
+    broad: bool = True,
+) -> CompiledPolicy:
+    """A policy that denies everybody everything on its resources, because something there can't be read."""
+    return CompiledPolicy(
+        id=id,
+        version=version,
+        name=name,
+        priority=priority,
+        audited=True,
+        resources=tuple(matchers),
+        deny=(_EVERYTHING,),
+        deny_exceptions=(),
+        allow=(),
+        allow_exceptions=(),
+        deny_all_else=False,
+        has_deny=True,
+        conditions=(),
+        sort_key=(-priority, False, 0, b""),
+        broken=reason,
+        broad=broad,
+        zone=zone,
+    )
 
 
 def decode_raw(raw: msgspec.Raw) -> Any:

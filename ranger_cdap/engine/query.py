@@ -56,13 +56,18 @@ def _value(value: object) -> Value | None:
 
 def tokens_of(request: AccessRequest) -> dict[str, str]:
     """What macros in policy values stand for: those of the context, `{USER}` and `{OWNER}` (4.1)."""
-    tokens = {k.removeprefix(_TOKEN): v for k, v in request.context.items() if k.startswith(_TOKEN)}
+    tokens = {k.removeprefix(_TOKEN): v for k, v in _texts(request.context).items() if k.startswith(_TOKEN)}
     tokens.pop("USER", None)
     if request.user is not None:
         tokens["USER"] = request.user
     if request.owner:
         tokens["OWNER"] = request.owner
     return tokens
+
+
+def _texts(context: Mapping[str, object]) -> dict[str, str]:
+    """The context without what is no text, of which nothing can be said."""
+    return {k: v for k, v in context.items() if isinstance(k, str) and isinstance(v, str)} if context else {}
 
 
 def asked_of(request: AccessRequest, access: str, model: ServiceModel) -> tuple[tuple[str, ...], Groups]:
@@ -75,7 +80,9 @@ def asked_of(request: AccessRequest, access: str, model: ServiceModel) -> tuple[
     return tuple(asked), groups
 
 
-def circumstances_of(request: AccessRequest, client_ip: str | None, tags: frozenset[str]) -> Circumstances:
+def circumstances_of(
+    request: AccessRequest, client_ip: str | None, tags: frozenset[str], certain_tags: frozenset[str]
+) -> Circumstances:
     """What conditions look at."""
     return Circumstances(
         client_ip=client_ip,
@@ -83,8 +90,9 @@ def circumstances_of(request: AccessRequest, client_ip: str | None, tags: frozen
         action=request.action,
         cluster_name=request.cluster_name,
         cluster_type=request.cluster_type,
-        context=request.context,
+        context=_texts(request.context),
         tags=tags,
+        uncertain_tags=tags - certain_tags,
     )
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 
 from ranger_cdap.engine import wire
+from ranger_cdap.engine.problem import Doubt, ProblemCode, shown
+
+_MOST_NAMES = 8
 
 
 class RoleTable:
-    """Role definitions, resolved: the members of a contained role belong to the containing one, at any depth."""
+    """Role definitions, resolved: the members of a contained role belong to the containing one, at any depth.
+
+    Roles that contain each other have the same members; `doubts` names some of them, if there are any.
+    """
 
     def __init__(self, definitions: wire.RangerRoles | None) -> None:
         self._of_user: dict[str, set[str]] = {}
@@ -23,6 +30,7 @@ class RoleTable:
                 containing.setdefault(member.name, set()).add(role.name)
         for roles in (*self._of_user.values(), *self._of_group.values()):
             _close(roles, containing)
+        self.doubts = tuple(_cycles(containing))
         self._public = self._of_group.get("public", set())
 
     def of(self, user: str | None, groups: Iterable[str]) -> frozenset[str]:
@@ -42,3 +50,13 @@ def _close(roles: set[str], containing: dict[str, set[str]]) -> None:
             if role not in roles:
                 roles.add(role)
                 todo.append(role)
+
+
+def _cycles(containing: dict[str, set[str]]) -> Iterator[Doubt]:
+    try:
+        TopologicalSorter(containing).prepare()
+    except CycleError as e:
+        names = " in ".join(f"`{shown(name)}`" for name in e.args[1][:_MOST_NAMES])
+        more = " …" if len(e.args[1]) > _MOST_NAMES else ""
+        message = f"these roles contain each other, so they have the same members: {names}{more}"
+        yield Doubt(ProblemCode.ROLE_CYCLE, f"rangerRoles[{shown(e.args[1][0])}]", message)

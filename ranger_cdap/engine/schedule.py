@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+from ranger_cdap.engine.problem import shown
 from ranger_cdap.engine.wire import ValidityInterval, ValidityRecurrence, ValiditySchedule
 from ranger_cdap.errors import PolicySetError
 
@@ -20,6 +21,7 @@ _EPOCH = datetime(1970, 1, 1)
 _TIME = re.compile(r"[ \t]*(\d+)/[ \t]*(\d+)/[ \t]*(\d+) [ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)", re.ASCII)
 _OFFSET = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_LONGEST_NUMBER = 11  # of a Java integer with its sign
 _WILDCARD = "*"
 
 # A day of the month that no month has makes Java search for ever; no month of four years has it, so none has.
@@ -180,7 +182,7 @@ class Schedule:
 def compile_schedules(
     schedules: Sequence[ValiditySchedule], *, lenient: bool, zone: tzinfo = UTC
 ) -> tuple[Schedule, ...]:
-    """Schedules of a policy, of which one must apply.
+    """Several schedules, of which one must apply.
 
     Raises:
         PolicySetError: as `compile_schedule`.
@@ -228,7 +230,7 @@ def _instant(text: str, own: tzinfo, local: tzinfo, *, lenient: bool) -> int:
 def _unreadable(text: str, *, lenient: bool) -> int:
     if lenient:
         return 0
-    raise PolicySetError(f"`{text}` is not a time like 2026/11/21 08:00:00")
+    raise PolicySetError(f"`{shown(text)}` is not a time like 2026/11/21 08:00:00")
 
 
 def _offset(zone: tzinfo, utc: datetime) -> timedelta:
@@ -248,13 +250,16 @@ def _zone(name: str, *, lenient: bool) -> tzinfo:
     except (ValueError, OSError, LookupError):
         if lenient:
             return UTC
-        raise PolicySetError(f"`{name}` is not a time zone") from None
+        raise PolicySetError(f"`{shown(name)}` is not a time zone") from None
 
 
 def _recurrence(recurrence: ValidityRecurrence) -> Recurrence | None:
     """None where there is no interval, which Java takes as always."""
     interval = recurrence.interval or ValidityInterval()
-    lasts = timedelta(days=interval.days, hours=interval.hours, minutes=interval.minutes)
+    try:
+        lasts = timedelta(days=interval.days, hours=interval.hours, minutes=interval.minutes)
+    except OverflowError:
+        raise PolicySetError("a recurrence lasts longer than there are days") from None
     if lasts <= timedelta():
         return None
     schedule = recurrence.schedule
@@ -282,8 +287,8 @@ def _ranges(text: str, shift: int = 0) -> Ranges:
         ends = spec.rstrip("-").split("-")[:2]
         if _WILDCARD in ends:
             return everything
-        if not all(_NUMBER.fullmatch(end) for end in ends):
-            raise PolicySetError(f"`{text}` is not a list of numbers and ranges in a recurrence")
+        if not all(_NUMBER.fullmatch(end) and len(end) <= _LONGEST_NUMBER for end in ends):
+            raise PolicySetError(f"`{shown(text)}` is not a list of numbers and ranges in a recurrence")
         found.append((int(ends[0]) - shift, int(ends[-1]) - shift))
     return tuple(found)
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.java import hash_order
+from ranger_cdap.engine.problem import shown
 from ranger_cdap.errors import PolicySetError
 
 Path = tuple[str, ...]
 """Resource names from the root downwards."""
 
 _PATH_MATCHERS = ("RangerPathResourceMatcher", "RangerURLResourceMatcher")
+
+_DENY_OPTION = "enableDenyAndExceptionsInPolicies"
+_FLAGS = ("wildCard", "ignoreCase", "quotedCaseSensitive", "replaceTokens", "replaceReqExpressions")
+_TEXTS = ("quoteChars", "tokenDelimiterStart", "tokenDelimiterEnd", "tokenDelimiterEscape", "tokenDelimiterPrefix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +65,12 @@ class ServiceModel:
         return None
 
 
-def compile_service_def(definition: wire.ServiceDef) -> ServiceModel:
-    """The definition, ready for use.
+def compile_service_def(definition: wire.ServiceDef, *, lenient: bool = True) -> ServiceModel:
+    """The definition, ready for use; `lenient` reads options and parents as Ranger does, whatever they are.
 
     Raises:
-        PolicySetError: two resources share a name, parents form a circle, or a level needs a matcher we lack.
+        PolicySetError: two resources share a name, parents form a circle, or a level needs a matcher we lack; unless
+            `lenient`, an option is none, or a parent does not exist.
     """
     by_name: dict[str, wire.ResourceDef] = {}
     for resource in definition.resources:
@@ -76,6 +82,8 @@ def compile_service_def(definition: wire.ServiceDef) -> ServiceModel:
                 f"`{resource.matcher}`, which this engine does not have"
             )
         by_name[resource.name] = resource
+    if not lenient:
+        _refuse_unreadable(definition, by_name)
     names = [a.name for a in definition.accessTypes]
     return ServiceModel(
         name=definition.name,
@@ -87,8 +95,28 @@ def compile_service_def(definition: wire.ServiceDef) -> ServiceModel:
         known_accesses=frozenset(names) | {a.name for a in definition.markerAccessTypes},
         implied=_implied(definition),
         conditions={c.name: c for c in definition.policyConditions},
-        deny_enabled=_flag(definition.options, "enableDenyAndExceptionsInPolicies", True),
+        deny_enabled=_flag(definition.options, _DENY_OPTION, True),
     )
+
+
+def _refuse_unreadable(definition: wire.ServiceDef, by_name: Mapping[str, wire.ResourceDef]) -> None:
+    """Raises PolicySetError where another reading than the one meant could allow more."""
+    holders: list[tuple[str, Mapping[str, Any], Sequence[str], Sequence[str]]] = [
+        ("the definition", definition.options, (_DENY_OPTION,), ())
+    ]
+    holders += [(f"resource `{n}`", r.matcherOptions, _FLAGS, _TEXTS) for n, r in by_name.items()]
+    for holder, options, flags, texts in holders:
+        wrong = [k for k in flags if str(options.get(k, "true")).lower() not in ("true", "false")]
+        wrong += [k for k in texts if not isinstance(options.get(k, ""), str)]
+        if wrong:
+            raise PolicySetError(
+                f"service definition `{shown(definition.name)}`: {shown(holder)} has an unreadable option `{wrong[0]}`"
+            )
+    for name, resource in by_name.items():
+        if resource.parent and resource.parent not in by_name:
+            raise PolicySetError(
+                f"service definition `{shown(definition.name)}`: the parent of resource `{shown(name)}` does not exist"
+            )
 
 
 def _paths(service_type: str, by_name: Mapping[str, wire.ResourceDef]) -> dict[str, Path]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from ranger_cdap.engine import wire
+from ranger_cdap.engine.ancestor import doubts_of_resource, smallest_readable_ancestor
+from ranger_cdap.engine.conditions import UNREADABLE_TAG
 from ranger_cdap.engine.evaluate import Evaluator, Progress
 from ranger_cdap.engine.java import fold
 from ranger_cdap.engine.load import Record
 from ranger_cdap.engine.matcher import Element, Tokens, Value
 from ranger_cdap.engine.placed import Placed
 from ranger_cdap.engine.policy import CompiledPolicy
+from ranger_cdap.engine.problem import Doubt, ProblemCode, shown
 from ranger_cdap.engine.request import RequestTag
 from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher, compile_resource
-from ranger_cdap.engine.schedule import Schedule, compile_schedules
+from ranger_cdap.engine.schedule import Schedule, compile_schedule
 from ranger_cdap.engine.service_def import Path, ServiceModel
 from ranger_cdap.errors import PolicySetError
 
@@ -25,10 +28,11 @@ _MATCH_TYPES: Mapping[str, MatchType] = {m.name: m for m in MatchType}
 
 @dataclass(frozen=True, slots=True)
 class PlacedTag:
-    """A tag of a resource; outside `schedules` it does not count."""
+    """A tag of a resource; outside `schedules` it does not count. One that is not `sure` counts for denials only."""
 
     type: str
     schedules: tuple[Schedule, ...] = ()
+    sure: bool = True
 
     def counts_at(self, time: int) -> bool:
         """Whether the tag counts; where the time is not known it does."""
@@ -45,18 +49,28 @@ class RequestedTag:
 
 
 class TagTable:
-    """Which resources carry which tags."""
+    """Which resources carry which tags. `doubts` are about tags and tagged resources that can't be read.
+
+    Unless `lenient`, what can't be read counts against whoever asks and never in his favour: a tag outside its
+    unreadable validity, any tag where only its id is known, a tag anywhere its unreadable resource may lie.
+    """
 
     def __init__(self, tags: wire.ServiceTags | None, model: ServiceModel, *, lenient: bool) -> None:
+        self._lenient = lenient
+        self._doubts: list[Doubt] = []
         placed: list[tuple[ResourceMatcher, PlacedTag]] = []
-        self._all = tuple(PlacedTag(tag.type, _schedules(tag, lenient)) for tag in tags.tags.values()) if tags else ()
-        for resource in tags.serviceResources if tags else ():
-            matcher = compile_resource(resource.resourceElements, model) if resource.resourceElements else None
-            ids = tags.resourceToTagIds.get(str(resource.id), ()) if tags else ()
-            for tag in (tags.tags.get(str(id_)) for id_ in ids) if tags and matcher else ():
-                if tag is not None and matcher is not None:
-                    placed.append((matcher, PlacedTag(tag.type, _schedules(tag, lenient))))
-        self._placed = Placed(placed, model)
+        self._all: tuple[PlacedTag, ...] = ()
+        if tags is not None:
+            known = {id_: self._tag(id_, tag) for id_, tag in tags.tags.items()}
+            self._all = tuple(known.values())
+            for n, resource in enumerate(tags.serviceResources):
+                carried = self._carried(tags.resourceToTagIds.get(str(resource.id), ()), known)
+                matcher, sure = self._matcher(resource, model, f"serviceResources[{n}]") if carried else (None, True)
+                if matcher is not None:
+                    placed += ((matcher, tag if sure else replace(tag, sure=False)) for tag in carried)
+        self._everywhere = tuple(tag for matcher, tag in placed if not matcher.path)
+        self._placed = Placed(((matcher, tag) for matcher, tag in placed if matcher.path), model)
+        self.doubts = tuple(dict.fromkeys(self._doubts))
 
     def of(
         self,
@@ -72,20 +86,60 @@ class TagTable:
 
         Below no resource at all Ranger finds every tag of the download, also those nothing carries.
         """
-        tags = [RequestedTag(t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF)) for t in given]
+        tags = [
+            RequestedTag(t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF), t.type != UNREADABLE_TAG)
+            for t in given
+        ]
+        if path is not None:
+            tags += (RequestedTag(tag.type, MatchType.ANCESTOR, certain=False) for tag in self._everywhere)
         below = [(tag, MatchType.DESCENDANT) for tag in self._all] if path == () else []
-        placed = self._placed.touching(path, values, tokens) if path and self._placed else below
-        for tag, match_type in placed:
+        for tag, match_type in self._placed.touching(path, values, tokens) if path and self._placed else below:
             if (match_type is not MatchType.DESCENDANT or wide) and tag.counts_at(time):
-                tags.append(RequestedTag(tag.type, match_type, bool(time) or not tag.schedules))
+                certain = tag.sure and (bool(time) or not tag.schedules or self._lenient)
+                tags.append(RequestedTag(tag.type, match_type, certain))
         return tuple(dict.fromkeys(tags))
 
+    def _tag(self, id_: str, tag: wire.Tag) -> PlacedTag:
+        schedules = []
+        for n, period in enumerate(tag.validityPeriods):
+            try:
+                schedules.append(compile_schedule(period, lenient=self._lenient))
+            except PolicySetError as e:
+                effect = "always counts" if self._lenient else "counts for denials only, at any time"
+                message = f"{e}, so tag `{shown(tag.type)}` {effect}"
+                place = f"tags[{shown(id_)}].validityPeriods[{n}]"
+                self._doubts.append(Doubt(ProblemCode.UNREADABLE_TAG_VALIDITY, place, message))
+        if len(schedules) < len(tag.validityPeriods):
+            return PlacedTag(tag.type, (), sure=self._lenient)
+        return PlacedTag(tag.type, tuple(schedules))
 
-def _schedules(tag: wire.Tag, lenient: bool) -> tuple[Schedule, ...]:
-    try:
-        return compile_schedules(tag.validityPeriods, lenient=lenient)
-    except PolicySetError:
-        return ()
+    def _carried(self, ids: Iterable[int], known: Mapping[str, PlacedTag]) -> list[PlacedTag]:
+        carried = []
+        for id_ in map(str, ids):
+            tag = known.get(id_)
+            if tag is None:
+                effect = "it is left out" if self._lenient else "as any tag it counts for denials only"
+                message = f"a resource carries the tag {shown(id_)}, which the download does not hold; {effect}"
+                self._doubts.append(Doubt(ProblemCode.UNKNOWN_TAG, f"tags[{shown(id_)}]", message))
+                tag = None if self._lenient else PlacedTag(UNREADABLE_TAG, sure=False)
+            if tag is not None:
+                carried.append(tag)
+        return carried
+
+    def _matcher(
+        self, resource: wire.ServiceResource, model: ServiceModel, place: str
+    ) -> tuple[ResourceMatcher | None, bool]:
+        """Where the resource lies, and whether that is sure; None where it is nowhere."""
+        elements = resource.resourceElements
+        found = list(doubts_of_resource(elements, model, f"{place}.resourceElements"))
+        if not elements:
+            found = [Doubt(ProblemCode.NO_HIERARCHY, f"{place}.resourceElements", "it names no level")]
+        effect = "so it carries no tag" if self._lenient else "so its tags count for denials wherever it may lie"
+        code = ProblemCode.UNREADABLE_TAGGED_RESOURCE
+        self._doubts += (Doubt(code, d.place, f"{d.message}, {effect}") for d in found)
+        if found and not self._lenient:
+            return smallest_readable_ancestor(elements, model), False
+        return (compile_resource(elements, model) if elements else None), True
 
 
 class TagRepository:
@@ -115,7 +169,10 @@ class TagRepository:
     folds = False
 
     def of(self, tag: str) -> Iterable[CompiledPolicy]:
-        """The policies for a tag."""
+        """The policies for a tag; for one whose type can't be read, all of them."""
+        if tag == UNREADABLE_TAG:
+            every = (*self._exact.values(), *self._prefixed.values())
+            return dict.fromkeys(policy for policies in every for policy in policies)
         name = fold(tag) if self.folds else tag
         found = list(self._exact.get(name, ()))
         for n in range(len(name) + 1):
@@ -126,7 +183,7 @@ class TagRepository:
         self, tags: Iterable[RequestedTag], zone: str, evaluator: Evaluator, uncertain: Evaluator, progress: Progress
     ) -> None:
         """All policies for all tags in their order; `zone` selects those of a zone, "" those of none (14.4)."""
-        pairs = [(policy, tag) for tag in tags for policy in self.of(tag.type) if policy.zone == zone]
+        pairs = [(policy, tag) for tag in tags for policy in self.of(tag.type) if policy.zone in (zone, None)]
         pairs.sort(key=lambda pair: pair[0].sort_key)
         for policy, tag in pairs:
             match_type = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
@@ -168,10 +225,10 @@ def for_component(definition: wire.ServiceDef, component: str) -> wire.ServiceDe
     )
 
 
-def policy_for_component(raw: msgspec.Raw, component: str) -> msgspec.Raw | None:
+def policy_for_component(raw: msgspec.Raw, component: str, *, lenient: bool) -> msgspec.Raw | None:
     """A tag policy as one component sees it; None where nothing of it is left. An unreadable one stays as it is."""
     try:
-        policy = wire.decode_policy(raw)
+        policy = wire.decode_policy(raw, lenient=lenient)
     except PolicySetError:
         return raw
     lists = ("policyItems", "denyPolicyItems", "allowExceptions", "denyExceptions")

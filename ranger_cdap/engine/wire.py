@@ -1,18 +1,24 @@
 """The documents Ranger Admin sends, as structs with Ranger's own field names (policy-engine.md, section 1).
 
-Reading is lenient where Ranger is: unknown keys are ignored, `null` is the same as missing, numbers and booleans may
-come as text. A set of policies keeps its policies undecoded, so that one unreadable policy does not fail the load.
+Reading is lenient where Ranger is: unknown keys are ignored, a field that is `null` is the same as a missing one,
+numbers and booleans may come as text. A set of policies keeps its policies undecoded, so that one unreadable policy
+does not fail the load.
 """
 
 # ruff: noqa: N815 - the names are Ranger's
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from ranger_cdap.engine.problem import Doubt, ProblemCode, Unusable, shown
+from ranger_cdap.engine.reading import one_line, unreadable, without_any_null, without_nulls
 from ranger_cdap.errors import PolicySetError
+
+JavaInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+JavaLong = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Wire(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -66,9 +72,9 @@ class RecurrenceSchedule(Wire):
 class ValidityInterval(Wire):
     """How long a recurring validity lasts."""
 
-    days: int = 0
-    hours: int = 0
-    minutes: int = 0
+    days: JavaInt = 0
+    hours: JavaInt = 0
+    minutes: JavaInt = 0
 
 
 class ValidityRecurrence(Wire):
@@ -90,16 +96,16 @@ class ValiditySchedule(Wire):
 class Policy(Wire):
     """A policy; `id` is None before Ranger Admin has given it one."""
 
-    id: int | None = None
+    id: JavaLong | None = None
     guid: str | None = None
     name: str = ""
     service: str = ""
     serviceType: str | None = None
     description: str = ""
-    version: int | None = None
+    version: JavaLong | None = None
     isEnabled: bool = True
-    policyType: int = 0
-    policyPriority: int = 0
+    policyType: JavaInt = 0
+    policyPriority: JavaInt = 0
     isAuditEnabled: bool = True
     resources: dict[str, PolicyResource] = {}
     additionalResources: list[dict[str, PolicyResource]] = []
@@ -108,6 +114,8 @@ class Policy(Wire):
     denyPolicyItems: list[PolicyItem] = []
     allowExceptions: list[PolicyItem] = []
     denyExceptions: list[PolicyItem] = []
+    dataMaskPolicyItems: Any = None
+    rowFilterPolicyItems: Any = None
     isDenyAllElse: bool = False
     validitySchedules: list[ValiditySchedule] = []
     policyLabels: list[str] = []
@@ -208,8 +216,8 @@ class RoleMember(Wire, omit_defaults=False):
 class Role(Wire):
     """A role and its members; a member role's members are members of this one."""
 
+    name: str
     id: int | None = None
-    name: str = ""
     users: list[RoleMember] = []
     groups: list[RoleMember] = []
     roles: list[RoleMember] = []
@@ -256,6 +264,7 @@ class ServiceTags(Wire):
     serviceName: str = ""
     tagVersion: int = -1
     op: str = "add_or_update"
+    isDelta: bool = False
     tags: dict[str, Tag] = {}
     serviceResources: list[ServiceResource] = []
     resourceToTagIds: dict[str, list[int]] = {}
@@ -301,9 +310,44 @@ def decode_user_store(data: bytes) -> UserStore:
     return _decode(data, UserStore, "the downloaded users")
 
 
-def decode_policy(raw: msgspec.Raw | bytes) -> Policy:
-    """One policy. Raises PolicySetError where it is not readable."""
-    return _decode(raw, Policy, "a policy")
+def decode_policy(raw: msgspec.Raw | bytes, *, lenient: bool = True) -> Policy:
+    """One policy; `lenient` drops every null, as Ranger does, else only those of fields.
+
+    Raises:
+        Unusable: it is not readable.
+    """
+    try:
+        return msgspec.json.decode(raw, type=Policy)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        known = msgspec.json.decode(raw)
+        return convert_policy(without_any_null(known) if lenient else known)
+    except (ValueError, RecursionError) as e:
+        raise Unusable([Doubt(ProblemCode.UNREADABLE_POLICY, "", f"it can't be read: {one_line(e)}")]) from None
+
+
+def convert_policy(known: Any) -> Policy:
+    """Decoded JSON as a policy. Raises Unusable, with each part that is not readable."""
+    try:
+        return msgspec.convert(without_nulls(known, Policy), Policy, strict=False)
+    except (ValueError, RecursionError):
+        code = ProblemCode.UNREADABLE_POLICY
+        found = unreadable(known, Policy)
+        raise Unusable([Doubt(code, place, f"it can't be read: {why}") for place, why in found]) from None
+
+
+def convert_resource(known: Any) -> PolicyResource | None:
+    """Decoded JSON as one level of a resource; None where it is not readable."""
+    try:
+        return msgspec.convert(without_nulls(known, PolicyResource), PolicyResource, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def replaced(struct: _T, **changes: Any) -> _T:
+    """A copy with some fields changed."""
+    return msgspec.structs.replace(struct, **changes)  # type: ignore[type-var]
 
 
 def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
@@ -312,39 +356,8 @@ def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
     except (ValueError, RecursionError):
         # Second reading: nulls, and numbers or booleans in quotes, cost this only where they occur.
         try:
-            return _read_leniently(data, type_)
+            without = msgspec.json.encode(without_nulls(msgspec.json.decode(data), type_))
+            return msgspec.json.decode(without, type=type_, strict=False)
         except (ValueError, RecursionError) as e:
-            raise PolicySetError(f"{what} can't be read: {_one_line(e)}") from None
+            raise PolicySetError(f"{what} can't be read: {shown(one_line(e))}") from None
     return value
-
-
-def _read_leniently(data: bytes | msgspec.Raw, type_: type[_T]) -> _T:
-    without_nulls = msgspec.json.encode(_drop_nulls(msgspec.json.decode(data)))
-    return msgspec.json.decode(without_nulls, type=type_, strict=False)
-
-
-def replaced(struct: _T, **changes: Any) -> _T:
-    """A copy with some fields changed."""
-    return msgspec.structs.replace(struct, **changes)  # type: ignore[type-var]
-
-
-def convert_leniently(value: Any, type_: type[_T]) -> _T:
-    """Decoded JSON as a struct, read as leniently as a document. Raises PolicySetError where it is not readable."""
-    try:
-        converted = msgspec.json.decode(msgspec.json.encode(_drop_nulls(value)), type=type_, strict=False)
-    except (ValueError, RecursionError) as e:
-        raise PolicySetError(f"can't be read: {_one_line(e)}") from None
-    return converted
-
-
-def _drop_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _drop_nulls(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list):
-        return [_drop_nulls(v) for v in value if v is not None]
-    return value
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text[:1].lower() + text[1:]

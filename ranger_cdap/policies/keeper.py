@@ -281,9 +281,9 @@ def _tell_problems(before: PolicyEngine | None, after: PolicyEngine | None) -> N
     said = frozenset(before.problems) if before is not None else frozenset()
     new = [problem for problem in after.problems if problem not in said]
     for problem in new[:_MOST_PROBLEMS]:
-        logger.warning("policy `%s` (%s): %s", problem.policy_name, problem.policy_id, problem.message)
+        logger.warning("%s", problem)
     if len(new) > _MOST_PROBLEMS:
-        logger.warning("and %d more policies have problems", len(new) - _MOST_PROBLEMS)
+        logger.warning("and %d more problems with policies", len(new) - _MOST_PROBLEMS)
 
 
 def _reason(found: PolicyState, state: RefresherState) -> str:

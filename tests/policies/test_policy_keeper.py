@@ -14,7 +14,7 @@ import msgspec
 import pytest
 import requests
 import responses
-from policy_documents import SERVICE, policies, policy, roles, tags
+from policy_documents import SERVICE, policies, policy, roles, tags, users
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.engine import AccessRequest
@@ -32,10 +32,10 @@ Reply = tuple[int, bytes] | Exception
 
 
 class FakeRanger:
-    """The three downloads of a Ranger Admin: documents with versions, or whatever reply is wanted instead."""
+    """The downloads of a Ranger Admin: documents with versions, or whatever reply is wanted instead."""
 
     def __init__(self) -> None:
-        self.documents = {"policies": policies(1, policy(1)), "roles": roles(1), "tags": tags(1)}
+        self.documents = {"policies": policies(1, policy(1)), "roles": roles(1), "tags": tags(1), "users": users(1)}
         self.instead: dict[str, Reply] = {}
         self.fails_at_first: list[int] = []
         self.asked: list[str] = []
@@ -43,6 +43,7 @@ class FakeRanger:
             ("policies", "plugins/secure/policies/download", "lastKnownVersion", "policyVersion"),
             ("roles", "roles/secure/download", "lastKnownRoleVersion", "roleVersion"),
             ("tags", "tags/secure/download", "lastKnownVersion", "tagVersion"),
+            ("users", "xusers/secure/download", "lastKnownUserStoreVersion", "userStoreVersion"),
         ):
             responses.add_callback("GET", f"{URL}/service/{path}/{SERVICE}", callback=self._reply(kind, asked, version))
 
@@ -141,7 +142,7 @@ def test_a_download_decides(started: Started, ranger: FakeRanger) -> None:
     assert (snapshot.state, snapshot.reason, snapshot.versions.policies) == (FRESH, "", 1)
     assert may_read(snapshot)
     assert not may_read(snapshot, "bob")
-    assert ranger.asked == ["policies -1", "roles -1"]
+    assert ranger.asked == ["policies -1", "roles -1", "users -1"]
 
 
 def test_an_empty_set_is_ready_and_denies(started: Started, ranger: FakeRanger) -> None:
@@ -160,7 +161,7 @@ def test_a_change_comes_into_force_with_the_next_refresh(started: Started, range
     after = keeper.refresh()
     assert (may_read(after), may_read(after, "bob")) == (False, True)
     assert may_read(before)
-    assert ranger.asked[2:] == ["policies 1", "roles 1"]
+    assert ranger.asked[2:] == ["policies 1", "roles 1", "users 1"]
 
 
 def test_not_modified_changes_only_the_time_of_contact(started: Started, clock: Clock) -> None:
@@ -257,13 +258,13 @@ def test_not_modified_of_what_nobody_has_is_no_answer(started: Started, ranger: 
     assert "nobody has" in snapshot.reason
 
 
-@pytest.mark.parametrize("kind", ["policies", "roles", "tags"])
+@pytest.mark.parametrize("kind", ["policies", "roles", "tags", "users"])
 def test_a_failed_login_is_repeated_less_often(started: Started, ranger: FakeRanger, kind: str) -> None:
     ranger.documents["policies"] = policies(1, policy(1), tagged=True)
     ranger.answers(401, b"", kind)
     keeper = started()
     keeper.refresh()
-    assert len(ranger.asked) <= 3
+    assert len(ranger.asked) <= 4
     assert 300 / keeper.interval < 5
     ranger.is_back()
     keeper.refresh()
@@ -346,7 +347,7 @@ def test_the_version_of_the_cache_is_what_is_asked_with(started: Started, ranger
     started().refresh()
     ranger.asked.clear()
     started().refresh()
-    assert ranger.asked == ["policies 1", "roles 1"]
+    assert ranger.asked == ["policies 1", "roles 1", "users 1"]
 
 
 def test_a_spoiled_cache_is_said_and_downloaded_anew(
@@ -357,7 +358,7 @@ def test_a_spoiled_cache_is_said_and_downloaded_anew(
     path.write_bytes(path.read_bytes()[:-5])
     ranger.asked.clear()
     assert started().refresh().state is FRESH
-    assert ranger.asked == ["policies -1", "roles -1"]
+    assert ranger.asked == ["policies -1", "roles -1", "users -1"]
     assert "set aside" in caplog.text
     path.write_bytes(path.read_bytes()[:-5])
     ranger.is_away()
@@ -438,6 +439,69 @@ def test_tags_that_can_not_be_had_mean_not_ready(started: Started, ranger: FakeR
         assert "`cdapsvc`" in snapshot.reason
 
 
+# Users and their groups
+
+
+def test_groups_come_from_the_user_store(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["users"] = users(4, alice=["sales", "staff"])
+    snapshot = started().refresh()
+    assert snapshot.versions.users == 4
+    assert snapshot.groups_of("alice") == {"sales", "staff"}
+    assert snapshot.groups_of("nobody") == frozenset()
+
+
+def test_a_change_of_groups_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["users"] = users(1, alice=["sales"])
+    keeper = started()
+    keeper.refresh()
+    ranger.documents["users"] = users(2, alice=[])
+    assert keeper.refresh().groups_of("alice") == frozenset()
+    assert keeper.refresh().versions.users == 2
+
+
+def test_a_restart_without_ranger_knows_the_groups(started: Started, ranger: FakeRanger) -> None:
+    ranger.documents["users"] = users(1, alice=["sales"])
+    started().refresh()
+    ranger.is_away()
+    snapshot = started().refresh()
+    assert may_read(snapshot)
+    assert snapshot.groups_of("alice") == {"sales"}
+
+
+def test_a_cache_without_the_users_does_not_decide_for_who_needs_them(
+    started: Started, ranger: FakeRanger, settings: Settings
+) -> None:
+    started().refresh()
+    (settings.plugin.cache_dir / "cdap_cdapdev_userstore.json").unlink()
+    ranger.is_away()
+    assert started().refresh().engine is None
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(403, {"msgDesc": "no"}), (404, b""), (500, b""), (200, b"<html>"), (200, b'{"userStoreVersion":[]}')],
+)
+def test_users_that_can_not_be_had_mean_not_ready(started: Started, ranger: FakeRanger, status: int, body: Any) -> None:
+    ranger.answers(status, body, "users")
+    snapshot = started().refresh()
+    assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
+    if status != 200:
+        assert "`userstore.download.auth.users`" in snapshot.reason
+        assert "`plugin.use_ranger_groups`" in snapshot.reason
+
+
+def test_who_does_not_want_groups_does_not_ask_for_users(ranger: FakeRanger, settings: Settings, clock: Clock) -> None:
+    ranger.answers(403, b"", "users")
+    plugin = msgspec.structs.replace(settings.plugin, use_ranger_groups=False)
+    with PolicyKeeper(
+        RangerAdmin.connect(settings.ranger, plugin.username, plugin.password),
+        msgspec.structs.replace(settings, plugin=plugin),
+        clock=clock,
+    ) as keeper:
+        assert may_read(keeper.refresh())
+    assert not any(asked.startswith("users") for asked in ranger.asked)
+
+
 # Time, threads, listeners
 
 
@@ -497,13 +561,13 @@ def test_broken_policies_are_said_once_and_not_by_the_thousand(
     ranger.documents["policies"] = policies(1, *broken)
     keeper = started()
     assert len(keeper.refresh().engine.problems) >= 100  # type: ignore[union-attr]
-    said = caplog.text.count("policy `policy ")
+    said = caplog.text.count("[unknown-resource]")
     assert 0 < said <= 20
     assert "more" in caplog.text
     caplog.clear()
     ranger.documents["policies"] = policies(2, *broken, policy(101))
     keeper.refresh()
-    assert "policy `policy " not in caplog.text
+    assert "[unknown-resource]" not in caplog.text
 
 
 def test_the_background_thread_brings_changes_and_ends(ranger: FakeRanger, settings: Settings) -> None:
