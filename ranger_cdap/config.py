@@ -88,7 +88,7 @@ class CdapSettings(_Table, frozen=True):
 
 
 class PluginSettings(_Table, frozen=True):
-    """`[plugin]`: the account that downloads policies, the cache, and how old policies may be (seconds)."""
+    """`[plugin]`: the account that downloads policies, the cache, how old policies may be (seconds), and groups."""
 
     username: str = ""
     password: Secret = Secret("")
@@ -96,6 +96,7 @@ class PluginSettings(_Table, frozen=True):
     cache_dir: Path = msgspec.field(default_factory=lambda: Path(platformdirs.user_cache_dir("ranger-cdap")))
     poll_interval: float = 30.0
     max_staleness: float = 24 * 3600.0
+    use_ranger_groups: bool = True
 
 
 class AuditSettings(_Table, frozen=True):

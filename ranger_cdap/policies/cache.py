@@ -24,6 +24,7 @@ from ranger_cdap.policies.refresher import Contact
 _POLICIES: Final = ""
 _ROLES: Final = "_roles"
 _TAGS: Final = "_tag"
+_USERS: Final = "_userstore"
 _CONTACT: Final = "_contact"
 _LARGEST_FILE: Final = 1 << 30
 _LATEST: Final = 1e11  # seconds since 1970: the year 5138
@@ -34,13 +35,19 @@ _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 class PolicyCache:
-    """The cache of one service for one application; `report` is told what was set aside, in a sentence."""
+    """The cache of one service for one application; `report` is told what was set aside, in a sentence.
 
-    def __init__(self, directory: Path, app_id: str, service: str, *, report: Callable[[str], None]) -> None:
+    A set without the users is not whole for a program that takes groups from them (`with_users`).
+    """
+
+    def __init__(
+        self, directory: Path, app_id: str, service: str, *, report: Callable[[str], None], with_users: bool = False
+    ) -> None:
         self._directory = directory
         self._service = service
         self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{app_id}_{service}")
         self._report = report
+        self._with_users = with_users
 
     def path(self, kind: str = _POLICIES) -> Path:
         """The file of a document: policies by default, else `_roles`, `_tag`, `_userstore` or `_contact`."""
@@ -79,7 +86,8 @@ class PolicyCache:
             there = self._contact()
             if there is not None and contact.at < there.at <= contact.noted:
                 return
-            files = {_ROLES: documents.roles, _TAGS: documents.tags, _POLICIES: documents.policies}
+            beside = {_ROLES: documents.roles, _TAGS: documents.tags, _USERS: documents.users}
+            files = {**beside, _POLICIES: documents.policies}
             for kind, content in files.items():
                 if content is None:
                     self._remove(kind)
@@ -115,21 +123,24 @@ class PolicyCache:
             if policies is None:
                 return None
             tags = self._read(_TAGS) if (tagged := needs_tags(policies)) else None
+            users = self._read(_USERS) if self._with_users else None
         except PolicySetError as e:
             self._set_aside("corrupt", str(e))
             return None
-        if roles is None or (tagged and tags is None):
-            missing = self.path(_ROLES if roles is None else _TAGS).name
-            self._report(f"policy cache `{self.path()}` is not used: `{missing}` is not beside it")
+        needed = {_ROLES: roles, **({_TAGS: tags} if tagged else {}), **({_USERS: users} if self._with_users else {})}
+        missing = next((kind for kind, content in needed.items() if content is None), None)
+        if roles is None or missing is not None:
+            name = self.path(missing or _ROLES).name
+            self._report(f"policy cache `{self.path()}` is not used: `{name}` is not beside it")
             return None
-        return Documents(policies, roles, tags)
+        return Documents(policies, roles, tags, users)
 
     def _age(self, versions: Versions, now: float) -> float | None:
         """By the contact if it is of this set, else by the oldest file; None if that is written in the future."""
         contact = self._contact()
         if contact is not None and contact.versions == versions:
             return contact.age + max(0.0, now - contact.noted)
-        written = [p.stat().st_mtime for k in (_POLICIES, _ROLES, _TAGS) if (p := self.path(k)).exists()]
+        written = [p.stat().st_mtime for k in (_POLICIES, _ROLES, _TAGS, _USERS) if (p := self.path(k)).exists()]
         age = now - min(written)
         return age if age >= 0 else None
 
@@ -191,7 +202,7 @@ class PolicyCache:
             raise CacheError(f"policy cache `{self.path(kind)}` can't be removed: {_reason(e)}") from None
 
     def _set_aside(self, suffix: str, why: str) -> None:
-        for kind in (_POLICIES, _ROLES, _TAGS, _CONTACT):
+        for kind in (_POLICIES, _ROLES, _TAGS, _USERS, _CONTACT):
             path = self.path(kind)
             try:
                 path.replace(path.with_name(f"{path.name}.{suffix}"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags, decode_user_store
 from ranger_cdap.errors import PolicySetError
 
 NO_VERSION: Final = -1
@@ -22,15 +23,17 @@ class Versions:
     policies: int = NO_VERSION
     roles: int = NO_VERSION
     tags: int = NO_VERSION
+    users: int = NO_VERSION
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The downloads as they came; `tags` is None where the service has no tag policies."""
+    """The downloads as they came; `tags` is None where the service has no tag policies, `users` where nobody asks."""
 
     policies: bytes
     roles: bytes
     tags: bytes | None = None
+    users: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +43,11 @@ class PolicySet:
     documents: Documents
     versions: Versions
     engine: PolicyEngine
+    user_groups: Mapping[str, Sequence[str]] | None = None
+
+    def groups_of(self, user: str) -> frozenset[str]:
+        """The groups Ranger knows the user to be in; none where the user store was not asked for."""
+        return frozenset(self.user_groups.get(user, ()) if self.user_groups is not None else ())
 
 
 class _Envelope(msgspec.Struct):
@@ -59,6 +67,11 @@ def needs_tags(policies: bytes) -> bool:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise PolicySetError("the downloaded policies can't be read: not a JSON object") from None
     return bytes(tag_policies) != bytes(_NULL)
+
+
+def no_users() -> bytes:
+    """The document of a Ranger that knows no users."""
+    return msgspec.json.encode({"userStoreVersion": NO_VERSION})
 
 
 def no_tags(service: str) -> bytes:
@@ -85,11 +98,17 @@ def _compile(documents: Documents, service: str) -> PolicySet:
     policies = decode_service_policies(documents.policies)
     roles = decode_roles(documents.roles)
     tags = decode_service_tags(documents.tags) if documents.tags is not None else None
+    users = decode_user_store(documents.users) if documents.users is not None else None
     _refuse_another_service("roles", roles.serviceName, service)
     _refuse_another_service("tags", tags.serviceName if tags is not None else "", service)
     engine = PolicyEngine.build(policies, service=service, roles=roles, tags=tags)
-    tag_version = NO_VERSION if tags is None else tags.tagVersion
-    return PolicySet(documents, Versions(engine.policy_version, roles.roleVersion, tag_version), engine)
+    versions = Versions(
+        policies=engine.policy_version,
+        roles=roles.roleVersion,
+        tags=NO_VERSION if tags is None else tags.tagVersion,
+        users=NO_VERSION if users is None else users.userStoreVersion,
+    )
+    return PolicySet(documents, versions, engine, None if users is None else users.userGroupMapping)
 
 
 def _refuse_another_service(what: str, name: str, service: str) -> None:

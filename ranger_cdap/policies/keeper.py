@@ -7,7 +7,8 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -16,6 +17,7 @@ from typing import Final, Protocol, Self
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import (
+    AdminUnreachable,
     AuthenticationFailed,
     CacheError,
     PolicySetError,
@@ -26,7 +28,7 @@ from ranger_cdap.errors import (
     UnexpectedAnswer,
 )
 from ranger_cdap.policies.cache import PolicyCache
-from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, no_tags
+from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, no_tags, no_users
 from ranger_cdap.policies.refresher import (
     CacheFailed,
     CacheFound,
@@ -70,7 +72,13 @@ class Downloads(Protocol):
     def download_policies(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
     def download_roles(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
     def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
+    def download_users(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
+
+
+def no_groups(_user: str) -> frozenset[str]:
+    """The groups of everybody where Ranger is not asked for groups."""
+    return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class Snapshot:
     """The policies in force at one moment: `engine` is None where nothing may be decided, and `reason` says why.
 
     `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is what the
-    disk did not do, empty if all is well.
+    disk did not do, empty if all is well; `groups_of` a user are those Ranger knows.
     """
 
     engine: PolicyEngine | None
@@ -87,6 +95,7 @@ class Snapshot:
     contact_at: float | None = None
     versions: Versions = _NOTHING
     cache_problem: str = ""
+    groups_of: Callable[[str], frozenset[str]] = no_groups
 
 
 def read_clocks() -> Instant:
@@ -113,8 +122,11 @@ class PolicyKeeper:
         self._admin = admin
         self._service = service
         self._account = plugin.username
+        self._use_ranger_groups = plugin.use_ranger_groups
         self._plugin_id = f"{plugin.app_id}@{socket.gethostname()}-{service}"
-        self._cache = PolicyCache(plugin.cache_dir, plugin.app_id, service, report=logger.warning)
+        self._cache = PolicyCache(
+            plugin.cache_dir, plugin.app_id, service, with_users=plugin.use_ranger_groups, report=logger.warning
+        )
         self._clock = clock
         self._on_change = on_change
         self._refreshing = threading.Lock()
@@ -230,23 +242,39 @@ class PolicyKeeper:
         policies = held.policies if policies is None else policies
         roles = held.roles if roles is None else roles
         tags = self._fetch_tags(held.tags, known.tags) if needs_tags(policies) else None
-        if in_force is not None and (policies is held.policies and roles is held.roles and tags is held.tags):
+        users = self._fetch_users(held.users, known.users) if self._use_ranger_groups else None
+        current = Documents(policies, roles, tags, users)
+        if in_force is not None and all(getattr(current, kind) is getattr(held, kind) for kind in Documents.__slots__):
             return in_force
-        return compile_set(Documents(policies, roles, tags), service)
+        return compile_set(current, service)
 
     def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
-        try:
+        with self._explained("the service has tag policies, but its tags can't be downloaded", "tag.download"):
             tags = self._admin.download_tags(self._service, last_known_version=known, plugin_id=self._plugin_id)
-        except AuthenticationFailed:
-            raise
-        except RangerAdminError as e:
-            raise UnexpectedAnswer(
-                f"the service has tag policies, but its tags can't be downloaded: {e}; "
-                f"`tag.download.auth.users` of the service must name `{self._account}`"
-            ) from e
         if tags is not None:
             return tags
         return held if held is not None else no_tags(self._service)
+
+    def _fetch_users(self, held: bytes | None, known: int) -> bytes:
+        with self._explained(
+            "`plugin.use_ranger_groups` is on, but the users can't be downloaded", "userstore.download"
+        ):
+            users = self._admin.download_users(self._service, last_known_version=known, plugin_id=self._plugin_id)
+        if users is not None:
+            return users
+        return held if held is not None else no_users()
+
+    @contextmanager
+    def _explained(self, what: str, right: str) -> Iterator[None]:
+        """A failed download of a part says which right may be missing."""
+        try:
+            yield
+        except (AuthenticationFailed, AdminUnreachable):
+            raise
+        except RangerAdminError as e:
+            raise UnexpectedAnswer(
+                f"{what}: {e}; `{right}.auth.users` of the service must name `{self._account}`"
+            ) from e
 
     def _look(self, state: RefresherState, now: Instant) -> Snapshot:
         found = condition(state, now)
@@ -258,6 +286,7 @@ class PolicyKeeper:
             contact_at=state.contact_at,
             versions=in_force.versions if in_force is not None else _NOTHING,
             cache_problem=state.cache_problem,
+            groups_of=in_force.groups_of if in_force is not None else no_groups,
         )
 
     def _tell(self, before: Snapshot, after: Snapshot) -> None:

@@ -32,7 +32,7 @@ def admin(server: EmbeddedAdmin) -> Iterator[RangerAdmin]:
     """An administrator, in a Ranger Admin that has the service, its accounts and the users of the tests."""
     with RangerAdmin(server.url, username="admin", password=ADMIN) as admin:
         admin.create_service_def(service_definition())
-        rights = ("policy.download.auth.users", "tag.download.auth.users")
+        rights = ("policy.download.auth.users", "tag.download.auth.users", "userstore.download.auth.users")
         configs = dict.fromkeys(rights, "cdapsvc")
         admin.create_service({"name": SERVICE, "type": "cdap", "isEnabled": True, "configs": configs})
         for name in ("cdapsvc", "alice", "bob"):

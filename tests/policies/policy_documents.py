@@ -64,6 +64,11 @@ def roles(version: int = 1, service: str = SERVICE, **members: list[str]) -> byt
     return json.dumps(document if listed else {k: v for k, v in document.items() if k != "rangerRoles"}).encode()
 
 
+def users(version: int = 1, **groups: list[str]) -> bytes:
+    """The user store: each user's groups."""
+    return json.dumps({"userStoreVersion": version, "userGroupMapping": groups}).encode()
+
+
 def tags(version: int = 1, service: str = SERVICE, **more: Any) -> bytes:
     document = {"op": "add_or_update", "serviceName": service, "tagVersion": version, "isDelta": False}
     return json.dumps(document | more).encode()

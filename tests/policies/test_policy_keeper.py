@@ -161,7 +161,7 @@ def test_a_change_comes_into_force_with_the_next_refresh(started: Started, range
     after = keeper.refresh()
     assert (may_read(after), may_read(after, "bob")) == (False, True)
     assert may_read(before)
-    assert ranger.asked[2:] == ["policies 1", "roles 1", "users 1"]
+    assert ranger.asked[3:] == ["policies 1", "roles 1", "users 1"]
 
 
 def test_not_modified_changes_only_the_time_of_contact(started: Started, clock: Clock) -> None:
