@@ -29,7 +29,7 @@ def rank(service_def: Json, policy: Json) -> tuple[int, bool, int, bytes]:
 def eval_order(service_def: Json, policy: Json) -> int:
     defs = {d["name"]: d for d in service_def["resources"]}
     items = [item for side in SIDES for item in policy.get(side) or ()]
-    users, groups = ({name for item in items for name in item.get(kind) or ()} for kind in ("users", "groups"))
+    users, groups = ({name for item in items for name in item.get(kind) or () if name} for kind in ("users", "groups"))
     everybody = policy.get("isDenyAllElse") or "{USER}" in users or "public" in {group.lower() for group in groups}
     accesses = {a["type"] for item in items for a in item.get("accesses") or () if a.get("isAllowed", True)}
     conditions = sum(len(each.get("conditions") or ()) for each in [policy, *items])
@@ -45,7 +45,7 @@ def eval_order(service_def: Json, policy: Json) -> int:
 
 
 def generality(level: Json) -> int:
-    values = level.get("values") or []
+    values = [value for value in level.get("values") or () if value is not None]
     if not values:
         return 0
     if any(value in ("", "*") for value in values):

@@ -1,17 +1,27 @@
-"""Every case of the corpus holds for Ranger's Java engine, and for this project's engine in both its modes."""
+"""Every case of the corpus holds for Ranger's Java engine, and for this project's engine in both its modes.
+
+For that engine also by way of `ranger-cdap eval`.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from comparing import compared_fields
 from corpus import Case, cases
+from eval_command import decide_by_eval
 from java_engine import JavaEngine
-from our_engine import AS_RANGER, decide
+from our_engine import AS_RANGER, decide, load
 from test_reference_engine import is_known, reference
+from who_can_table import FAULTS, claimed, contradicted, is_in_a_table
 
 from ranger_cdap.engine import EngineOptions
 
 CASES = list(cases())
+FILES = sorted({case.file for case in CASES})
+FAULTY = ("conditions", "items", "schedules", "super-users")
+faulty = pytest.mark.xfail(strict=True, raises=AssertionError, reason=FAULTS)
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -43,6 +53,25 @@ def test_our_engine_in_ranger_mode_answers_as_the_corpus_says(case: Case) -> Non
 @each_case
 def test_our_engine_answers_as_the_corpus_says_but_for_what_differs_on_purpose(case: Case) -> None:
     assert wrong(case, decide(case.scenario, EngineOptions()), by_us=True) == []
+
+
+@each_case
+def test_the_command_eval_answers_as_the_corpus_says(case: Case, tmp_path: Path) -> None:
+    assert wrong(case, decide_by_eval(case.scenario, tmp_path, "ranger")) == []
+    assert wrong(case, decide_by_eval(case.scenario, tmp_path, "safe"), by_us=True) == []
+
+
+@pytest.mark.parametrize("file", [pytest.param(f, marks=faulty) if f in FAULTY else f for f in FILES])
+@pytest.mark.parametrize("options", [EngineOptions(), AS_RANGER], ids=["safe", "ranger"])
+def test_who_can_agrees_with_the_corpus(file: str, options: EngineOptions) -> None:
+    claims, answers = [], []
+    for case in (case for case in CASES if case.file == file):
+        engine = load(case.scenario, options)
+        for request, expected in zip(case.scenario["requests"], case.expected(by_us=options.cautious), strict=True):
+            if is_in_a_table(engine, case.scenario, request):
+                claims.append((request, claimed(engine, request)))
+                answers.append(expected)
+    assert contradicted(claims, answers) == []
 
 
 def test_every_rule_is_told_once() -> None:
