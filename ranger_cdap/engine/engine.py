@@ -102,6 +102,7 @@ class PolicyEngine:
             self._quick
             and access not in _RESERVED
             and request.matching_scope is MatchingScope.SELF
+            and request.groups_known
             and not request.element_scopes
             and not request.all_access_types
             and not request.all_access_type_groups

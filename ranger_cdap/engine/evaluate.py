@@ -170,12 +170,16 @@ class Evaluator:
         """Whether an item of the list matches who asks, what, and its conditions; `_admin` looks at no conditions."""
         q = self.query
         for item in items:
-            if item.gives(access) and not item.who.isdisjoint(q.who):
+            if item.gives(access) and (not item.who.isdisjoint(q.who) or self._may_name(item, restricts=restricts)):
                 if access == ADMIN_ACCESS:
                     return True
                 if self._hold(item.conditions, restricts=restricts):
                     return True
         return False
+
+    def _may_name(self, item: Item, *, restricts: bool) -> bool:
+        """Whether the item takes something away from a group that the user may be in."""
+        return restricts and not self.query.request.groups_known and item.names_groups
 
     def _hold(self, conditions: tuple[Condition, ...], *, restricts: bool) -> bool:
         assume = self.query.assume

@@ -42,6 +42,11 @@ class Item:
     delegate_admin: bool
     conditions: tuple[Condition, ...]
 
+    @property
+    def names_groups(self) -> bool:
+        """Whether who it is about depends on groups: it names one, or a role, which may have groups."""
+        return any(name.startswith(("g:", "r:")) for name in self.who)
+
     def gives(self, access: str) -> bool:
         """Whether the item speaks of that access type."""
         if access == ADMIN_ACCESS:

@@ -48,6 +48,8 @@ class AccessRequest(msgspec.Struct, frozen=True):
     milliseconds, 0 where it is not known: then nothing that depends on time allows anything. `all_access_types` asks
     several access types at once (one allowed suffices), `all_access_type_groups` one of each group. `context` holds
     what context conditions look at, and macros as `token:NAME`. `tags` are added to those of the tag download.
+    `groups_known` is false where a look-up of groups failed: then a deny item or allow exception that names a group or
+    role counts as naming the user (design: groups and roles).
     """
 
     resource: Mapping[str, str | tuple[str, ...]]
@@ -70,3 +72,4 @@ class AccessRequest(msgspec.Struct, frozen=True):
     all_access_type_groups: tuple[frozenset[str], ...] = ()
     context: Mapping[str, str] = {}
     tags: tuple[RequestTag, ...] = ()
+    groups_known: bool = True
