@@ -140,9 +140,10 @@ class PolicyCompiler:
         if known is not None and not self._has_deny_side(known):
             return None
         matchers, broad = ([EVERYWHERE], True) if known is None else self._readable_resources(known)
+        zone = "" if known is not None and known.get("zoneName") is None else (known or {}).get("zoneName")
         known = known or {}
         priority = _number(known.get("policyPriority") or 0, ABOVE_ALL_PRIORITIES)
-        name, zone = known.get("name"), known.get("zoneName") or ""
+        name = known.get("name")
         return denying(
             matchers,
             reason,

@@ -64,7 +64,7 @@ class TagTable:
             known = {id_: self._tag(id_, tag) for id_, tag in tags.tags.items()}
             self._all = tuple(known.values())
             for n, resource in enumerate(tags.serviceResources):
-                carried = self._carried(tags.resourceToTagIds.get(str(resource.id), ()), known)
+                carried = self._carried(resource, tags.resourceToTagIds, known)
                 matcher, sure = self._matcher(resource, model, f"serviceResources[{n}]") if carried else (None, True)
                 if matcher is not None:
                     placed += ((matcher, tag if sure else replace(tag, sure=False)) for tag in carried)
@@ -100,6 +100,8 @@ class TagTable:
         return tuple(dict.fromkeys(tags))
 
     def _tag(self, id_: str, tag: wire.Tag) -> PlacedTag:
+        if not (tag.type or self._lenient):
+            return PlacedTag(UNREADABLE_TAG, sure=False)
         schedules = []
         for n, period in enumerate(tag.validityPeriods):
             try:
@@ -113,13 +115,18 @@ class TagTable:
             return PlacedTag(tag.type, (), sure=self._lenient)
         return PlacedTag(tag.type, tuple(schedules))
 
-    def _carried(self, ids: Iterable[int], known: Mapping[str, PlacedTag]) -> list[PlacedTag]:
+    def _carried(
+        self, resource: wire.ServiceResource, ids: Mapping[str, list[int]], known: Mapping[str, PlacedTag]
+    ) -> list[PlacedTag]:
+        """The tags of a resource; without an id it may carry any."""
+        if resource.id is None:
+            return [] if self._lenient else [PlacedTag(UNREADABLE_TAG, sure=False)]
         carried = []
-        for id_ in map(str, ids):
+        for id_ in map(str, ids.get(str(resource.id), ())):
             tag = known.get(id_)
-            if tag is None:
+            if tag is None or tag.type == UNREADABLE_TAG:
                 effect = "it is left out" if self._lenient else "as any tag it counts for denials only"
-                message = f"a resource carries the tag {shown(id_)}, which the download does not hold; {effect}"
+                message = f"the type of the tag {shown(id_)}, which a resource carries, is not known; {effect}"
                 self._doubts.append(Doubt(ProblemCode.UNKNOWN_TAG, f"tags[{shown(id_)}]", message))
                 tag = None if self._lenient else PlacedTag(UNREADABLE_TAG, sure=False)
             if tag is not None:

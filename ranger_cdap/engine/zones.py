@@ -24,6 +24,10 @@ NOBODY = denying([EVERYWHERE], "it may lie in a security zone of which a resourc
 """The one policy of `UNREADABLE_ZONE`."""
 
 
+def _nothing(place: str) -> Doubt:
+    return Doubt(ProblemCode.NO_HIERARCHY, place, "it names no level")
+
+
 class ZoneTable:
     """Which zones a resource lies in. `doubts` are about resources of zones that can't be read.
 
@@ -38,7 +42,7 @@ class ZoneTable:
             for n, resource in enumerate(zone.resources):
                 elements = {level: wire.PolicyResource(values=values) for level, values in resource.items()}
                 place = f"securityZones.{name}.resources[{n}]"
-                found = list(doubts_of_resource(elements, model, place))
+                found = list(doubts_of_resource(elements, model, place)) or ([] if elements else [_nothing(place)])
                 effect = "so it is left out" if lenient else "so nobody may do anything where it may lie"
                 doubts += (
                     Doubt(ProblemCode.UNREADABLE_ZONE_RESOURCE, d.place, f"{d.message}, {effect}") for d in found
