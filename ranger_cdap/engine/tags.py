@@ -64,8 +64,9 @@ class TagTable:
             known = {id_: self._tag(id_, tag) for id_, tag in tags.tags.items()}
             self._all = tuple(known.values())
             for n, resource in enumerate(tags.serviceResources):
-                carried = self._carried(resource, tags.resourceToTagIds, known)
-                matcher, sure = self._matcher(resource, model, f"serviceResources[{n}]") if carried else (None, True)
+                place = f"serviceResources[{n}]"
+                carried = self._carried(resource, tags.resourceToTagIds, known, place)
+                matcher, sure = self._matcher(resource, model, place) if carried else (None, True)
                 if matcher is not None:
                     placed += ((matcher, tag if sure else replace(tag, sure=False)) for tag in carried)
         self._everywhere = tuple(tag for matcher, tag in placed if not matcher.path)
@@ -116,10 +117,13 @@ class TagTable:
         return PlacedTag(tag.type, tuple(schedules))
 
     def _carried(
-        self, resource: wire.ServiceResource, ids: Mapping[str, list[int]], known: Mapping[str, PlacedTag]
+        self, resource: wire.ServiceResource, ids: Mapping[str, list[int]], known: Mapping[str, PlacedTag], place: str
     ) -> list[PlacedTag]:
         """The tags of a resource; without an id it may carry any."""
         if resource.id is None:
+            effect = "it carries no tag" if self._lenient else "any tag counts there, for denials only"
+            message = f"which tags it carries is not known without an id: {effect}"
+            self._doubts.append(Doubt(ProblemCode.UNREADABLE_TAGGED_RESOURCE, f"{place}.id", message))
             return [] if self._lenient else [PlacedTag(UNREADABLE_TAG, sure=False)]
         carried = []
         for id_ in map(str, ids.get(str(resource.id), ())):

@@ -106,7 +106,8 @@ def test_roles_in_circles_have_the_same_members_at_any_size() -> None:
 
 
 ODD_VALUES: list[Any] = [
-    "", "*", "\0\r\n\x1b", "\ud800", HUGE[:1_000_000], (), ("",), ["h", "x"], ("h", "h"), ["h", 5], 5, None, {}, [[]], {"a"}
+    "", "*", "\0\r\n\x1b", "\ud800", HUGE[:1_000_000],
+    (), ("",), ["h", "x"], ("h", "h"), ["h", 5], 5, None, {}, [[]], {"a"},
 ]  # fmt: skip
 
 
