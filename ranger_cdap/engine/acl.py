@@ -14,6 +14,7 @@ import msgspec
 
 from ranger_cdap.engine.decision import NO_POLICY, Decision
 from ranger_cdap.engine.items import OWNER_MACRO, PUBLIC, USER_MACRO
+from ranger_cdap.engine.options import Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
 
 NOBODY_IN_PARTICULAR = "\0"
@@ -43,8 +44,8 @@ Decide = Callable[[str | None, frozenset[str], frozenset[str] | None, str, bool]
 class ResourceAccess(msgspec.Struct, frozen=True):
     """Who can do what, by name and access type; what no policy speaks of is left out and not allowed.
 
-    An entry is for somebody who is nothing else: a user without groups, a group's member who is named nowhere else.
-    Users have the roles the definitions give them by name, groups likewise.
+    A row is for somebody who is nothing else: a user without groups, a group's member who is named nowhere else.
+    Users have the roles the definitions give them by name, groups likewise. Whoever has no row stands as everybody.
     """
 
     everybody: Accesses
@@ -62,14 +63,15 @@ class Names:
     roles: frozenset[str]
 
 
-def named(policies: Iterable[CompiledPolicy]) -> Names:
-    """Everybody the items of policies name."""
+def named(policies: Iterable[CompiledPolicy], privileged: Privileged) -> Names:
+    """Everybody the items of policies name, and the super users."""
     who: set[str] = set()
     for policy in policies:
         for item in (*policy.deny, *policy.deny_exceptions, *policy.allow, *policy.allow_exceptions):
             who |= item.who
     users, groups, roles = (frozenset(n[2:] for n in who if n.startswith(kind)) for kind in ("u:", "g:", "r:"))
-    return Names(users - {USER_MACRO, OWNER_MACRO}, groups - {PUBLIC}, roles)
+    users = (users - {USER_MACRO, OWNER_MACRO}) | privileged.super_users
+    return Names(users, (groups - {PUBLIC}) | privileged.super_groups, roles)
 
 
 def who_can(names: Names, perhaps: Iterable[str], accesses: Iterable[str], decide: Decide) -> ResourceAccess:
@@ -84,17 +86,13 @@ def who_can(names: Names, perhaps: Iterable[str], accesses: Iterable[str], decid
 
     nobody: frozenset[str] = frozenset()
     everybody = row(NOBODY_IN_PARTICULAR, nobody, None)
-    users = _filled((u, row(u, nobody, None)) for u in sorted(names.users | set(perhaps)))
+    users = {user: row(user, nobody, None) for user in sorted(names.users | set(perhaps))}
     return ResourceAccess(
         everybody=everybody,
         users={u: accesses for u, accesses in users.items() if u in names.users or accesses != everybody},
-        groups=_filled((g, row(None, frozenset({g}), None)) for g in sorted(names.groups)),
-        roles=_filled((r, row(None, nobody, frozenset({r}))) for r in sorted(names.roles)),
+        groups={g: row(NOBODY_IN_PARTICULAR, frozenset({g}), None) for g in sorted(names.groups)},
+        roles={r: row(NOBODY_IN_PARTICULAR, nobody, frozenset({r})) for r in sorted(names.roles)},
     )
-
-
-def _filled(rows: Iterable[tuple[str, Accesses]]) -> dict[str, Accesses]:
-    return {name: accesses for name, accesses in rows if accesses}
 
 
 def _entry(against: Decision, in_favour: Decision) -> AccessEntry | None:

@@ -142,7 +142,7 @@ class PolicyEngine:
                 policies += ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide))
         if parts.tag_repository is not None:
             policies += (policy for tag in tags for policy in parts.tag_repository.of(tag.type))
-        names = named(policies)
+        names = named(policies, parts.privileged)
         perhaps = {v for v in query.values if isinstance(v, str)} | ({owner} if owner else set())
 
         def decide(
@@ -248,7 +248,7 @@ class PolicyEngine:
                 tags,
                 zone if zone is not None and zone in parts.tag_zones else UNZONED,
                 Evaluator(query, rules, trace),
-                Evaluator(query, rules, trace, may_allow=False),
+                Evaluator(query, rules, trace, certain=False),
                 progress,
             )
         repository = parts.default if not zone else parts.zones[zone]

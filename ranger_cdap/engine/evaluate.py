@@ -62,12 +62,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """Evaluates single policies for one query."""
+    """Evaluates single policies for one query; those of a tag that is not `certain` count against whoever asks."""
 
     query: Query
     rules: ItemRules
     trace: Tracer
-    may_allow: bool = True
+    certain: bool = True
 
     def resource_policies(self, policies: Iterable[CompiledPolicy], progress: Progress, *, fallback: bool) -> None:
         """Policies in their order, until nothing can change any more."""
@@ -121,10 +121,11 @@ class Evaluator:
         return match_type is MatchType.ANCESTOR and policy.broad
 
     def _matched(self, policy: CompiledPolicy, match_type: MatchType, progress: Progress) -> None:
-        if not self._hold(policy.conditions, restricts=True):
+        denies = self._counts_for(restricts=True) and self._hold(policy.conditions, restricts=True)
+        allows = self._counts_for(restricts=False) and self._hold(policy.conditions, restricts=False)
+        if not (denies or allows):
             self.trace(policy, "not applicable", "a condition or its validity does not hold")
             return
-        allows = self.may_allow and self._hold(policy.conditions, restricts=False)
         if not progress.audit_determined and policy.audited:
             progress.audited = progress.audit_determined = True
             progress.audit_policy_id = policy.id
@@ -133,7 +134,7 @@ class Evaluator:
             return
         said = False
         for access in self.query.asked:
-            verdict = self._verdict(policy, access, match_type, allows)
+            verdict = self._verdict(policy, access, match_type, denies=denies, allows=allows)
             if verdict is None:
                 continue
             said = True
@@ -147,9 +148,13 @@ class Evaluator:
         if composite is not None:
             progress.take(composite)
 
-    def _verdict(self, policy: CompiledPolicy, access: str, match_type: MatchType, allows: bool) -> Verdict | None:
-        denied = self._first(policy.deny, access, restricts=True) and not (
-            allows and self._first(policy.deny_exceptions, access, restricts=False)
+    def _verdict(
+        self, policy: CompiledPolicy, access: str, match_type: MatchType, *, denies: bool, allows: bool
+    ) -> Verdict | None:
+        denied = (
+            denies
+            and self._first(policy.deny, access, restricts=True)
+            and not (allows and self._first(policy.deny_exceptions, access, restricts=False))
         )
         reason = policy.broken
         if not denied:
@@ -159,7 +164,7 @@ class Evaluator:
                 and not self._first(policy.allow_exceptions, access, restricts=True)
             ):
                 return Verdict(True, policy)
-            if not policy.deny_all_else:
+            if not (denies and policy.deny_all_else):
                 return None
             reason = DENY_ALL_ELSE
         if match_type is MatchType.DESCENDANT and self.query.request.ignore_descendant_deny:
@@ -180,6 +185,9 @@ class Evaluator:
     def _may_name(self, item: Item, *, restricts: bool) -> bool:
         """Whether the item takes something away from a group that the user may be in."""
         return restricts and not self.query.request.groups_known and item.names_groups
+
+    def _counts_for(self, *, restricts: bool) -> bool:
+        return self.certain or restricts is not bool(self.query.assume)
 
     def _hold(self, conditions: tuple[Condition, ...], *, restricts: bool) -> bool:
         assume = self.query.assume

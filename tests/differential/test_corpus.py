@@ -14,14 +14,12 @@ from eval_command import decide_by_eval
 from java_engine import JavaEngine
 from our_engine import AS_RANGER, decide, load
 from test_reference_engine import is_known, reference
-from who_can_table import FAULTS, claimed, contradicted, is_in_a_table
+from who_can_table import claimed, contradicted, is_in_a_table
 
 from ranger_cdap.engine import EngineOptions
 
 CASES = list(cases())
 FILES = sorted({case.file for case in CASES})
-FAULTY = ("conditions", "items", "schedules", "super-users")
-faulty = pytest.mark.xfail(strict=True, raises=AssertionError, reason=FAULTS)
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -61,7 +59,7 @@ def test_the_command_eval_answers_as_the_corpus_says(case: Case, tmp_path: Path)
     assert wrong(case, decide_by_eval(case.scenario, tmp_path, "safe"), by_us=True) == []
 
 
-@pytest.mark.parametrize("file", [pytest.param(f, marks=faulty) if f in FAULTY else f for f in FILES])
+@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("options", [EngineOptions(), AS_RANGER], ids=["safe", "ranger"])
 def test_who_can_agrees_with_the_corpus(file: str, options: EngineOptions) -> None:
     claims, answers = [], []

@@ -16,7 +16,7 @@ from phenomena_settings import setting_scenarios
 from phenomena_tags import tag_and_zone_scenarios, tag_scenarios
 from phenomena_zones import zone_scenarios
 from strategies import core_scenarios
-from who_can_table import FAULTS, Claim, claims_about, contradicted, table_of
+from who_can_table import Claim, claims_about, contradicted, table_of
 
 from ranger_cdap.engine import EngineOptions, Standing
 
@@ -43,7 +43,6 @@ laws = settings(
     suppress_health_check=list(HealthCheck),
 )
 each_claim = pytest.mark.parametrize("phenomenon", SCENARIOS)
-faulty = pytest.mark.xfail(strict=False, raises=AssertionError, reason=FAULTS)  # what is drawn may miss them
 
 
 def all_claims(scenario: Json, options: EngineOptions, resources: int) -> Iterator[Claim]:
@@ -75,7 +74,6 @@ def contradictions(phenomenon: str, options: EngineOptions, judge: Callable[[Jso
 
 
 @each_claim
-@faulty
 @pytest.mark.parametrize("options", [EngineOptions(), AS_RANGER], ids=["safe", "ranger"])
 def test_who_can_says_what_evaluate_decides(options: EngineOptions, phenomenon: str) -> None:
     assert contradictions(phenomenon, options, lambda scenario: decide(scenario, options)) == []
@@ -83,7 +81,6 @@ def test_who_can_says_what_evaluate_decides(options: EngineOptions, phenomenon: 
 
 @pytest.mark.java
 @each_claim
-@faulty
 def test_who_can_says_what_java_decides(java: JavaEngine, phenomenon: str) -> None:
     assert contradictions(phenomenon, AS_RANGER, java.decide) == []
 

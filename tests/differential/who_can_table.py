@@ -15,9 +15,6 @@ Json = Mapping[str, Any]
 Claim = tuple[Json, Standing | None]
 """A request, and how who asks stands to it; None: nothing is said of him, so he is not allowed."""
 
-FAULTS = "who_can forgets policies that hold at times, empty rows, super users, and what `{USER}` means for groups"
-"""Why some tests fail today; goes away with the four faults of `ranger_cdap/engine/acl.py` and `evaluate.py`."""
-
 SOMEBODY = "somebody else"
 """A user whom no policy and no resource names."""
 
