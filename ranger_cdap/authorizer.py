@@ -12,8 +12,9 @@ import pluggy
 
 from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
 from ranger_cdap.cdap.answer import Answer, Ask, Examined, compose, denied, is_allowed
+from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
-from ranger_cdap.cdap.profile import Profile, load_profile
+from ranger_cdap.cdap.profile import ANY, VISIBLE, Profile, load_profile
 from ranger_cdap.config import Settings, load_settings
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
 from ranger_cdap.plugins import audit_sinks, plugin_manager
@@ -22,7 +23,7 @@ from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 logger = logging.getLogger(__name__)
 
-VISIBLE = "visible"
+ACCESS_TYPES = {ANY: ANY_ACCESS, VISIBLE: ANY_ACCESS}
 
 
 class Authorizer:
@@ -156,24 +157,25 @@ class Authorizer:
     ) -> Answer:
         row = self._profile.operation(operation)
         entity = _verified(entity)
-        related = {role: _verified(other) for role, other in (related or {}).items()}
+        context = Context({role: (other,) for role, other in (related or {}).items()})
         snapshot = self._keeper.snapshot
         if snapshot.engine is None:
             return denied(operation, entity, user, f"not ready: {snapshot.reason}", ready=False)
         ask = self._ask(snapshot.engine, user, frozenset(groups), client_ip, now)
-        answer = compose(row, entity, user, ask, related)
+        answer = compose(row, entity, user, ask, context)
         return self._after_vetoes(answer)
 
     def _ask(self, engine: PolicyEngine, user: str, groups: frozenset[str], client_ip: str | None, now: int) -> Ask:
-        def ask(entity: EntityId, action: str) -> Decision:
+        def ask(person: str, entity: EntityId, action: str) -> Decision:
             return engine.evaluate(
                 AccessRequest(
                     resource=to_resource(entity, self._instance),
-                    access_type=action.lower(),
-                    user=user,
-                    groups=groups,
+                    access_type=ACCESS_TYPES.get(action) or action.lower(),
+                    user=person,
+                    groups=groups if person == user else frozenset(),  # nobody else has the user's groups
                     access_time=now,
                     client_ip=client_ip,
+                    matching_scope=MatchingScope.SELF_OR_DESCENDANTS if action == VISIBLE else MatchingScope.SELF,
                 )
             )
 
@@ -192,8 +194,8 @@ class Authorizer:
         )
         if not is_allowed(decision):
             return False
-        examined = Examined(entity, (), ANY_ACCESS, decision)
-        answer = Answer(True, VISIBLE, entity, user, (), "allowed", decided_by=(examined,))
+        examined = Examined(entity, (), ANY_ACCESS, decision, user)
+        answer = Answer(True, "visible", entity, user, (), "allowed", decided_by=(examined,))
         return self._after_vetoes(answer).allowed
 
     def _after_vetoes(self, answer: Answer) -> Answer:
@@ -212,10 +214,10 @@ class Authorizer:
         return [
             AuditRecord(
                 repo=engine.service_name if engine else "",
-                reqUser=answer.person,
+                reqUser=examined.person,
                 evtTime=now,
                 access=answer.operation,
-                resource="/".join(to_resource(examined.entity, self._instance).values()),
+                resource="/".join((self._instance, *examined.entity.parts)),
                 resType=examined.entity.type,
                 action=examined.action.lower(),
                 result=int(answer.allowed),
@@ -224,7 +226,7 @@ class Authorizer:
                 reason="" if answer.allowed else answer.reason,
                 cliIP=client_ip,
             )
-            for examined in {e.entity: e for e in answer.decided_by}.values()
+            for examined in {(e.person, e.entity): e for e in answer.decided_by}.values()
             if examined.decision.audited
         ]
 

@@ -5,38 +5,51 @@ Alternatives of a row hold or fail whole; not determined counts as denied (desig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.profile import Operation, Privilege
+from ranger_cdap.cdap.options import Options
+from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cdap.plan import Need, plan, unnamed
+from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.engine import Decision
 from ranger_cdap.errors import InvalidInput
 
-Ask = Callable[[EntityId, str], Decision]
-"""Ranger's decision on one entity and one action (READ, WRITE, ADMIN, EXECUTE) for the person in question."""
+Ask = Callable[[str, EntityId, str], Decision]
+"""Ranger's decision for a person, on one entity and one action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE.
+
+The entity may be the probe of a pattern, with `*` for a whole name.
+"""
+
+_INHERITED = ("READ", "WRITE", "ADMIN")
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A privilege the person lacks: one of `actions` on `entity`."""
+    """A privilege somebody lacks: one of `actions` on `entity`, needed in that capacity."""
 
     person: str
     actions: tuple[str, ...]
-    entity: EntityId
+    entity: EntityId | EntityPattern
+    capacity: str = "requesting"
 
     def __str__(self) -> str:
-        return f"{self.person} lacks {' or '.join(self.actions)} on {self.entity}"
+        who = self.person if self.capacity == "requesting" else f"{self.person} ({CAPACITIES[self.capacity]})"
+        return f"{who} lacks {' or '.join(self.actions)} on {self.entity}"
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A privilege that was looked at: what was asked for, which action decided, and Ranger's decision on it."""
+    """A privilege that was looked at: what was asked for and of whom, which action decided, and Ranger's decision."""
 
-    entity: EntityId
+    entity: EntityId | EntityPattern
     actions: tuple[str, ...]
     action: str
     decision: Decision
+    person: str
+    capacity: str = "requesting"
 
     @property
     def held(self) -> bool:
@@ -71,23 +84,22 @@ def is_allowed(decision: Decision) -> bool:
 
 
 def compose(
-    operation: Operation, entity: EntityId, person: str, ask: Ask, related: Mapping[str, EntityId] | None = None
+    operation: Operation,
+    entity: EntityId,
+    person: str,
+    ask: Ask,
+    context: Context = Context(),  # noqa: B008 a frozen value
+    options: Options = Options(),  # noqa: B008 a frozen value
 ) -> Answer:
     """The answer to the operation: the first alternative that holds whole, else the one that lacks fewest.
 
-    An alternative that needs a related entity nobody named can't hold.
-
     Raises:
-        InvalidInput: the entity is not of the operation's type.
+        InvalidInput: as `plan`.
     """
-    if operation.entity not in ("entity", entity.type):
-        raise InvalidInput(f"operation `{operation.name}` is about a {operation.entity}, not about `{entity}`")
+    inherits = options.inherit and not operation.lists
     tried: list[tuple[Examined, ...]] = []
-    for alternative in operation.alternatives:
-        needed = _needed(alternative, entity, related or {})
-        if needed is None:
-            continue
-        examined = tuple(_examine(actions, target, ask) for actions, target in needed)
+    for needs in plan(operation, entity, person, context, options):
+        examined = tuple(_examine(need, ask, inherits) for need in needs)
         tried.append(examined)
         if examined and all(e.held for e in examined):
             return Answer(
@@ -101,14 +113,14 @@ def compose(
                 tried=tuple(tried),
             )
     nearest = min(tried, key=lambda examined: sum(not e.held for e in examined), default=())
-    missing = tuple(Missing(person, e.actions, e.entity) for e in nearest if not e.held)
+    missing = tuple(Missing(e.person, e.actions, e.entity, e.capacity) for e in nearest if not e.held)
     return Answer(
         allowed=False,
         operation=operation.name,
         entity=entity,
         person=person,
         requirements=operation.requirements,
-        reason="; ".join(map(str, missing)) or "no alternative of the operation can hold",
+        reason="; ".join(map(str, missing)) or _undecidable(operation, context),
         missing=missing,
         decided_by=nearest,
         tried=tuple(tried),
@@ -122,38 +134,37 @@ def denied(operation: str, entity: EntityId, person: str, reason: str, *, ready:
     )
 
 
-def _needed(
-    alternative: Sequence[Privilege], entity: EntityId, related: Mapping[str, EntityId]
-) -> list[tuple[tuple[str, ...], EntityId]] | None:
-    needed = []
-    for privilege in alternative:
-        target = _target(privilege.target, entity, related)
-        if target is None:
-            if privilege.if_given:
-                continue
-            return None
-        needed.append((privilege.actions, target))
-    return needed
+def _undecidable(operation: Operation, context: Context) -> str:
+    roles = " or ".join(f"`{role}`" for role in unnamed(operation, context))
+    return f"`{operation.name}` can't be decided unless it is said what plays the part of {roles}"
 
 
-def _target(name: str, entity: EntityId, related: Mapping[str, EntityId]) -> EntityId | None:
-    if name == "entity":
-        return entity
-    if name == "parent":
-        return entity.parent
-    if name in ("artifact", "jar"):
-        return related.get(name)
-    return entity.ancestor(name)
-
-
-def _examine(actions: tuple[str, ...], entity: EntityId, ask: Ask) -> Examined:
-    """One of `actions` suffices: the first that is allowed, else the first that was denied."""
+def _examine(need: Need, ask: Ask, inherits: bool) -> Examined:
+    """One of the actions suffices: the first that is allowed, else the first that was denied."""
     first: Examined | None = None
-    for action in actions:
-        examined = Examined(entity, actions, action, ask(entity, action))
+    for action in need.actions:
+        decision = _decide(need, action, ask, inherits and action in _INHERITED)
+        examined = Examined(need.entity, need.actions, action, decision, need.person, need.capacity)
         if examined.held:
             return examined
         first = first or examined
     if first is None:
         raise InvalidInput("a privilege without actions")
     return first
+
+
+def _decide(need: Need, action: str, ask: Ask, inherits: bool) -> Decision:
+    """Ranger's decision; on a pattern every probe must be allowed, and what denies one decides."""
+    probes = need.entity.probes() if isinstance(need.entity, EntityPattern) else (need.entity,)
+    decisions = []
+    for probe in probes:
+        decision = ask(need.person, probe, action)
+        above = probe.parent
+        # What a policy decided below, a denial above all, is not overruled from above.
+        while inherits and above is not None and not decision.determined:
+            decision = ask(need.person, above, action)
+            above = above.parent
+        if not is_allowed(decision):
+            return decision
+        decisions.append(decision)
+    return decisions[0]

@@ -3,6 +3,7 @@
 import pytest
 
 from ranger_cdap.cdap.answer import Ask, compose
+from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.engine import Decision
@@ -12,7 +13,7 @@ from ranger_cdap.errors import InvalidInput
 def holding(*held: str, determined: bool = True) -> Ask:
     """Ranger's decisions for a person who has exactly these privileges, like `READ dataset:ns1.kv`."""
 
-    def ask(entity: EntityId, action: str) -> Decision:
+    def ask(person: str, entity: EntityId, action: str) -> Decision:
         allowed = f"{action} {entity}" in held
         return Decision(
             allowed=allowed,
@@ -109,7 +110,7 @@ def test_an_operation_is_allowed_by_a_whole_alternative(
     operation: str, entity: str, related: dict[str, str], held: list[str], allowed: bool, missing: list[str]
 ) -> None:
     row = load_profile("default").operation(operation)
-    others = {role: parse_entity(text) for role, text in related.items()}
+    others = Context({role: (parse_entity(text),) for role, text in related.items()})
 
     answer = compose(row, parse_entity(entity), "ann", holding(*held), others)
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import servicedef
+from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import entity_type, entity_types
-from ranger_cdap.cdap.profile import RELATED, Privilege, load_profile, parse_privilege
+from ranger_cdap.cdap.profile import Privilege, load_profile, parse_privilege
 from ranger_cdap.errors import ConfigError, UnknownEntityType, UnknownOperation
 
 ACCEPTANCE = (Path(__file__).parents[1] / "data" / "acceptance-003.txt").read_text().split()
@@ -37,7 +38,7 @@ def test_every_target_is_the_entity_a_level_above_it_or_a_related_entity() -> No
         above = entity_type(row.entity).path
         for alternative in row.alternatives:
             for privilege in alternative:
-                assert privilege.target in {"entity", "parent", *above, *RELATED}, row.name
+                assert privilege.target in {"entity", "parent", *above, *ROLES}, row.name
 
 
 def test_creating_can_be_allowed_by_the_parent_or_beforehand_on_the_entity() -> None:
