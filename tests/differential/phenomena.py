@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from phenomena_conditions import condition_scenarios, schedule_scenarios
 from phenomena_deltas import delta_scenarios
+from phenomena_plugin import privilege_scenarios, proxy_scenarios, user_store_scenarios
 from phenomena_settings import setting_scenarios
 from phenomena_tags import tag_and_zone_scenarios, tag_scenarios
 from phenomena_zones import zone_scenarios
@@ -43,6 +44,9 @@ PHENOMENA: dict[str, Callable[[], st.SearchStrategy[Json]]] = {
     "conditions": condition_scenarios,
     "schedules": schedule_scenarios,
     "settings": setting_scenarios,
+    "the plugin's lists": privilege_scenarios,
+    "proxies": proxy_scenarios,
+    "user store": user_store_scenarios,
     "element scopes": element_scope_scenarios,
     "zones": zone_scenarios,
     "tags": tag_scenarios,
