@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import platformdirs
@@ -87,6 +87,31 @@ class CdapSettings(_Table, frozen=True):
     profile: str = "default"
 
 
+class EnforceSettings(_Table, frozen=True):
+    """`[enforce]`: the operations and entity types that are enforced (default: all), and what becomes of the rest.
+
+    Everything outside is decided, told and allowed (`report`), or denied (`deny`).
+    """
+
+    operations: tuple[str, ...] | None = None
+    entity_types: tuple[str, ...] | None = None
+    outside: Literal["report", "deny"] | None = None
+
+
+class AdminSettings(_Table, frozen=True):
+    """`[admin]`: who administers the CDAP instance and its policies; what they may do in CDAP, policies say."""
+
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+class MasterSettings(_Table, frozen=True):
+    """`[master]`: the user CDAP itself runs as, and whether it may create in user namespaces (docs/master-user.md)."""
+
+    user: str = ""
+    create: Literal["deny", "preview", "allow"] = "preview"
+
+
 class PluginSettings(_Table, frozen=True):
     """`[plugin]`: the account that downloads policies, the cache, how old policies may be (seconds), and groups."""
 
@@ -133,6 +158,9 @@ class Settings(_Table, frozen=True):
 
     ranger: RangerSettings = RangerSettings()
     cdap: CdapSettings = CdapSettings()
+    enforce: EnforceSettings = EnforceSettings()
+    admin: AdminSettings = AdminSettings()
+    master: MasterSettings = MasterSettings()
     plugin: PluginSettings = PluginSettings()
     audit: AuditSettings = AuditSettings()
     sync: SyncSettings = SyncSettings()

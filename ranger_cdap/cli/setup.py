@@ -17,9 +17,14 @@ PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a var
 
 @click.command()
 @click.option("--ranger-user", default="admin", show_default=True, help="A Ranger administrator; never stored.")
-@click.option("--admin-user", "admin_users", multiple=True, help="A person with READ, WRITE and ADMIN on the instance.")
-@click.option("--admin-group", "admin_groups", multiple=True, help="A group with the same.")
-@click.option("--master-user", default="", help="The user CDAP itself runs as.")
+@click.option(
+    "--admin-user",
+    "admin_users",
+    multiple=True,
+    help="A person who administers the instance and its policies, besides `admin.users`.",
+)
+@click.option("--admin-group", "admin_groups", multiple=True, help="A group of such people, besides `admin.groups`.")
+@click.option("--master-user", default="", help="The user CDAP itself runs as; default: `master.user`.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before acting.")
 @pass_invocation
@@ -34,9 +39,10 @@ def setup(
 ) -> None:
     """Register the service definition in Ranger Admin and set up the service.
 
-    Running it again changes nothing that is already there. The Ranger administrator's password is asked for, or taken
-    from the environment variable RANGER_CDAP_SETUP_PASSWORD. No account is created: people and service accounts must be
-    known to Ranger.
+    Administrators of the instance get READ, WRITE and ADMIN on it and may edit every policy of the service; to data
+    they have no access unless a policy gives it. Running it again changes nothing that is already there. The Ranger
+    administrator's password is asked for, or taken from the environment variable RANGER_CDAP_SETUP_PASSWORD. No account
+    is created: people and service accounts must be known to Ranger.
     """
     settings = invocation.settings
     wanted = Wanted(
@@ -44,9 +50,10 @@ def setup(
         instance=settings.cdap.instance,
         plugin_account=settings.plugin.username,
         sync_account=settings.sync.username,
-        master_user=master_user,
-        admin_users=admin_users,
-        admin_groups=admin_groups,
+        master_user=master_user or settings.master.user,
+        master_may_create=settings.master.create == "allow",
+        admin_users=tuple(dict.fromkeys((*settings.admin.users, *admin_users))),
+        admin_groups=tuple(dict.fromkeys((*settings.admin.groups, *admin_groups))),
     )
     with _administrator(invocation, ranger_user) as admin:
         steps = service_setup.plan(wanted, service_setup.look(admin, wanted.service))

@@ -6,7 +6,7 @@ grow, and a policy that is there is left as people made it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -19,6 +19,21 @@ from ranger_cdap.policies.ranger_admin import RangerAdmin
 # Which account belongs into which list of the service (design: accounts, one purpose each).
 PLUGIN_RIGHTS = ("policy.download.auth.users", "tag.download.auth.users", "userstore.download.auth.users")
 SYNC_RIGHTS = ("service.admin.users", "policy.download.auth.users", "userstore.download.auth.users")
+ADMIN_USER_RIGHTS = ("service.admin.users",)
+ADMIN_GROUP_RIGHTS = ("service.admin.groups",)
+
+# What CDAP's master user needs in every namespace: to look around, to run previews, and to be the user as whom programs
+# run that impersonate nobody (reference cdap/cdap.md 3.1 and 3.7; document 004).
+MASTER_POLICIES: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("namespace",): ("read",),
+    ("namespace", "artifact"): ("read",),
+    ("namespace", "application", "program"): ("read", "execute"),
+    ("namespace", "dataset"): ("read", "write"),
+    ("namespace", "dataset_module"): ("read",),
+    ("namespace", "dataset_type"): ("read",),
+}
+MASTER_CREATES = (("namespace", "dataset"), ("namespace", "dataset_module"), ("namespace", "dataset_type"))
+"""Where the master user needs ADMIN as well if it is to make things itself (`master.create = "allow"`)."""
 
 
 class Change(Enum):
@@ -38,6 +53,7 @@ class Wanted:
     plugin_account: str = ""
     sync_account: str = ""
     master_user: str = ""
+    master_may_create: bool = False
     admin_users: tuple[str, ...] = ()
     admin_groups: tuple[str, ...] = ()
 
@@ -188,7 +204,12 @@ def _service_step(wanted: Wanted, service: dict[str, Any] | None) -> ServiceStep
 
 def _account_lists(wanted: Wanted) -> dict[str, list[str]]:
     lists: dict[str, list[str]] = {}
-    for account, rights in ((wanted.plugin_account, PLUGIN_RIGHTS), (wanted.sync_account, SYNC_RIGHTS)):
+    for account, rights in (
+        (wanted.plugin_account, PLUGIN_RIGHTS),
+        (wanted.sync_account, SYNC_RIGHTS),
+        *((user, ADMIN_USER_RIGHTS) for user in wanted.admin_users),
+        *((group, ADMIN_GROUP_RIGHTS) for group in wanted.admin_groups),
+    ):
         for right in rights if account else ():
             if account not in lists.setdefault(right, []):
                 lists[right].append(account)
@@ -199,28 +220,57 @@ def _accounts_text(lists: dict[str, list[str]]) -> str:
     return "; ".join(f"{key} = {', '.join(names)}" for key, names in lists.items()) or "no accounts"
 
 
-def _policy_steps(wanted: Wanted, existing: Sequence[Policy]) -> list[PolicyStep]:
-    """One policy on the instance: Ranger allows no second policy with the same resource."""
+def _policy_steps(wanted: Wanted, existing: Sequence[Policy]) -> Iterator[PolicyStep]:
+    """First policies: administrators and the master user on the instance, the master user in every namespace."""
     items = []
     if wanted.admin_users or wanted.admin_groups:
         items.append(_item(("read", "write", "admin"), users=wanted.admin_users, groups=wanted.admin_groups))
     if wanted.master_user:
         # At its start CDAP creates the namespace `default` as the master user.
         items.append(_item(("read", "write"), users=(wanted.master_user,)))
-    if not items:
-        return []
-    resources = {"instance": PolicyResource(values=[wanted.instance])}
+    if items:
+        yield _policy_step(wanted, existing, (), items, "administrators and the CDAP master user")
+    for levels, accesses in MASTER_POLICIES.items() if wanted.master_user else ():
+        creates = wanted.master_may_create and levels in MASTER_CREATES
+        item = _item((*accesses, "admin") if creates else accesses, users=(wanted.master_user,))
+        yield _policy_step(wanted, existing, levels, [item], "the CDAP master user")
+
+
+def _policy_step(
+    wanted: Wanted, existing: Sequence[Policy], levels: tuple[str, ...], items: list[PolicyItem], who: str
+) -> PolicyStep:
+    """Ranger allows no second policy with the same resource, so one that is there stays as people made it."""
+    instance = {"instance": PolicyResource(values=[wanted.instance])}
+    place = f"every {levels[-1]} of {wanted.instance}" if levels else f"instance {wanted.instance}"
     policy = Policy(
         service=wanted.service,
-        name=f"instance {wanted.instance}",
-        description="Made by ranger-cdap setup: administrators and the CDAP master user",
-        resources=resources,
+        name=f"{place}: CDAP master user" if levels else place,
+        description=f"Made by ranger-cdap setup: {who}",
+        resources={**instance, **{level: PolicyResource(values=["*"]) for level in levels}},
         policyItems=items,
     )
+    gives = "; ".join(_gives(item) for item in items)
     same = [other for other in existing if other.name == policy.name or _values(other) == _values(policy)]
-    if same:
-        return [PolicyStep(Change.KEEP, f"policy {same[0].id} on this instance is there and stays as it is", same[0])]
-    return [PolicyStep(Change.CREATE, "administrators and master user on the instance", policy)]
+    if not same:
+        return PolicyStep(Change.CREATE, gives, policy)
+    lacking = [item for item in items if not _has(same[0], item)]
+    advice = "; add by hand what it lacks of: " + "; ".join(map(_gives, lacking)) if lacking else ""
+    return PolicyStep(Change.KEEP, f"policy {same[0].id} on it is there and stays as it is{advice}", same[0])
+
+
+def _gives(item: PolicyItem) -> str:
+    return f"{', '.join(access.type for access in item.accesses)} for {', '.join((*item.users, *item.groups))}"
+
+
+def _has(policy: Policy, wanted: PolicyItem) -> bool:
+    """Whether one item of the policy gives all of that to all of them."""
+    return any(
+        {a.type for a in wanted.accesses} <= {a.type for a in item.accesses if a.isAllowed}
+        and set(wanted.users) <= set(item.users)
+        and set(wanted.groups) <= set(item.groups)
+        and not item.conditions
+        for item in policy.policyItems
+    )
 
 
 def _values(policy: Policy) -> dict[str, list[str]]:

@@ -1,0 +1,114 @@
+"""What `setup` plans: from what is there to what is wanted, and nothing that people made is touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.service_setup import Change, Found, PolicyStep, ServiceStep, Wanted, plan
+
+NOTHING = Found(None, None, ())
+MASTER = Wanted("cdapdev", "cdap", master_user="cdap")
+
+
+def policies(wanted: Wanted, found: Found = NOTHING) -> dict[tuple[str, ...], PolicyStep]:
+    """The steps about policies by the levels of their resources."""
+    return {tuple(step.body.resources): step for step in plan(wanted, found) if isinstance(step, PolicyStep)}
+
+
+def given(step: PolicyStep) -> list[tuple[list[str], list[str], list[str]]]:
+    return [(item.users, item.groups, [a.type for a in item.accesses]) for item in step.body.policyItems]
+
+
+def configs(wanted: Wanted, service: dict[str, Any] | None = None) -> dict[str, str]:
+    step = next(s for s in plan(wanted, Found(None, service, ())) if isinstance(s, ServiceStep))
+    found: dict[str, str] = step.body["configs"]
+    return found
+
+
+def test_administrators_get_the_instance_and_the_policies_and_no_data() -> None:
+    wanted = Wanted("cdapdev", "prod", admin_users=("ann", "ben"), admin_groups=("ops",))
+
+    (only,) = policies(wanted).values()
+    assert {level: r.values for level, r in only.body.resources.items()} == {"instance": ["prod"]}
+    assert given(only) == [(["ann", "ben"], ["ops"], ["read", "write", "admin"])]
+    assert not any(item.delegateAdmin for item in only.body.policyItems)
+    assert configs(wanted) == {"service.admin.users": "ann,ben", "service.admin.groups": "ops"}
+
+
+def test_the_sync_account_and_administrators_share_a_list() -> None:
+    wanted = Wanted("cdapdev", "cdap", sync_account="sync", admin_users=("ann", "sync"))
+    assert configs(wanted)["service.admin.users"] == "sync,ann"
+
+
+def test_administrators_are_added_to_those_people_have_named() -> None:
+    service = {"id": 3, "name": "cdapdev", "type": "cdap", "configs": {"service.admin.users": "zoe, ann"}}
+    wanted = Wanted("cdapdev", "cdap", admin_users=("ann", "ben"))
+    assert configs(wanted, service)["service.admin.users"] == "zoe,ann,ben"
+
+
+MASTER_GETS = [
+    (("instance",), ["read", "write"]),
+    (("instance", "namespace"), ["read"]),
+    (("instance", "namespace", "artifact"), ["read"]),
+    (("instance", "namespace", "application", "program"), ["read", "execute"]),
+    (("instance", "namespace", "dataset"), ["read", "write"]),
+    (("instance", "namespace", "dataset_module"), ["read"]),
+    (("instance", "namespace", "dataset_type"), ["read"]),
+]
+
+
+@pytest.mark.parametrize(("levels", "accesses"), MASTER_GETS)
+def test_the_master_user_gets_what_it_needs_by_policies_one_can_see(
+    levels: tuple[str, ...], accesses: list[str]
+) -> None:
+    step = policies(MASTER)[levels]
+    assert step.change is Change.CREATE
+    assert given(step) == [(["cdap"], [], accesses)]
+
+
+def test_the_master_user_gets_nothing_else() -> None:
+    assert list(policies(MASTER)) == [levels for levels, _ in MASTER_GETS]
+    assert "service.admin.users" not in configs(MASTER)
+    assert not any("admin" in accesses for step in policies(MASTER).values() for _, _, accesses in given(step))
+
+
+def test_only_where_it_may_create_does_the_master_user_get_admin() -> None:
+    steps = policies(Wanted("cdapdev", "cdap", master_user="cdap", master_may_create=True))
+    admin = [levels[-1] for levels, step in steps.items() if "admin" in given(step)[0][2]]
+    assert admin == ["dataset", "dataset_module", "dataset_type"]
+
+
+def test_without_names_there_are_no_policies() -> None:
+    assert policies(Wanted("cdapdev", "cdap")) == {}
+
+
+def theirs(*items: PolicyItem) -> Policy:
+    resources = {level: PolicyResource(values=[v]) for level, v in (("instance", "cdap"), ("namespace", "*"))}
+    return Policy(id=7, name="theirs", resources=resources, policyItems=list(items))
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        (
+            [
+                PolicyItem(
+                    users=["cdap", "eve"], accesses=[PolicyItemAccess(type="read"), PolicyItemAccess(type="admin")]
+                )
+            ],
+            "",
+        ),
+        ([PolicyItem(users=["cdap"], accesses=[PolicyItemAccess(type="write")])], "add by hand"),
+        ([PolicyItem(users=["cdap"], accesses=[PolicyItemAccess(type="read", isAllowed=False)])], "add by hand"),
+        ([], "add by hand what it lacks of: read for cdap"),
+    ],
+)
+def test_a_policy_people_made_stays_as_it_is_and_what_it_lacks_is_told(items: list[PolicyItem], said: str) -> None:
+    policy = theirs(*items)
+    step = policies(MASTER, Found(None, None, (policy,)))["instance", "namespace"]
+    assert (step.change, step.body) == (Change.KEEP, policy)
+    assert ("add by hand" in str(step)) is bool(said)
+    assert said in str(step)
