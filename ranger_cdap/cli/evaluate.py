@@ -106,7 +106,7 @@ def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger
             raise InvalidInput(f"`{key}` is not a key of the plugin's configuration that bears on decisions")
         if suffix in NAME_LISTS:
             field = NAME_LISTS[suffix]
-            found[field] = found.get(field, frozenset()) | frozenset(n for n in re.split(r"[,;\s]+", value) if n)
+            found[field] = found.get(field, frozenset()) | frozenset(n for n in map(str.strip, value.split(",")) if n)
         elif suffix in SWITCHES:
             found[SWITCHES[suffix]] = value.strip().lower() == "true"
         else:

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from definitions import paths
 from hypothesis import strategies as st
-from strategies import GROUPS, ROLES, USERS, core_scenarios, everywhere, some
+from strategies import GROUPS, ROLES, USERS, core_scenarios, everywhere, numbered, some
 
 Json = dict[str, Any]
 
 ENRICHER = "org.apache.ranger.plugin.contextenricher.RangerUserStoreEnricher"
-CLIENTS, PROXIES = ("10.0.0.1", "10.0.1.2"), ("192.168.0.1", "192.168.0.2")
+CLIENT = "10.0.0.1"
+PROXIES = ("192.168.0.1", "192.168.0.2")
 
 
-def names(of: tuple[str, ...], separator: str = ",") -> st.SearchStrategy[str]:
-    return some(of).map(separator.join)
+def names(of: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """A list as people write it: blanks around names mean nothing, those inside one and a semicolon belong to it."""
+    return st.builds(lambda drawn, separator: separator.join(drawn), some(of), st.sampled_from([",", " , ", ";", " "]))
 
 
-SWITCH = st.sampled_from(["true", "false", "TRUE", "yes", ""])
+SWITCH = st.sampled_from(["true", "true", "TRUE", "false", "yes", ""])
+addresses = st.sampled_from((CLIENT, *PROXIES))
+FORWARDED = ([CLIENT], [CLIENT, "192.168.0.1"], ["192.168.0.1", CLIENT], [])
 KEYS = {
-    "super.users": names(USERS, " , "),
+    "super.users": names(USERS),
     "super.groups": names(GROUPS),
     "audit.exclude.users": names(USERS),
     "audit.exclude.groups": names(GROUPS),
@@ -49,21 +54,14 @@ def privilege_scenarios(draw: st.DrawFn) -> Json:
 def proxy_scenarios(draw: st.DrawFn) -> Json:
     """Items for some addresses, asked for by way of proxies that are believed, or not."""
     scenario = draw(core_scenarios())
-    for policy in scenario["policies"]["policies"]:
-        for item in [*policy.get("policyItems", ()), *policy.get("denyPolicyItems", ())]:
-            item["conditions"] = [{"type": "ip", "values": [draw(st.sampled_from(CLIENTS))]}]
-    drawn = st.fixed_dictionaries(
-        {"use.x-forwarded-for.ipaddress": SWITCH}, optional={"trusted.proxy.ipaddresses": names(PROXIES, "; ")}
+    definition = scenario["policies"]["serviceDef"]
+    add_everywhere(scenario, {"groups": ["public"], "conditions": [{"type": "ip", "values": [CLIENT]}]})
+    keys = {"use.x-forwarded-for.ipaddress": SWITCH, "trusted.proxy.ipaddresses": names(PROXIES)}
+    scenario["conf"] = keys_of(definition, draw(st.fixed_dictionaries(keys)))
+    ways = st.fixed_dictionaries(
+        {"remoteIP": addresses, "forwarded": st.sampled_from(FORWARDED)}, optional={"clientIP": addresses}
     )
-    scenario["conf"] = keys_of(scenario["policies"]["serviceDef"], draw(drawn))
-    addresses = st.fixed_dictionaries(
-        {"remoteIP": st.sampled_from(CLIENTS + PROXIES)},
-        optional={
-            "clientIP": st.sampled_from(CLIENTS),
-            "forwarded": st.lists(st.sampled_from(CLIENTS + PROXIES), max_size=2),
-        },
-    )
-    everywhere(scenario, draw(st.lists(addresses, min_size=7, max_size=7)))
+    everywhere(scenario, draw(st.lists(ways, min_size=7, max_size=7)))
     return scenario
 
 
@@ -73,7 +71,18 @@ def user_store_scenarios(draw: st.DrawFn) -> Json:
     scenario = draw(core_scenarios())
     definition = scenario["policies"]["serviceDef"]
     definition["contextEnrichers"] = [{"itemId": 1, "name": "users", "enricher": ENRICHER}]
-    groups = draw(st.dictionaries(st.sampled_from(USERS), some(GROUPS), max_size=3))
+    add_everywhere(scenario, {"groups": [draw(st.sampled_from(GROUPS))]})
+    groups = draw(st.fixed_dictionaries({user: some(GROUPS) for user in USERS}))
     scenario["userStore"] = {"serviceName": "s", "userStoreVersion": 1, "userGroupMapping": groups}
     scenario["conf"] = keys_of(definition, {"use.rangerGroups": draw(SWITCH)})
     return scenario
+
+
+def add_everywhere(scenario: Json, item: Json) -> None:
+    """Let the item decide wherever a request may point, so that what is drawn makes a difference."""
+    download = scenario["policies"]
+    definition = download["serviceDef"]
+    accesses = [{"type": access["name"]} for access in definition["accessTypes"]]
+    everything = [{"resources": {name: {"values": ["*"]} for name in path}} for path in paths(definition)]
+    policies = [{**resources, "policyItems": [{**item, "accesses": accesses}]} for resources in everything]
+    download["policies"] += numbered(policies, first=500, names="everywhere")

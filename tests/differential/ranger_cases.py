@@ -39,7 +39,7 @@ NAME_LISTS = {
 }
 PROXIES = {
     "use.x-forwarded-for.ipaddress": "true",
-    "trusted.proxy.ipaddresses": "255.255.255.255; 128.101.101.101; 128.101.101.99",
+    "trusted.proxy.ipaddresses": "255.255.255.255, 128.101.101.101, 128.101.101.99",
 }
 REBUILT_BY_RANGER = ("userRoles", "clientIPAddress", "resourceMatchingScope", "resourceElementMatchingScopes")
 """What Ranger's tests lose where they put tags into a request."""

@@ -23,7 +23,7 @@ KNOWN = ("allowed", "determined", "policyId", "audited", "auditPolicyId")
 
 UNKNOWN = (
     *("conditions", "validitySchedules", "securityZones", "tagPolicies"),
-    *("serviceConfig", "auditMode", "elementScopes"),
+    *("serviceConfig", "auditMode", "elementScopes", "conf", "userStore"),
 )
 
 

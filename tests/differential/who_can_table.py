@@ -62,8 +62,8 @@ def claimed(engine: PolicyEngine, request: Json) -> Standing | None:
 def is_in_a_table(engine: PolicyEngine, scenario: Json, request: Json) -> bool:
     """Whether one entry of a table answers the request: a user without groups, and an access type of the definition.
 
-    A table does not know macros of a request's context, roles of users whom no policy names, and what `{USER}` in a
-    resource means for users whom nothing names (docs/compatibility.md).
+    A table does not know macros of a request's context, groups of the user store, roles of users whom no policy names,
+    and what `{USER}` in a resource means for users whom nothing names (docs/compatibility.md).
     """
     user = request.get("user")
     return (
@@ -72,6 +72,7 @@ def is_in_a_table(engine: PolicyEngine, scenario: Json, request: Json) -> bool:
         and not any(request.get(key) for key in BEYOND)
         and not any(key.startswith("token:") for key in request.get("context") or {})
         and user not in members_of_roles(scenario)
+        and not (scenario.get("userStore") or {}).get("userGroupMapping", {}).get(user)
         and (user in request["resource"].values() or not has_user_macro(scenario))
     )
 
