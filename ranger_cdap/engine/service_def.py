@@ -66,11 +66,11 @@ class ServiceModel:
 
 
 def compile_service_def(definition: wire.ServiceDef, *, lenient: bool = True) -> ServiceModel:
-    """The definition, ready for use; `lenient` reads options and parents as Ranger does, whatever they are.
+    """The definition, ready for use; `lenient` reads options as Ranger does, whatever they are.
 
     Raises:
-        PolicySetError: two resources share a name, parents form a circle, or a level needs a matcher we lack; unless
-            `lenient`, an option is none, or a parent does not exist.
+        PolicySetError: two resources share a name, a parent does not exist, parents form a circle, or a level needs a
+            matcher we lack; unless `lenient`, also for an option that is none.
     """
     by_name: dict[str, wire.ResourceDef] = {}
     for resource in definition.resources:
@@ -112,11 +112,6 @@ def _refuse_unreadable(definition: wire.ServiceDef, by_name: Mapping[str, wire.R
             raise PolicySetError(
                 f"service definition `{shown(definition.name)}`: {shown(holder)} has an unreadable option `{wrong[0]}`"
             )
-    for name, resource in by_name.items():
-        if resource.parent and resource.parent not in by_name:
-            raise PolicySetError(
-                f"service definition `{shown(definition.name)}`: the parent of resource `{shown(name)}` does not exist"
-            )
 
 
 def _paths(service_type: str, by_name: Mapping[str, wire.ResourceDef]) -> dict[str, Path]:
@@ -128,7 +123,9 @@ def _paths(service_type: str, by_name: Mapping[str, wire.ResourceDef]) -> dict[s
         path = [name]
         while parent := by_name[path[-1]].parent:
             if parent not in by_name:
-                break
+                raise PolicySetError(
+                    f"service definition `{shown(service_type)}`: `{shown(path[-1])}` has a parent that does not exist"
+                )
             if parent in path:
                 raise PolicySetError(f"service definition `{service_type}`: the parents of `{name}` form a circle")
             path.append(parent)

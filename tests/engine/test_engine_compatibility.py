@@ -1,6 +1,6 @@
-"""Where this engine differs from Java on purpose: each row of `docs/compatibility.md`, in both modes.
+"""What can't be evaluated never allows more: how far a policy that can't be used reaches, in both modes.
 
-The rule: what can't be evaluated never allows more.
+Each row of `docs/compatibility.md` is a case of `tests/differential/deliberate_differences.py`, beside Java's answer.
 """
 
 from __future__ import annotations

@@ -1,0 +1,298 @@
+"""The rows of docs/compatibility.md as cases: Java's answer beside ours, by the first column of the row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from phenomena_tags import tag_definition
+from strategies import numbered
+
+Json = dict[str, Any]
+
+REFUSED = "refused"
+"""The download is not taken."""
+
+FAILS = "fails"
+"""The decision fails."""
+
+NOW = 1_700_000_000_000
+PACKAGE = "org.apache.ranger.plugin.conditionevaluator."
+DEFINITION: Json = {
+    "name": "t",
+    "resources": [
+        {"name": "r0", "level": 10, "isValidLeaf": True},
+        {"name": "r1", "level": 20, "parent": "r0", "isValidLeaf": True},
+        {"name": "r2", "level": 30, "parent": "r1"},
+    ],
+    "accessTypes": [{"name": "read"}, {"name": "write"}],
+    "policyConditions": [
+        {"name": "ip", "evaluator": PACKAGE + "RangerIpMatcher"},
+        {"name": "script", "evaluator": PACKAGE + "RangerScriptConditionEvaluator"},
+    ],
+}
+TAG_DEFINITION = tag_definition(DEFINITION, with_enricher=True)
+ASKED: Json = {"resource": {"r0": "a"}, "user": "alice", "accessType": "read", "accessTime": NOW}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One case of a row; `java` is None where its answer is left to chance or nothing of ours can ask for it."""
+
+    row: str
+    java: bool | str | None
+    safe: bool | str
+    ranger: bool | str
+    policies: list[Json]
+    more: Json = field(default_factory=dict)
+    asked: Json = field(default_factory=lambda: ASKED)
+
+    @property
+    def scenario(self) -> Json:
+        beside = {key: self.more[key] for key in ("tags", "deltas") if key in self.more}
+        inside = {key: value for key, value in self.more.items() if key not in beside}
+        download = {
+            "serviceName": "s",
+            "policyVersion": 1,
+            "serviceDef": DEFINITION,
+            "policies": numbered(self.policies),
+        }
+        return {"policies": {**download, **inside}, **beside, "requests": [self.asked]}
+
+
+def on(**levels: list[Any]) -> Json:
+    return {name: {"values": values} for name, values in levels.items()}
+
+
+def item(access: str = "read", **more: Any) -> Json:
+    return {"groups": ["public"], "accesses": [{"type": access}], **more}
+
+
+def policy(resources: Json, allow: list[Json], deny: list[Json] | None = None, **more: Any) -> Json:
+    return {"resources": resources, "policyItems": allow, "denyPolicyItems": deny or [], **more}
+
+
+A = on(r0=["a"])
+OPEN = policy(A, [item()])
+
+
+def closed(resources: Json = A, **more: Any) -> Json:
+    return policy(resources, [], [item()], **more)
+
+
+def tagged(*policies: Json, resource: Json = A, tag: Json | None = None) -> Json:
+    kept = numbered(list(policies), first=50, names="tag policy")
+    return {
+        "tagPolicies": {"serviceName": "tags", "policyVersion": 1, "serviceDef": TAG_DEFINITION, "policies": kept},
+        "tags": {
+            "serviceName": "s",
+            "tagVersion": 1,
+            "op": "add_or_update",
+            "tags": {"1": {"id": 1, "type": "T", **(tag or {})}},
+            "serviceResources": [{"id": 7, "resourceElements": resource}],
+            "resourceToTagIds": {"7": [1]},
+        },
+    }
+
+
+T = on(tag=["T"])
+TAG_OPENS = policy(T, [item("t:read")])
+TAG_CLOSES = policy(T, [], [item("t:read")])
+SCRIPT = [{"type": "script", "values": ["false"]}]
+UNHEARD_OF = [{"type": "unheard-of", "values": ["x"]}]
+AT_HOME = [{"type": "ip", "values": ["10.0.0.1"]}]
+LATER = [{"startTime": "later"}]
+NO_NUMBER = [{"recurrences": [{"schedule": {"minute": "0", "hour": "noon"}, "interval": {"hours": 1}}]}]
+UNTIMED = {key: value for key, value in ASKED.items() if key != "accessTime"}
+LOST_TAG = {**tagged(TAG_CLOSES), "tags": {**tagged()["tags"], "tags": {}}}
+OPTION: Json = {**DEFINITION, "options": {"enableDenyAndExceptionsInPolicies": "perhaps"}}
+
+
+def zone(**resource: list[str]) -> Json:
+    return {"securityZones": {"z": {"zoneName": "z", "resources": [resource], "policies": []}}}
+
+
+def changed(kind: int, new: Json) -> Json:
+    fields = {"id": 1, "version": 2, "name": "changed", "serviceType": "t", "policyType": 0}
+    delta = {"changeType": kind, "policiesVersion": 2, "policy": {**fields, **new}}
+    return {"deltas": {"serviceName": "s", "policyVersion": 2, "serviceDef": DEFINITION, "policyDeltas": [delta]}}
+
+
+_NO_DELTA = "deltas that can't be applied (an unknown kind of change, no id, another type of service)"
+_TAG_ALLOWS = (
+    "a tag allows, and a policy without a deny side that does **not** match the resource was a candidate of higher "
+    "priority"
+)
+_KIND = "a condition of a kind nobody knows, or one in JavaScript"
+_SCHEDULE = "a start or end that is no time, a time zone nobody knows"
+_TAGGED = "a resource that carries tags, and has no id, or an unknown level, or fits no hierarchy"
+_ZONE = "a resource of a security zone with an unknown level, or that fits no hierarchy"
+
+SWITCHED = [
+    Difference(_KIND, True, False, True, [policy(A, [item(conditions=SCRIPT)])]),
+    Difference(_KIND, True, False, True, [policy(A, [item(conditions=UNHEARD_OF)])]),
+    Difference(_KIND, True, False, True, [policy(A, [item()], [item()], denyExceptions=[item(conditions=UNHEARD_OF)])]),
+    Difference(_KIND, False, False, False, [policy(A, [item()], [item(conditions=UNHEARD_OF)])]),
+    Difference("the same on a whole policy", True, False, True, [policy(A, [item()], conditions=SCRIPT)]),
+    Difference("the same on a whole policy", False, False, False, [OPEN, closed(conditions=SCRIPT)]),
+    Difference(
+        "a condition that has nothing to judge by (no client address, no context value, no time)",
+        True,
+        False,
+        True,
+        [policy(A, [item(conditions=AT_HOME)])],
+    ),
+    Difference(
+        "a request without a time, a policy with a validity schedule",
+        True,
+        False,
+        True,
+        [policy(A, [item()], validitySchedules=[{"startTime": "2001/01/01 00:00:00"}])],
+        asked=UNTIMED,
+    ),
+    Difference(_SCHEDULE, True, False, True, [policy(A, [item()], validitySchedules=LATER)]),
+    Difference(_SCHEDULE, True, False, True, [policy(A, [item()], validitySchedules=[{"timeZone": "Nowhere/Land"}])]),
+    Difference(
+        "a recurrence that is no number", REFUSED, True, REFUSED, [OPEN, policy(A, [], validitySchedules=NO_NUMBER)]
+    ),
+    Difference(
+        "a policy that can't be read at all", REFUSED, True, REFUSED, [OPEN, {**policy(A, []), "policyItems": "all"}]
+    ),
+    Difference("a policy that can't be read at all", REFUSED, False, REFUSED, [OPEN, closed(policyPriority=2**31)]),
+    Difference(
+        "a null in a list of a policy, or instead of a level of its resource",
+        True,
+        False,
+        True,
+        [policy(on(r0=["a", None]), [item()])],
+    ),
+    Difference(
+        "a resource name the service definition does not have",
+        True,
+        False,
+        True,
+        [OPEN, closed(on(r0=["a"], rr=["b"]))],
+    ),
+    Difference("levels that fit no hierarchy", True, False, True, [OPEN, closed(on(r0=["a"], r2=["c"]))]),
+    Difference(
+        "two policies with one id", None, False, True, [{**OPEN, "id": 5}, {**policy(on(r0=["b"]), []), "id": 5}]
+    ),
+    Difference(
+        "an access type nobody knows, in a deny item or allow exception",
+        True,
+        False,
+        True,
+        [policy(A, [item()], [item("raed")])],
+    ),
+    Difference(_ZONE, True, False, True, [OPEN], zone(r0=["a"], rr=["b"])),
+    Difference(_ZONE, True, False, True, [OPEN], zone(r0=["a"], r2=["b"])),
+    Difference(
+        "tag policies, but no tags given to the engine",
+        None,
+        REFUSED,
+        False,
+        [],
+        {"tagPolicies": tagged()["tagPolicies"]},
+    ),
+    Difference(
+        "tag policies without the name or the definition of their service",
+        True,
+        REFUSED,
+        True,
+        [OPEN],
+        {**tagged(TAG_CLOSES), "tagPolicies": {**tagged(TAG_CLOSES)["tagPolicies"], "serviceName": ""}},
+    ),
+    Difference(
+        "a validity of a tag that can't be read",
+        True,
+        False,
+        True,
+        [],
+        tagged(TAG_OPENS, tag={"validityPeriods": LATER}),
+    ),
+    Difference(
+        "a validity of a tag that can't be read",
+        False,
+        False,
+        False,
+        [OPEN],
+        tagged(TAG_CLOSES, tag={"validityPeriods": LATER}),
+    ),
+    Difference(_TAGGED, True, False, True, [OPEN], tagged(TAG_CLOSES, resource=on(r0=["a"], rr=["b"]))),
+    Difference(_TAGGED, True, False, True, [OPEN], tagged(TAG_CLOSES, resource=on(r0=["a"], r2=["b"]))),
+    Difference(
+        "a tag that the download of tags does not hold, or that has no type", True, False, True, [OPEN], LOST_TAG
+    ),
+    Difference(
+        "an option of the service definition that is neither `true` nor `false`",
+        True,
+        REFUSED,
+        True,
+        [policy(A, [item()], [item()])],
+        {"serviceDef": OPTION},
+    ),
+    Difference(
+        "tags that are only what has changed of them",
+        None,
+        REFUSED,
+        False,
+        [],
+        {"tags": {**tagged()["tags"], "isDelta": True}},
+    ),
+]
+
+BOTH_MODES = [
+    Difference(
+        "`${{...}}` in a resource value, without a JavaScript engine",
+        FAILS,
+        False,
+        REFUSED,
+        [OPEN, closed(on(r0=["${{USER.x}}"]))],
+    ),
+    Difference("access types in another case (`READ` against `read`)", True, False, False, [policy(A, [item("READ")])]),
+    Difference("a *create* delta for an id that is there", None, False, False, [OPEN], changed(0, policy(A, []))),
+    Difference(
+        "a level without values in a policy that comes by a delta, or in the one it replaces",
+        False,
+        True,
+        True,
+        [policy(A, [])],
+        changed(1, policy(on(r0=[]), [item()])),
+    ),
+    Difference(_NO_DELTA, None, REFUSED, REFUSED, [OPEN], changed(7, policy(A, []))),
+    Difference(_NO_DELTA, None, REFUSED, REFUSED, [OPEN], changed(1, {**OPEN, "serviceType": "x"})),
+    Difference(
+        _TAG_ALLOWS,
+        True,
+        False,
+        False,
+        [policy(on(r0=["a*z"]), [item()], policyPriority=1), closed()],
+        tagged(TAG_OPENS),
+    ),
+    Difference(
+        "a tag denies, and an allow of higher priority comes from a policy with a deny side",
+        True,
+        False,
+        False,
+        [policy(A, [item()], [item("write")], policyPriority=1), policy(on(r0=["a*z"]), [item()])],
+        tagged(TAG_CLOSES),
+    ),
+]
+
+ELSEWHERE = {
+    # rows that no single answer can show, and where they are looked at
+    "an empty set of roles in the request": ("engine/test_engine_deciding.py", "roles=frozenset()"),
+    "which allowing policy is named for `_any` and for several access types": (
+        "differential/comparing.py",
+        "def compared_fields",
+    ),
+    "the order of equal policies after a delta, for a request with no resource at all": (
+        "differential/test_laws.py",
+        "def test_deltas_give_what_loading_the_changed_set_gives",
+    ),
+    "ACLs (`who_can`)": ("differential/test_who_can.py", "def test_who_can_says_what_evaluate_decides"),
+    "`{USER}` in a resource, in ACLs": (
+        "engine/test_engine_zones_tags_acl.py",
+        "def test_who_can_agrees_with_evaluate",
+    ),
+}
