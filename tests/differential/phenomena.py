@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
-from phenomena_conditions import condition_scenarios, schedule_scenarios
+from phenomena_conditions import condition_scenarios, schedule_scenarios, schedules
 from phenomena_deltas import delta_scenarios
 from phenomena_plugin import privilege_scenarios, proxy_scenarios, user_store_scenarios
 from phenomena_settings import setting_scenarios
@@ -24,6 +24,18 @@ def element_scope_scenarios(draw: st.DrawFn) -> Json:
     names = [resource["name"] for resource in scenario["policies"]["serviceDef"]["resources"]]
     scopes = st.dictionaries(st.sampled_from(names), st.sampled_from(["SELF", "SELF_OR_PREFIX"]), max_size=3)
     everywhere(scenario, draw(st.lists(scopes.map(lambda drawn: {"elementScopes": drawn}), min_size=7, max_size=7)))
+    return scenario
+
+
+@st.composite
+def validity_scenarios(draw: st.DrawFn) -> Json:
+    """Policies in force at some times only, also those of zones and of tags."""
+    scenario = draw(tag_and_zone_scenarios())
+    download = scenario["policies"]
+    zones = download["securityZones"].values()
+    for policies in [download["policies"], download["tagPolicies"]["policies"], *(zone["policies"] for zone in zones)]:
+        for policy in policies:
+            policy["validitySchedules"] = draw(st.lists(schedules, max_size=1))
     return scenario
 
 
@@ -51,5 +63,6 @@ PHENOMENA: dict[str, Callable[[], st.SearchStrategy[Json]]] = {
     "zones": zone_scenarios,
     "tags": tag_scenarios,
     "tags and zones": tag_and_zone_scenarios,
+    "validity of tag and zone policies": validity_scenarios,
     "deltas": delta_scenarios,
 }
