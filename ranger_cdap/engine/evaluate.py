@@ -109,9 +109,11 @@ class Evaluator:
         path = q.path
         if path is None:
             return []
-        if policy.broad:
-            return [r.match(path, q.values, q.tokens) if r.path else MatchType.SELF for r in policy.resources]
-        return [r.match(path, q.values, q.tokens, q.request.element_scopes) for r in policy.resources]
+        scopes = q.request.element_scopes
+        return [
+            r.match(path, q.values, q.tokens, scopes) if r.path or not policy.broad else MatchType.SELF
+            for r in policy.resources
+        ]
 
     def _counts(self, policy: CompiledPolicy, match_type: MatchType) -> bool:
         if match_type in SELF_KINDS:

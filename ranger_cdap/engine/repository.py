@@ -125,7 +125,8 @@ class Repository:
         cut, cut_values = (path, values) if upto is None else (path[:upto], values[:upto])
         shape = self._index.wide(cut) if wide or upto is not None else self._index.plain(cut)
         slots = shape.find_any(cut_values, tokens) if shape else set()
-        return {self._records[slot] for slot in slots} | self._broad_for(path, values, tokens)
+        broad = self._broad_for(path, values, tokens) if upto is None else self._broad
+        return {self._records[slot] for slot in slots}.union(broad)
 
     def with_id(self, id_: int) -> set[Record]:
         """See `Policies`."""

@@ -14,7 +14,7 @@ from engine_world import RANGER, SAFE, asks, document, engine, item, on, policy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
+from ranger_cdap.engine import AccessRequest, ElementScope, PolicyEngine, decode_service_policies
 from ranger_cdap.errors import PolicySetError
 
 H = {"hall": "h"}
@@ -85,6 +85,13 @@ def test_a_policy_that_cannot_be_used_hurts_only_where_it_points(
     assert judge.evaluate(asks(H)).allowed is not hall
     assert judge.evaluate(asks(BOX)).allowed is not box
     assert [effect in problem.message for problem in judge.problems] == ([True] if effect else [])
+
+
+def test_a_policy_that_cannot_be_used_also_denies_what_the_request_is_a_beginning_of() -> None:
+    judge = engine(policy(1, on(hall="h*"), [EVERYBODY]), policy(2, {**on(hall="hx"), "shelf": 7}, [], [EVERYBODY]))
+    beginning = {"element_scopes": {"hall": ElementScope.SELF_OR_PREFIX}}
+    assert not judge.evaluate(asks(H, **beginning)).allowed
+    assert judge.evaluate(asks({"hall": "hy"}, **beginning)).allowed
 
 
 def test_as_java_does_an_unreadable_policy_makes_the_whole_set_unusable() -> None:
