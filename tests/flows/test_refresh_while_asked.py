@@ -12,13 +12,10 @@ import pytest
 from readers import reading
 
 import servicedef
-from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
-from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import PluginSettings, RangerSettings, Settings
-from ranger_cdap.plugins import plugin_manager
-from ranger_cdap.policies.keeper import PolicyKeeper
+from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 SERVICE = "cdapdev"
 KV = entity_id("dataset", ["ns1", "kv"])
@@ -76,20 +73,13 @@ def ranger() -> RangerThatAlternates:
 
 
 @pytest.fixture
-def authorizer(ranger: RangerThatAlternates, tmp_path: Path) -> Iterator[Authorizer]:
+def authorizer(ranger: RangerThatAlternates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Authorizer]:
+    monkeypatch.setattr(RangerAdmin, "connect", lambda *_, **__: ranger)
     settings = Settings(
         ranger=RangerSettings(url="http://ranger.test:6080", service=SERVICE),
         plugin=PluginSettings(username="cdapsvc", cache_dir=tmp_path / "cache"),
     )
-    keeper = PolicyKeeper(ranger, settings)
-    keeper.refresh()
-    with Authorizer(
-        keeper,
-        instance="cdap",
-        profile=load_profile("default"),
-        audit=AuditTrail([]),
-        plugins=plugin_manager(entry_points=False),
-    ) as authorizer:
+    with Authorizer.open(settings, refresh_in_background=False) as authorizer:
         yield authorizer
 
 
