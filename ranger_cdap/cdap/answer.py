@@ -14,7 +14,7 @@ from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.plan import Need, plan, unnamed
 from ranger_cdap.cdap.profile import Operation
-from ranger_cdap.engine import Decision
+from ranger_cdap.engine import NO_POLICY, Decision
 from ranger_cdap.errors import InvalidInput
 
 Ask = Callable[[str, EntityId, str], Decision]
@@ -59,7 +59,10 @@ class Examined:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Whether a person may do an operation on an entity, what decided, and what is missing if not."""
+    """Whether a person may do an operation on an entity, what decided, and what is missing if not.
+
+    Where it is not `enforced`, everything is allowed and the rest of the answer says what would be.
+    """
 
     allowed: bool
     operation: str
@@ -71,6 +74,7 @@ class Answer:
     decided_by: tuple[Examined, ...] = ()
     tried: tuple[tuple[Examined, ...], ...] = field(default=(), repr=False)
     ready: bool = True
+    enforced: bool = True
 
     @property
     def policy_ids(self) -> tuple[int, ...]:
@@ -159,12 +163,22 @@ def _decide(need: Need, action: str, ask: Ask, inherits: bool) -> Decision:
     decisions = []
     for probe in probes:
         decision = ask(need.person, probe, action)
-        above = probe.parent
-        # What a policy decided below, a denial above all, is not overruled from above.
-        while inherits and above is not None and not decision.determined:
-            decision = ask(need.person, above, action)
-            above = above.parent
+        if inherits:
+            decision = _inherited(decision, need.person, probe, action, ask)
         if not is_allowed(decision):
             return decision
         decisions.append(decision)
     return decisions[0]
+
+
+def _inherited(decision: Decision, person: str, entity: EntityId, action: str, ask: Ask) -> Decision:
+    """The nearest decision on the way up; what a policy or a security zone says below is not overruled from above."""
+    above, nearest = entity.parent, decision
+    while above is not None and nearest.zone == decision.zone and _undecided(nearest):
+        nearest, above = ask(person, above, action), above.parent
+    return nearest if nearest.zone == decision.zone else decision
+
+
+def _undecided(decision: Decision) -> bool:
+    """Whether no policy speaks of it: Ranger calls that a determined denial by no policy."""
+    return not decision.allowed and decision.policy_id == decision.policy_version == NO_POLICY and not decision.reason

@@ -80,7 +80,7 @@ def _check_role(role: str, entities: tuple[EntityId | EntityPattern, ...]) -> No
         raise InvalidInput(f"`{role}` is no part an entity plays in an operation; {hint}")
     for entity in entities:
         if entity.type != kind:
-            raise InvalidInput(f"`{role}` is a {kind}, not `{entity}`")
+            raise InvalidInput(f"what plays the part of `{role}` is of type {kind}, not `{entity}`")
         if isinstance(entity, EntityPattern):
             entity_pattern(entity.type, entity.parts)
         else:

@@ -5,6 +5,7 @@ import pytest
 from ranger_cdap.cdap.answer import Ask, compose
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.engine import Decision
 from ranger_cdap.errors import InvalidInput
@@ -140,3 +141,48 @@ def test_all_alternatives_that_can_hold_are_reported_as_tried() -> None:
 
     assert [[e.action for e in tried] for tried in answer.tried] == [["WRITE"], ["ADMIN"]]
     assert answer.policy_ids == ()
+
+
+def test_a_denial_says_who_lacks_what_and_in_which_capacity() -> None:
+    row = load_profile("004").operation("application.deploy")
+    context = Context(
+        {
+            "jar": (parse_entity("artifact:ns1.shop"),),
+            "principal": (parse_entity("principal:svc/host@EXAMPLE.COM"),),
+            "datasets": (parse_entity("dataset:ns1.kv"),),
+        }
+    )
+    held = holding("ADMIN application:ns1.Shop", "ADMIN artifact:ns1.shop")
+
+    answer = compose(row, parse_entity("application:ns1.Shop"), "ann", held, context)
+
+    assert answer.reason == (
+        "ann lacks ADMIN on principal:svc/host@EXAMPLE.COM; svc (the impersonated user) lacks ADMIN on dataset:ns1.kv"
+    )
+
+
+@pytest.mark.parametrize(
+    ("impersonated", "said"),
+    [(None, "the part of `artifact` or `jar`"), ("svc", "the part of `artifact` or `principal` or `jar`")],
+)
+def test_what_can_not_be_decided_is_denied_and_says_what_to_name(impersonated: str | None, said: str) -> None:
+    row = load_profile("004").operation("application.deploy")
+    everything = holding("ADMIN application:ns1.Shop", "WRITE namespace:ns1")
+
+    answer = compose(row, parse_entity("application:ns1.Shop"), "ann", everything, Context(impersonated=impersonated))
+
+    assert not answer.allowed
+    assert answer.reason == f"`application.deploy` can't be decided unless it is said what plays {said}"
+
+
+def test_what_is_above_a_security_zone_counts_for_nothing_in_it() -> None:
+    row = load_profile("002").operation("dataset.get")
+
+    def ask(person: str, entity: EntityId, action: str) -> Decision:
+        if entity.type == "dataset":
+            return Decision(allowed=False, determined=True, zone="finance")
+        return Decision(allowed=True, determined=True, policy_id=7, policy_version=1)
+
+    answer = compose(row, parse_entity("dataset:ns1.kv"), "ann", ask, options=Options(inherit=True))
+
+    assert not answer.allowed
