@@ -7,8 +7,10 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType
 
@@ -29,6 +31,35 @@ class EntityType:
     def parent(self) -> str | None:
         """The type one level up; `None` for the instance."""
         return self.path[-2] if len(self.path) > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A row of `[inner]`: an entity type of CDAP without a resource of its own, decided on what its first parts name.
+
+    `same_rows`: the rows of that entity decide (for a run those of its program); otherwise it is a thing within.
+    """
+
+    length: int
+    within: str
+    first: int
+    same_rows: bool
+
+
+class Standing(IntEnum):
+    """How an entity of CDAP stands to the one it is decided on: it is that, lies within it, or is of unknown type."""
+
+    ITSELF = 0
+    WITHIN = 1
+    UNKNOWN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where an entity of CDAP is decided: on `entity`, the nearest that has a resource."""
+
+    entity: EntityId
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -99,7 +130,7 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
         raise UnknownEntityType(_nearest(cdap_type, _types_by_cdap_name()))
     parts = list(id_parts)
     if name == "instance":
-        parts = []
+        parts = parts[1:]
     elif cdap_type.upper() == "PROGRAM" and len(parts) == 5:
         parts = [parts[0], parts[1], f"{parts[3].lower()}.{parts[4]}"]
     elif name == "program" and len(parts) == 4:
@@ -107,6 +138,34 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
     elif (at := entity_type(name).version_at) is not None and len(parts) == at + 1:
         parts = parts[:at]
     return entity_id(name, parts)
+
+
+def place(cdap_type: str, id_parts: Sequence[str]) -> Placed:
+    """Where CDAP's entity is decided: itself, else its nearest parent that has a resource; for any type at all.
+
+    Of an unknown type only this is known: whatever lies in a namespace has the namespace as the first of several parts.
+
+    Raises:
+        InvalidEntity: the parts do not fit a type that is known.
+    """
+    name = cdap_type.upper()
+    if name in _types_by_cdap_name():
+        return Placed(from_cdap(name, id_parts), Standing.ITSELF)
+    if inner := inner_types().get(name):
+        if len(id_parts) != inner.length or not all(id_parts):
+            raise InvalidEntity(f"`{name}` is made of {inner.length} parts, not of {len(id_parts)}, and none is empty")
+        above = from_cdap(inner.within, id_parts[: inner.first])
+        return Placed(above, Standing.ITSELF if inner.same_rows else Standing.WITHIN)
+    if len(id_parts) > 1 and entity_type("namespace").patterns[0].fullmatch(id_parts[0]):
+        return Placed(EntityId("namespace", (id_parts[0],)), Standing.UNKNOWN)
+    return Placed(EntityId("instance", ()), Standing.UNKNOWN)
+
+
+def type_of(cdap_type: str) -> tuple[str, Standing]:
+    """Our type for an entity type of CDAP; empty where its entities have no resource of their own."""
+    if name := _types_by_cdap_name().get(cdap_type.upper()):
+        return name, Standing.ITSELF
+    return "", Standing.WITHIN if cdap_type.upper() in inner_types() else Standing.UNKNOWN
 
 
 def parse_entity(text: str) -> EntityId:
@@ -145,7 +204,7 @@ def entity_type(name: str) -> EntityType:
 @cache
 def entity_types() -> Mapping[str, EntityType]:
     """All rows of `entities.toml`, by name."""
-    table = tomllib.loads(files(__package__).joinpath("entities.toml").read_text(encoding="utf-8"))
+    table = _table()
     patterns = {name: re.compile(text, re.ASCII) for name, text in table["patterns"].items()}
     return {
         name: EntityType(
@@ -157,6 +216,17 @@ def entity_types() -> Mapping[str, EntityType]:
         )
         for name, row in table["types"].items()
     }
+
+
+@cache
+def inner_types() -> Mapping[str, Inner]:
+    """The entity types of CDAP without a resource of their own, by CDAP's name."""
+    return {name: Inner(**row) for name, row in _table()["inner"].items()}
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("entities.toml").read_text(encoding="utf-8"))
 
 
 @cache

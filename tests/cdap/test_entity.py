@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import servicedef
-from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types, from_cdap, parse_entity, to_resource
+from ranger_cdap.cdap.entity import (
+    EntityId,
+    Placed,
+    Standing,
+    entity_id,
+    entity_types,
+    from_cdap,
+    inner_types,
+    parse_entity,
+    place,
+    to_resource,
+)
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType
 
 RESOURCES = [
@@ -67,6 +78,55 @@ FROM_CDAP = [
 @pytest.mark.parametrize(("cdap_type", "parts", "text"), FROM_CDAP)
 def test_cdap_names_and_parts_become_our_entity_without_versions(cdap_type: str, parts: list[str], text: str) -> None:
     assert str(from_cdap(cdap_type, parts)) == text
+
+
+PLACED = [
+    ("DATASET", ["ns1", "kv"], "dataset:ns1.kv", Standing.ITSELF),
+    (
+        "PROGRAM_RUN",
+        ["ns1", "Shop", "-SNAPSHOT", "worker", "W", "a5611464-e560"],
+        "program:ns1.Shop.worker.W",
+        Standing.ITSELF,
+    ),
+    ("PLUGIN", ["ns1", "shop", "1.0.0", "batchsink", "File"], "artifact:ns1.shop", Standing.ITSELF),
+    ("SYSTEM_APP_ENTITY", ["ns1", "Shop", "connection", "c 1"], "application:ns1.Shop", Standing.WITHIN),
+    ("OPERATION_RUN", ["ns1", "0c5e2ecb-e560"], "namespace:ns1", Standing.WITHIN),
+    ("QUERY", ["0c5e2ecb-e560"], "instance:", Standing.WITHIN),
+    ("SUPPORT_BUNDLE", ["bundle1"], "instance:", Standing.WITHIN),
+    ("SPACESHIP", ["ns1", "x", "y"], "namespace:ns1", Standing.UNKNOWN),
+    ("SPACESHIP", ["ns1"], "instance:", Standing.UNKNOWN),
+    ("SPACESHIP", ["no-namespace", "x"], "instance:", Standing.UNKNOWN),
+    ("SPACESHIP", [], "instance:", Standing.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("cdap_type", "parts", "text", "standing"), PLACED)
+def test_every_entity_of_cdap_is_decided_on_the_nearest_that_has_a_resource(
+    cdap_type: str, parts: list[str], text: str, standing: Standing
+) -> None:
+    assert place(cdap_type, parts) == Placed(parse_entity(text), standing)
+
+
+# What is made within an entity is no creation of that entity: only what stands for itself is one of ours.
+@pytest.mark.parametrize("cdap_type", inner_types())
+def test_what_has_no_resource_of_its_own_is_no_entity(cdap_type: str) -> None:
+    with pytest.raises(UnknownEntityType):
+        from_cdap(cdap_type, ["ns1", "Shop"])
+
+
+REFUSED_OF_CDAP = [
+    ("INSTANCE", ["a", "b"]),
+    ("ARTIFACT", ["ns1", "shop", "1.0.0", "x"]),
+    ("PROGRAM_RUN", ["ns1", "Shop", "-SNAPSHOT", "worker", "W"]),
+    ("OPERATION_RUN", ["ns1", ""]),
+    ("OPERATION_RUN", ["*", "x"]),
+]
+
+
+@pytest.mark.parametrize(("cdap_type", "parts"), REFUSED_OF_CDAP)
+def test_parts_of_cdap_that_do_not_fit_a_known_type_are_refused(cdap_type: str, parts: list[str]) -> None:
+    with pytest.raises(InvalidEntity):
+        place(cdap_type, parts)
 
 
 REFUSED = [
