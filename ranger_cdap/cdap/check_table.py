@@ -1,0 +1,93 @@
+"""The table `checks.toml`: which operations a permission on an entity type can stand for, and which methods ask."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from ranger_cdap.cdap.profile import Operation, parse_privilege
+
+
+class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one permission on one entity type can stand for; the head of `checks.toml` says what the fields mean."""
+
+    strictest: tuple[str, ...] = ()
+    rows: Mapping[str, tuple[str, ...]] = {}
+    steps: Mapping[str, tuple[str, ...]] = {}
+    container: tuple[str, ...] = ()
+    sees: bool = False
+    filtered: bool = False
+
+    def picked(self, frames: tuple[str, ...]) -> str | None:
+        """The row that the calling methods tell: a step of a larger operation first, then the nearest to the call."""
+        for table in (self.steps, self.rows):
+            for frame in frames:
+                for verb, methods in table.items():
+                    if frame in methods or _class_of(frame) in methods:
+                        return verb
+        return None
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    plumbing: tuple[str, ...]
+    permissions: Mapping[str, tuple[str, ...]]
+    entity: Mapping[str, Mapping[str, Cell | str]]
+    child: Mapping[str, Mapping[str, Cell | str]]
+    operations: Mapping[str, Mapping[str, tuple[str, ...]]]
+
+
+def cell_of(kind: str, permission: str, *, on_parent: bool) -> Cell | None:
+    """The cell of an entity type (of the child's, for a check on its parent); `None` if the table has none."""
+    section = _table().child if on_parent else _table().entity
+    cell = section.get(kind, {}).get(permission) or section["every"].get(permission)
+    return Cell(strictest=(cell,), rows={cell: ()}) if isinstance(cell, str) else cell
+
+
+def all_cells() -> Mapping[tuple[str, str, bool], Cell]:
+    """Every cell by entity type, permission and whether the check is on the parent; `every` for the common ones."""
+    keys = [
+        (kind, permission, on_parent)
+        for section, on_parent in ((_table().entity, False), (_table().child, True))
+        for kind, cells in section.items()
+        for permission in cells
+    ]
+    cells = {key: cell_of(key[0], key[1], on_parent=key[2]) for key in keys}
+    return {key: cell for key, cell in cells.items() if cell is not None}
+
+
+@cache
+def known_permissions() -> frozenset[str]:
+    """The permissions of CDAP 6.11, as `STANDARD.GET`."""
+    return frozenset(f"{kind}.{name}" for kind, names in _table().permissions.items() for name in names)
+
+
+@cache
+def own_row(kind: str, verb: str) -> Operation | None:
+    """The row of `checks.toml` for an operation that no requirement document speaks of; `None` if there is none."""
+    privileges = _table().operations.get(kind, {}).get(verb)
+    if privileges is None:
+        return None
+    return Operation(
+        name=f"{kind}.{verb}", entity=kind, requirements=(), alternatives=(tuple(map(parse_privilege, privileges)),)
+    )
+
+
+def calling_methods(hint: str | None, most: int = 32) -> tuple[str, ...]:
+    """The methods a hint names, as `Class.method`, without what tells nothing; not many, as what asks is near."""
+    frames = [".".join(frame.rsplit(".", 2)[-2:]) for frame in (hint or "").split()[:most]]
+    return tuple(frame for frame in frames if _class_of(frame) not in _table().plumbing)
+
+
+def _class_of(frame: str) -> str:
+    """The class of a method, of `Handler$2.onFinish` the class that it is written in."""
+    return frame.partition(".")[0].partition("$")[0]
+
+
+@cache
+def _table() -> _Table:
+    text = files(__package__).joinpath("checks.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), _Table)
