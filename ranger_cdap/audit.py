@@ -41,6 +41,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     cliIP: str = ""  # noqa: N815
     repoType: str = "cdap"  # noqa: N815
     enforcer: str = "ranger-acl"
+    enforced: bool = True
     agent: str = "cdap"
     agentHost: str = msgspec.field(default_factory=socket.gethostname)  # noqa: N815
     logType: str = "RangerAudit"  # noqa: N815

@@ -4,49 +4,65 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
 import pluggy
 
 from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
-from ranger_cdap.cdap.answer import Answer, Ask, Examined, compose, denied, is_allowed
+from ranger_cdap.cdap.answer import Answer, Examined, compose, denied, is_allowed
 from ranger_cdap.cdap.context import Context
+from ranger_cdap.cdap.enforcement import Outside
 from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
-from ranger_cdap.cdap.profile import ANY, VISIBLE, Profile, load_profile
+from ranger_cdap.cdap.plan import Need, plan
+from ranger_cdap.cdap.profile import VISIBLE
 from ranger_cdap.config import Settings, load_settings
-from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
+from ranger_cdap.engine import ResourceAccess
+from ranger_cdap.errors import NotReady
+from ranger_cdap.moment import Moment
+from ranger_cdap.people import People
 from ranger_cdap.plugins import audit_sinks, plugin_manager
 from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
 from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.rules import Rules
 
 logger = logging.getLogger(__name__)
 
-ACCESS_TYPES = {ANY: ANY_ACCESS, VISIBLE: ANY_ACCESS}
+_NOTHING_ELSE = Context()
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Entities one operation was wanted on (`delete all`): those it is allowed on, and the answers for the others."""
+
+    allowed: tuple[EntityId, ...]
+    refused: tuple[Answer, ...]
 
 
 class Authorizer:
     """Decides CDAP operations by the policies its keeper holds; safe to share between threads.
 
-    One `check` uses one set of policies and one time for everything it asks. What can't be decided is denied.
+    One call uses one set of policies and one time for everything it asks. What can't be decided is denied.
+    Groups of a person are those passed, those Ranger knows, and those of hooks.
     """
 
     def __init__(
         self,
         keeper: PolicyKeeper,
+        rules: Rules,
         *,
-        instance: str,
-        profile: Profile,
         audit: AuditTrail,
         plugins: pluggy.PluginManager,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._keeper = keeper
-        self._instance = instance
-        self._profile = profile
+        self.rules = rules
         self._audit = audit
-        self._veto = plugins.hook.ranger_cdap_veto if plugins.hook.ranger_cdap_veto.get_hookimpls() else None
+        hooks = plugins.hook
+        self._veto = hooks.ranger_cdap_veto if hooks.ranger_cdap_veto.get_hookimpls() else None
+        self._groups = hooks.ranger_cdap_groups if hooks.ranger_cdap_groups.get_hookimpls() else None
         self._clock = clock
 
     @classmethod
@@ -56,11 +72,11 @@ class Authorizer:
         Without either it is returned all the same: it denies, and goes on trying in the background.
 
         Raises:
-            ConfigError: a setting is not usable.
+            InvalidInput: a setting is not usable.
             PluginError: an installed plugin is not usable.
         """
         settings = settings or load_settings()
-        profile = load_profile(settings.cdap.profile)
+        rules = Rules.of(settings)
         plugins = plugin_manager()
         audit = open_trail(settings.audit, audit_sinks(plugins))
         admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
@@ -68,7 +84,7 @@ class Authorizer:
         keeper.refresh()
         if refresh_in_background:
             keeper.start()
-        return cls(keeper, instance=settings.cdap.instance, profile=profile, audit=audit, plugins=plugins)
+        return cls(keeper, rules, audit=audit, plugins=plugins)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -82,21 +98,37 @@ class Authorizer:
         operation: str,
         entity: EntityId,
         *,
-        related: Mapping[str, EntityId] | None = None,
+        context: Context = _NOTHING_ELSE,
         client_ip: str | None = None,
     ) -> Answer:
         """Whether the user, with those groups, may do the operation (`dataset.get`) on the entity; audited.
 
-        `related` names what else takes part: `artifact`, what an application is deployed from, or `jar`, what an
-        uploaded jar becomes.
+        `context` says what else takes part, and whom CDAP impersonates; the master user is that of the settings.
 
         Raises:
             InvalidInput: there is no such operation, or it is not about such an entity.
         """
-        now = int(self._clock() * 1000)
-        answer = self._decide(user, groups, operation, entity, related, client_ip, now)
-        self._audit.write(self._records(answer, client_ip or "", now))
-        return answer
+        return self.check_all(user, groups, [(operation, entity)], context=context, client_ip=client_ip)[0]
+
+    def check_all(
+        self,
+        user: str,
+        groups: Collection[str],
+        questions: Iterable[tuple[str, EntityId]],
+        *,
+        context: Context = _NOTHING_ELSE,
+        client_ip: str | None = None,
+    ) -> list[Answer]:
+        """The answers `check` gives to each (operation, entity), by one set of policies at one time.
+
+        Raises:
+            InvalidInput: as `check`, for any of them; then none is answered.
+        """
+        moment, unready = self._moment(user, groups, client_ip)
+        answers = [self._answer(moment, unready, user, o, e, context) for o, e in questions]
+        if moment is not None:
+            self._audit.write([record for answer in answers for record in self._records(answer, moment)])
+        return [self._outcome(answer) for answer in answers]
 
     def explain(
         self,
@@ -105,14 +137,40 @@ class Authorizer:
         operation: str,
         entity: EntityId,
         *,
-        related: Mapping[str, EntityId] | None = None,
+        context: Context = _NOTHING_ELSE,
     ) -> Answer:
         """The answer `check` would give, with everything that was tried, not audited.
 
         Raises:
             InvalidInput: as `check`.
         """
-        return self._decide(user, groups, operation, entity, related, None, int(self._clock() * 1000))
+        moment, unready = self._moment(user, groups, None)
+        return self._outcome(self._answer(moment, unready, user, operation, entity, context))
+
+    def partition(self, user: str, groups: Collection[str], operation: str, entities: Iterable[EntityId]) -> Partition:
+        """Which of the entities the user may do the operation on, and for the others the answer to show; audited.
+
+        CDAP's *delete all* deletes what one may delete and shows errors for the rest (core policy 3).
+
+        Raises:
+            InvalidInput: as `check`.
+        """
+        answers = self.check_all(user, groups, [(operation, entity) for entity in entities])
+        return Partition(
+            allowed=tuple(answer.entity for answer in answers if answer.allowed),
+            refused=tuple(answer for answer in answers if not answer.allowed),
+        )
+
+    def plan(
+        self, user: str, operation: str, entity: EntityId, *, context: Context = _NOTHING_ELSE
+    ) -> tuple[tuple[Need, ...], ...]:
+        """Who needs which privilege on which entity, for each alternative; nobody's policies are looked at.
+
+        Raises:
+            InvalidInput: as `check`.
+        """
+        row = self.rules.profile.operation(operation)
+        return plan(row, entity, user, self.rules.with_master(context), self.rules.options)
 
     def visible(self, user: str, groups: Collection[str], entities: Iterable[EntityId]) -> list[EntityId]:
         """The entities on which, or below which, the user has any privilege, in the order given; not audited.
@@ -120,13 +178,21 @@ class Authorizer:
         Raises:
             InvalidEntity: one of them has parts that CDAP does not allow.
         """
-        engine = self._keeper.snapshot.engine
-        checked = [_verified(entity) for entity in entities]
-        if engine is None:
-            return []
-        now = int(self._clock() * 1000)
-        members = frozenset(groups)
-        return [entity for entity in checked if self._is_visible(engine, user, members, entity, now)]
+        moment, _ = self._moment(user, groups, None)
+        return [entity for entity in map(_verified, entities) if self._is_visible(moment, user, entity)]
+
+    def who(self, entity: EntityId) -> ResourceAccess:
+        """Who can do what on the entity, as Ranger's access types; only people that policies name.
+
+        Raises:
+            InvalidEntity: it has parts that CDAP does not allow.
+            NotReady: there are no policies.
+        """
+        resource = to_resource(_verified(entity), self.rules.instance)
+        snapshot = self._keeper.snapshot
+        if snapshot.engine is None:
+            raise NotReady(snapshot.reason)
+        return snapshot.engine.who_can(resource)
 
     def refresh(self) -> Snapshot:
         """Ask Ranger Admin for changes now and wait for the outcome."""
@@ -145,58 +211,44 @@ class Authorizer:
     ) -> None:
         self.close()
 
-    def _decide(
-        self,
-        user: str,
-        groups: Collection[str],
-        operation: str,
-        entity: EntityId,
-        related: Mapping[str, EntityId] | None,
-        client_ip: str | None,
-        now: int,
-    ) -> Answer:
-        row = self._profile.operation(operation)
-        entity = _verified(entity)
-        context = Context({role: (other,) for role, other in (related or {}).items()})
+    def _moment(self, user: str, groups: Collection[str], client_ip: str | None) -> tuple[Moment | None, str]:
+        """What decides now; without policies nothing, and why."""
         snapshot = self._keeper.snapshot
         if snapshot.engine is None:
-            return denied(operation, entity, user, f"not ready: {snapshot.reason}", ready=False)
-        ask = self._ask(snapshot.engine, user, frozenset(groups), client_ip, now)
-        answer = compose(row, entity, user, ask, context)
-        return self._after_vetoes(answer)
+            return None, snapshot.reason
+        people = People({user: groups}, snapshot.groups_of, self._groups)
+        return Moment(snapshot.engine, people, self.rules.instance, int(self._clock() * 1000), client_ip), ""
 
-    def _ask(self, engine: PolicyEngine, user: str, groups: frozenset[str], client_ip: str | None, now: int) -> Ask:
-        def ask(person: str, entity: EntityId, action: str) -> Decision:
-            return engine.evaluate(
-                AccessRequest(
-                    resource=to_resource(entity, self._instance),
-                    access_type=ACCESS_TYPES.get(action) or action.lower(),
-                    user=person,
-                    groups=groups if person == user else frozenset(),  # nobody else has the user's groups
-                    access_time=now,
-                    client_ip=client_ip,
-                    matching_scope=MatchingScope.SELF_OR_DESCENDANTS if action == VISIBLE else MatchingScope.SELF,
-                )
-            )
+    def _answer(
+        self, moment: Moment | None, unready: str, user: str, operation: str, entity: EntityId, context: Context
+    ) -> Answer:
+        """What the policies and the vetoes say, whether or not it is enforced."""
+        row = self.rules.profile.operation(operation)
+        entity = _verified(entity)
+        if moment is None:
+            return denied(operation, entity, user, f"not ready: {unready}", ready=False)
+        context = self.rules.with_master(context)
+        return self._after_vetoes(compose(row, entity, user, moment.ask, context, self.rules.options))
 
-        return ask
+    def _outcome(self, answer: Answer) -> Answer:
+        """The answer itself where it is enforced, else what becomes of everything outside."""
+        enforcement = self.rules.enforcement
+        if enforcement.covers(answer.operation, answer.entity.type):
+            return answer
+        if enforcement.outside is Outside.DENY:
+            return replace(answer, allowed=False, reason=f"`{answer.operation}` is not among what is open here yet")
+        told = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
+        return replace(answer, allowed=True, enforced=False, reason=told)
 
-    def _is_visible(self, engine: PolicyEngine, user: str, groups: frozenset[str], entity: EntityId, now: int) -> bool:
-        decision = engine.evaluate(
-            AccessRequest(
-                resource=to_resource(entity, self._instance),
-                access_type=ANY_ACCESS,
-                user=user,
-                groups=groups,
-                access_time=now,
-                matching_scope=MatchingScope.SELF_OR_DESCENDANTS,
-            )
-        )
-        if not is_allowed(decision):
-            return False
-        examined = Examined(entity, (), ANY_ACCESS, decision, user)
-        answer = Answer(True, "visible", entity, user, (), "allowed", decided_by=(examined,))
-        return self._after_vetoes(answer).allowed
+    def _is_visible(self, moment: Moment | None, user: str, entity: EntityId) -> bool:
+        if moment is None:
+            answer = denied(f"{entity.type}.list", entity, user, "", ready=False)
+        else:
+            examined = Examined(entity, (VISIBLE,), VISIBLE, moment.ask(user, entity, VISIBLE), user)
+            allowed = is_allowed(examined.decision)
+            answer = Answer(allowed, f"{entity.type}.list", entity, user, (), "", decided_by=(examined,))
+            answer = self._after_vetoes(answer)
+        return self._outcome(answer).allowed
 
     def _after_vetoes(self, answer: Answer) -> Answer:
         if self._veto is None or not answer.allowed:
@@ -205,26 +257,30 @@ class Authorizer:
             reasons = self._veto(answer=answer)
         except Exception as e:
             logger.warning("a veto hook failed with %s, so the operation is denied", type(e).__name__)
-            return _vetoed(answer, "a veto hook failed")
-        return _vetoed(answer, "; ".join(map(str, reasons))) if reasons else answer
+            reasons = ["a veto hook failed"]
+        if not reasons:
+            return answer
+        return replace(answer, allowed=False, missing=(), reason=f"vetoed: {'; '.join(map(str, reasons))}")
 
-    def _records(self, answer: Answer, client_ip: str, now: int) -> list[AuditRecord]:
+    def _records(self, answer: Answer, moment: Moment) -> Sequence[AuditRecord]:
         """One record for each entity and person with the final result; what was merely tried is not audited."""
-        engine = self._keeper.snapshot.engine
+        outcome = self._outcome(answer)
+        allowed = outcome.allowed if outcome.enforced else answer.allowed
         return [
             AuditRecord(
-                repo=engine.service_name if engine else "",
+                repo=moment.engine.service_name,
                 reqUser=examined.person,
-                evtTime=now,
+                evtTime=moment.now,
                 access=answer.operation,
-                resource="/".join((self._instance, *examined.entity.parts)),
+                resource="/".join((self.rules.instance, *examined.entity.parts)),
                 resType=examined.entity.type,
                 action=examined.action.lower(),
-                result=int(answer.allowed),
+                result=int(allowed),
                 policy=examined.decision.policy_id,
                 policyVersion=examined.decision.policy_version,
-                reason="" if answer.allowed else answer.reason,
-                cliIP=client_ip,
+                reason="" if allowed else (outcome if outcome.enforced else answer).reason,
+                cliIP=moment.client_ip or "",
+                enforced=outcome.enforced,
             )
             for examined in {(e.person, e.entity): e for e in answer.decided_by}.values()
             if examined.decision.audited
@@ -234,16 +290,3 @@ class Authorizer:
 def _verified(entity: EntityId) -> EntityId:
     """The entity, its parts checked: no name that CDAP does not allow, above all no wildcard, is ever asked about."""
     return entity_id(entity.type, entity.parts)
-
-
-def _vetoed(answer: Answer, reason: str) -> Answer:
-    return Answer(
-        allowed=False,
-        operation=answer.operation,
-        entity=answer.entity,
-        person=answer.person,
-        requirements=answer.requirements,
-        reason=f"vetoed: {reason}",
-        decided_by=answer.decided_by,
-        tried=answer.tried,
-    )

@@ -81,10 +81,14 @@ class RangerSettings(_Table, frozen=True):
 
 
 class CdapSettings(_Table, frozen=True):
-    """`[cdap]`: the CDAP instance, and the table of operations that decides."""
+    """`[cdap]`: the CDAP instance, the table of operations that decides, and how its rows are read (`Options`)."""
 
     instance: str = "cdap"
     profile: str = "default"
+    view_details: bool = False
+    inherit: bool = False
+    list_by_parent: bool = False
+    visible_only: bool = False
 
 
 class EnforceSettings(_Table, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -27,6 +27,14 @@ def ranger_cdap_audit_sinks() -> Mapping[str, SinkFactory]:  # type: ignore[empt
 @hookspec
 def ranger_cdap_veto(answer: Answer) -> str | None:
     """A reason to deny what the policies allow, or nothing. A hook that raises denies; none can allow."""
+
+
+@hookspec
+def ranger_cdap_groups(user: str) -> Collection[str] | None:
+    """Groups of a user, besides those passed and those of Ranger's user store; nothing if the plugin knows none.
+
+    Where a hook raises, the user counts as a member of every group that a policy takes something away from.
+    """
 
 
 @hookspec

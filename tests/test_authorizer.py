@@ -1,39 +1,22 @@
 """`Authorizer`: CDAP operations decided by a real engine, with vetoes, audit and everything that must deny."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
-import msgspec
+import authorizer_world
 import pluggy
 import pytest
+from authorizer_world import Memory, policy
 
-import servicedef
-from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId, entity_id, parse_entity
-from ranger_cdap.cdap.profile import load_profile
-from ranger_cdap.engine import PolicyEngine, decode_service_policies
-from ranger_cdap.errors import InvalidEntity, InvalidInput, UnknownOperation
+from ranger_cdap.engine import Standing
+from ranger_cdap.errors import InvalidEntity, InvalidInput, NotReady, UnknownOperation
 from ranger_cdap.hookspecs import hookimpl
 from ranger_cdap.plugins import plugin_manager
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
 
 KV = entity_id("dataset", ["ns1", "kv"])
 NS1 = entity_id("namespace", ["ns1"])
-
-
-def policy(number: int, resource: dict[str, str], users: list[str], accesses: list[str], **more: object) -> object:
-    return {
-        "id": number,
-        "version": 3,
-        "name": f"policy {number}",
-        "resources": {"instance": {"values": ["cdap"]}} | {level: {"values": [v]} for level, v in resource.items()},
-        "policyItems": [{"users": users, "accesses": [{"type": access} for access in accesses]}],
-        **more,
-    }
-
 
 POLICIES = [
     policy(1, {"namespace": "ns1"}, ["alice", "bob"], ["read"]),
@@ -43,56 +26,10 @@ POLICIES = [
 ]
 
 
-@dataclass
-class FixedPolicies:
-    """In the place of a keeper: one snapshot that never changes."""
-
-    snapshot: Snapshot
-
-    def refresh(self) -> Snapshot:
-        return self.snapshot
-
-    def close(self) -> None:
-        pass
-
-
-class Memory:
-    """An audit sink in memory."""
-
-    def __init__(self) -> None:
-        self.records: list[AuditRecord] = []
-
-    def write(self, records: Sequence[AuditRecord]) -> None:
-        self.records += records
-
-    def close(self) -> None:
-        pass
-
-
-def engine() -> PolicyEngine:
-    document = {
-        "serviceName": "cdapdev",
-        "policyVersion": 1,
-        "policies": POLICIES,
-        "serviceDef": servicedef.service_definition(),
-    }
-    return PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))
-
-
 def authorizer(
     memory: Memory | None = None, *, ready: bool = True, plugins: pluggy.PluginManager | None = None
 ) -> Authorizer:
-    snapshot = (
-        Snapshot(engine(), PolicyState.FRESH, "") if ready else Snapshot(None, PolicyState.NOT_READY, "no policies yet")
-    )
-    return Authorizer(
-        FixedPolicies(snapshot),  # type: ignore[arg-type]
-        instance="cdap",
-        profile=load_profile("default"),
-        audit=AuditTrail([memory] if memory else []),
-        plugins=plugins or plugin_manager(entry_points=False),
-        clock=lambda: 1_800_000_000.0,
-    )
+    return authorizer_world.authorizer(POLICIES if ready else None, memory, plugins=plugins)
 
 
 def test_an_operation_is_decided_by_the_policies_on_every_entity_it_needs() -> None:
@@ -212,3 +149,35 @@ def test_what_is_no_question_is_an_error_not_an_answer(
 def test_a_wildcard_is_never_visible() -> None:
     with pytest.raises(InvalidEntity):
         authorizer().visible("alice", (), [EntityId("namespace", ("*",))])
+
+
+def test_many_questions_are_answered_as_each_alone_and_audited_together() -> None:
+    questions = [("dataset.get", KV), ("dataset.drop", KV), ("namespace.get", NS1)]
+    together, alone = Memory(), Memory()
+
+    answers = authorizer(together).check_all("alice", (), questions)
+
+    assert answers == [authorizer(alone).check("alice", (), *question) for question in questions]
+    assert [a.allowed for a in answers] == [True, False, False]
+    told = [[(r.resource, r.access, r.result, r.policy) for r in memory.records] for memory in (together, alone)]
+    assert told[0] == told[1]
+    assert authorizer(ready=False).check_all("alice", (), questions)[2].reason == "not ready: no policies yet"
+
+
+def test_one_question_that_is_none_answers_nothing() -> None:
+    memory = Memory()
+    with pytest.raises(UnknownOperation):
+        authorizer(memory).check_all("alice", (), [("dataset.get", KV), ("dataset.fly", KV)])
+    assert memory.records == []
+
+
+def test_who_can_do_what_on_an_entity() -> None:
+    table = authorizer().who(KV)
+
+    assert {user: {a: e.standing for a, e in row.items()} for user, row in table.users.items()} == {
+        "alice": {"read": Standing.ALLOWED}
+    }
+    with pytest.raises(NotReady, match="no policies yet"):
+        authorizer(ready=False).who(KV)
+    with pytest.raises(InvalidEntity):
+        authorizer().who(EntityId("dataset", ("ns1", "*")))

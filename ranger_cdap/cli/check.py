@@ -6,8 +6,9 @@ import click
 
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.question import open_authorizer, policy_text, question, related_entities
+from ranger_cdap.cli.question import Question, open_authorizer, policy_text, question
 from ranger_cdap.errors import NotReady
 
 DENIED = 2
@@ -17,16 +18,7 @@ DENIED = 2
 @question
 @pass_invocation
 @click.pass_context
-def check(
-    context: click.Context,
-    invocation: Invocation,
-    user: str,
-    operation: str,
-    entity: EntityId,
-    groups: tuple[str, ...],
-    artifact: EntityId | None,
-    jar: EntityId | None,
-) -> None:
+def check(context: click.Context, invocation: Invocation, asked: Question) -> None:
     """Say whether USER may do OPERATION on ENTITY.
 
     Example: ranger-cdap check alice dataset.get dataset:ns1.purchases
@@ -34,7 +26,7 @@ def check(
     Exit code: 0 allowed, 2 denied, 3 invalid input, 4 not ready, 1 error.
     """
     with open_authorizer(invocation) as authorizer:
-        answer = authorizer.check(user, groups, operation, entity, related=related_entities(artifact, jar))
+        answer = authorizer.check(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
     if invocation.as_json:
         invocation.print_json(as_document(answer))
     elif answer.ready:
@@ -46,29 +38,42 @@ def check(
 
 def print_answer(invocation: Invocation, answer: Answer) -> None:
     """One line, and one for each privilege that decided."""
-    verdict = "allowed" if answer.allowed else "denied"
-    invocation.console.print(f"{verdict}: {answer.person} {answer.operation} on {answer.entity}")
+    invocation.console.print(f"{verdict(answer)}: {answer.person} {answer.operation} on {answer.entity}")
     for examined in answer.decided_by:
         has = "has" if examined.held else "lacks"
+        who = "" if examined.person == answer.person else f"{examined.person} "
         actions = examined.action if examined.held else " or ".join(examined.actions)
-        invocation.console.print(f"  {has} {actions} on {examined.entity}: {policy_text(examined)}")
+        invocation.console.print(f"  {who}{has} {actions} on {examined.entity}: {policy_text(examined)}")
     if not answer.allowed and not answer.missing:
         invocation.console.print(f"  {answer.reason}")
+
+
+def verdict(answer: Answer) -> str:
+    """`allowed` or `denied`, and whether that is enforced."""
+    if not answer.enforced:
+        return "allowed, because it is not enforced"
+    return "allowed" if answer.allowed else "denied"
 
 
 def as_document(answer: Answer) -> dict[str, object]:
     """The answer as JSON."""
     return {
         "allowed": answer.allowed,
+        "enforced": answer.enforced,
         "ready": answer.ready,
         "user": answer.person,
         "operation": answer.operation,
-        "entity": {"type": answer.entity.type, "parts": answer.entity.parts},
+        "entity": entity_document(answer.entity),
         "requirements": answer.requirements,
         "reason": answer.reason,
         "missing": [
-            {"user": m.person, "actions": m.actions, "entity": {"type": m.entity.type, "parts": m.entity.parts}}
+            {"user": m.person, "capacity": m.capacity, "actions": m.actions, "entity": entity_document(m.entity)}
             for m in answer.missing
         ],
         "policies": answer.policy_ids,
     }
+
+
+def entity_document(entity: EntityId | EntityPattern) -> dict[str, object]:
+    """An entity as JSON: its parts apart, because names may hold dots."""
+    return {"type": entity.type, "parts": entity.parts}

@@ -1,22 +1,69 @@
-"""What `check` and `explain` share: who asks, for which operation, on which entity."""
+"""What `check`, `explain` and `plan` share: who asks, for which operation, on which entity, and what takes part."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Examined
+from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.errors import InvalidInput
+
+Part = tuple[str, EntityId | EntityPattern]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person typed."""
+
+    user: str
+    operation: str
+    entity: EntityId
+    groups: tuple[str, ...]
+    context: Context
 
 
 def question(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The arguments and options of a question."""
+    """The arguments and options of a question; the command gets them as `asked`."""
+
+    @functools.wraps(command)
+    def with_question(
+        *args: Any,
+        user: str,
+        operation: str,
+        entity: EntityId,
+        groups: tuple[str, ...],
+        parts: tuple[Part, ...],
+        artifact: EntityId | None,
+        jar: EntityId | None,
+        impersonated: str | None,
+        **more: Any,
+    ) -> Any:
+        named = [("artifact", artifact), ("jar", jar), *parts]
+        related = {role: tuple(e for r, e in named if r == role and e is not None) for role, _ in named}
+        context = Context({role: entities for role, entities in related.items() if entities}, impersonated)
+        return command(*args, asked=Question(user, operation, entity, groups, context), **more)
+
+    wrapped: Callable[..., Any] = with_question
     for decorate in (
+        click.option("--impersonate", "impersonated", metavar="USER", help="Whom CDAP impersonates."),
+        click.option(
+            "--with",
+            "parts",
+            type=_part,
+            multiple=True,
+            metavar="ROLE=ENTITY",
+            help=f"What else takes part, also as a pattern: dataset:ns1.local*. Repeatable. Roles: {', '.join(ROLES)}.",
+        ),
         click.option("--jar", type=parse_entity, metavar="ENTITY", help="The artifact an uploaded jar becomes."),
         click.option("--artifact", type=parse_entity, metavar="ENTITY", help="What an application is deployed from."),
         click.option("--group", "groups", multiple=True, help="A group of the user; may be repeated."),
@@ -24,13 +71,15 @@ def question(command: Callable[..., Any]) -> Callable[..., Any]:
         click.argument("operation"),
         click.argument("user"),
     ):
-        command = decorate(command)
-    return command
+        wrapped = decorate(wrapped)
+    return wrapped
 
 
-def related_entities(artifact: EntityId | None, jar: EntityId | None) -> dict[str, EntityId]:
-    """What else takes part, by its role."""
-    return {role: entity for role, entity in (("artifact", artifact), ("jar", jar)) if entity}
+def _part(text: str) -> Part:
+    role, equals, entity = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"`{text}` does not say what takes part; write it like datasets=dataset:ns1.purchases")
+    return role, parse_pattern(entity)
 
 
 @contextmanager
@@ -42,6 +91,8 @@ def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
             invocation.messages.print(f"warning: policies are {snapshot.state.value}: {snapshot.reason}")
         if snapshot.cache_problem:
             invocation.messages.print(f"warning: {snapshot.cache_problem}")
+        if not authorizer.rules.enforcement.everything:
+            invocation.messages.print(f"note: {authorizer.rules.enforcement}")
         yield authorizer
 
 

@@ -65,6 +65,34 @@ def test_setup_then_allowed_denied_and_explained(ranger: RangerAdmin, capsys: py
     assert "bob lacks READ on dataset:ns1.kv" in capsys.readouterr().out
 
 
+def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["setup", "--yes"]) == 0
+    grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}, "alice", "read")
+    capsys.readouterr()
+
+    assert main(["who", "dataset:ns1.kv"]) == 0
+    assert ["user", "alice", "read", "allowed"] in [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
+    assert main(["who", "dataset:ns1.other"]) == 0
+    assert capsys.readouterr().out == "nobody has any access to dataset:ns1.other\n"
+    assert main(["who", "dataset:ns1.*"]) == 3
+
+
+def test_what_is_not_enforced_says_so(
+    ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["setup", "--yes"]) == 0
+    capsys.readouterr()
+    with Path("ranger-cdap.toml").open("a") as file:
+        file.write('[enforce]\noperations = []\noutside = "report"\n')
+
+    assert main(["check", "bob", "dataset.get", "dataset:ns1.kv"]) == 0
+
+    shown = capsys.readouterr()
+    assert shown.out.startswith("allowed, because it is not enforced: bob dataset.get on dataset:ns1.kv\n")
+    assert "bob lacks READ on dataset:ns1.kv" in " ".join(shown.out.replace("  lacks", "bob lacks").split())
+    assert "note: enforced operations: none; all else: report" in shown.err
+
+
 def test_setup_twice_changes_nothing_the_second_time(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["setup", "--yes", "--admin-user", "alice", "--master-user", "bob"]) == 0
     before = ranger.get_service("cdapdev")
@@ -171,6 +199,7 @@ def test_json_is_one_document(ranger: RangerAdmin, capsys: pytest.CaptureFixture
     assert document["allowed"] is False
     assert document["missing"][0] == {
         "user": "alice",
+        "capacity": "requesting",
         "actions": ["READ"],
         "entity": {"type": "dataset", "parts": ["ns1", "kv"]},
     }

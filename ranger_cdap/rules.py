@@ -1,0 +1,52 @@
+"""How CDAP's operations are decided, whatever the policies say: profile, options, what is enforced, master user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from ranger_cdap.cdap.context import Context
+from ranger_cdap.cdap.enforcement import Enforcement, Outside, enforcement
+from ranger_cdap.cdap.options import Options
+from ranger_cdap.cdap.profile import Profile, load_profile
+from ranger_cdap.config import Settings
+
+_MASTER = "cdap"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the settings say about deciding; `master` is the user CDAP itself runs as."""
+
+    instance: str
+    profile: Profile
+    options: Options = field(default_factory=Options)
+    enforcement: Enforcement = field(default_factory=Enforcement)
+    master: str = _MASTER
+
+    def with_master(self, context: Context) -> Context:
+        """The context with this CDAP's master user: who that is, no caller says."""
+        return replace(context, master=self.master)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The rules of the settings.
+
+        Raises:
+            InvalidInput: a setting names a profile, an operation or an entity type that there is not.
+        """
+        cdap, enforce = settings.cdap, settings.enforce
+        profile = load_profile(cdap.profile)
+        outside = Outside(enforce.outside) if enforce.outside else None
+        return cls(
+            instance=cdap.instance,
+            profile=profile,
+            options=Options(
+                view_details=cdap.view_details,
+                inherit=cdap.inherit,
+                list_by_parent=cdap.list_by_parent,
+                visible_only=cdap.visible_only,
+            ),
+            enforcement=enforcement(profile, enforce.operations, enforce.entity_types, outside),
+            master=settings.master.user or _MASTER,
+        )
