@@ -110,3 +110,35 @@ def test_a_pattern_is_written_as_it_is_read(text: str, wanted: EntityId | Entity
 def test_a_text_that_is_no_pattern_is_refused(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         parse_pattern(text)
+
+
+def test_wildcards_give_everything_in_a_namespace() -> None:
+    kinds = ("artifact", "application", "dataset", "dataset_module", "dataset_type")
+    everything = "ann READ|WRITE|ADMIN|EXECUTE"
+    ask = granted(
+        f"{everything} namespace:ns1",
+        f"{everything} program:ns1.*.*",
+        *(f"{everything} {kind}:ns1.*" for kind in kinds),
+    )
+    table = load_profile("004")
+    context = Context(
+        {
+            "jar": (parse_entity("artifact:ns1.shop"),),
+            "datasets": (parse_entity("dataset:ns1.new"),),
+            "modules": (parse_entity("dataset_module:ns1.com.shop.New"),),
+            "types": (parse_entity("dataset_type:ns1.com.shop.New"),),
+        },
+        master="ann",
+    )
+
+    def may(operation: str, entity: str) -> bool:
+        return compose(table.operation(operation), parse_entity(entity), "ann", ask, context).allowed
+
+    inside = [
+        ("application.deploy", "application:ns1.Shop"),
+        ("application.start_pipeline", "application:ns1.Copy"),
+        ("namespace.enable_wrangler", "namespace:ns1"),
+        ("dataset.drop", "dataset:ns1.old"),
+    ]
+    assert [case for case in inside if not may(*case)] == []
+    assert not any(may(operation, entity.replace("ns1", "ns2")) for operation, entity in inside)

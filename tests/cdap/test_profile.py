@@ -130,6 +130,12 @@ def test_disagreements_are_settled_by_profile(_: str, profile: str, operation: s
     assert needs(profile, operation) == asked
 
 
+def test_every_disagreement_is_settled_here_or_elsewhere() -> None:
+    elsewhere = {"D3": "what creating gives", "D8": "options", "D18": "options", "D19": "entities", "D20": "setup"}
+
+    assert {case[0] for case in DISAGREEMENTS} | set(elsewhere) == {f"D{number}" for number in range(1, 23)}
+
+
 @pytest.mark.parametrize(
     ("operation", "asked"),
     [

@@ -1,0 +1,32 @@
+"""The acceptance list: every requirement of the documents by its id, and where the product meets it."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+
+class Unasked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Requirements that CDAP lets nobody enforce, and why."""
+
+    reason: str
+    ids: list[str]
+
+
+class Acceptance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All ids; the tests that show what is more than a row; what only remarks on something; what CDAP never asks."""
+
+    ids: list[str]
+    shown_by: dict[str, list[str]]
+    remarks: dict[str, str]
+    not_enforceable: list[Unasked]
+
+
+@cache
+def load_acceptance() -> Acceptance:
+    """The list, as it stands in `acceptance.toml`."""
+    text = files(__package__).joinpath("acceptance.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), Acceptance)

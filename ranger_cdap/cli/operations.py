@@ -1,0 +1,99 @@
+"""`ranger-cdap operations`: what each CDAP operation needs, and where two requirement documents disagree."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from ranger_cdap.cdap.profile import load_profile
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.operations_page import page, section
+from ranger_cdap.cli.operations_text import Line, differences, lines
+
+
+@click.group(invoke_without_command=True)
+@click.option("--profile", help="A profile; without it, the configured one.")
+@click.option("--entity", "kind", help="Only this entity type, with the core policies it follows.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json", "plain", "markdown"]),
+    help="Without it, the global one; markdown without a profile or an entity makes the page of all profiles.",
+)
+@pass_invocation
+@click.pass_context
+def operations(
+    context: click.Context, invocation: Invocation, profile: str | None, kind: str | None, output_format: str | None
+) -> None:
+    """Show what each CDAP operation needs, what it gives, and the requirement it stands for.
+
+    Example: ranger-cdap operations --entity dataset
+
+    Exit code: 0, 3 unknown profile or entity type.
+    """
+    if context.invoked_subcommand is not None:
+        if profile or kind or output_format:
+            raise click.UsageError("options come after `diff`")
+        return
+    output_format = output_format or invocation.format
+    if output_format == "markdown" and not profile and not kind:
+        click.echo(page(), nl=False)
+        return
+    table = load_profile(profile if profile is not None else invocation.settings.cdap.profile)
+    shown = lines(table, kind)
+    if output_format == "json":
+        invocation.print_json([_document(line) for line in shown])
+    elif output_format == "plain":
+        for line in shown:
+            click.echo("\t".join((line.operation, line.needs, line.given, ",".join(line.requirements), line.remark)))
+    elif output_format == "markdown":
+        click.echo(section(table, kind), nl=False)
+    else:
+        rows = [[line.operation, line.needs, line.given, ", ".join(line.requirements), line.remark] for line in shown]
+        invocation.print_table(["operation", "needs", "gives", "requirements", "remark"], rows)
+
+
+@operations.command("diff")
+@click.argument("one", metavar="PROFILE")
+@click.argument("other", metavar="PROFILE")
+@click.option("--format", "output_format", type=click.Choice(["table", "json", "plain"]))
+@pass_invocation
+def diff(invocation: Invocation, one: str, other: str, output_format: str | None) -> None:
+    """Show the operations for which two profiles ask, give or list differently.
+
+    Example: ranger-cdap operations diff 000 003
+
+    Exit code: 0 whether they differ or not, 3 unknown profile.
+    """
+    output_format = output_format or invocation.format
+    found = list(differences(load_profile(one), load_profile(other)))
+    if output_format == "json":
+        invocation.print_json(
+            [
+                {"operation": name, one: left and _document(left), other: right and _document(right)}
+                for name, left, right in found
+            ]
+        )
+    elif output_format == "plain":
+        for name, left, right in found:
+            click.echo("\t".join((name, _short(left), _short(right))))
+    else:
+        invocation.print_table(
+            ["operation", one, other], [[n, _short(left), _short(right)] for n, left, right in found]
+        )
+
+
+def _document(line: Line) -> dict[str, object]:
+    """The line as JSON."""
+    document = asdict(line)
+    document["any_of"] = document.pop("alternatives")
+    return document
+
+
+def _short(line: Line | None) -> str:
+    if line is None:
+        return "no such operation"
+    gives = f"gives {line.given}" if line.gives else ""
+    listing = {"each": "shows each that has it", "parent": "shows all below"}.get(line.lists, "")
+    return "; ".join(filter(None, (line.needs, gives, listing)))

@@ -1,0 +1,113 @@
+"""How rows of a profile read: for the tables, the documents made from them, and where two profiles differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ranger_cdap.cdap.entity import entity_type, entity_types
+from ranger_cdap.cdap.profile import ACTIONS, Operation, Privilege, Profile
+from ranger_cdap.errors import UnknownOperation
+
+OTHER_TYPES = "other types"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row as people read it; `alternatives` name entity types where the row says `entity` and `parent`."""
+
+    operation: str
+    entity: str
+    alternatives: tuple[tuple[str, ...], ...]
+    gives: tuple[str, ...]
+    lists: str
+    shows: str
+    requirements: tuple[str, ...]
+    open_question: bool
+    note: str
+
+    @property
+    def needs(self) -> str:
+        """`WRITE namespace & READ artifact if given, or ADMIN dataset`."""
+        return ", or ".join(" & ".join(alternative) for alternative in self.alternatives)
+
+    @property
+    def given(self) -> str:
+        """What its user gets: `ALL` stands for the four actions."""
+        return "ALL" if self.gives == ACTIONS else "|".join(self.gives)
+
+    @property
+    def remark(self) -> str:
+        """The note, how a list lists, and whether the document leaves the row open."""
+        listing = {"each": "shows each that has it", "parent": "shows all below"}.get(self.lists, "")
+        return "; ".join(filter(None, (listing, "open question" if self.open_question else "", self.note)))
+
+    @property
+    def decides(self) -> tuple[object, ...]:
+        """What two profiles can differ in."""
+        return self.alternatives, self.gives, self.lists
+
+
+def lines(profile: Profile, kind: str | None = None) -> list[Line]:
+    """The rows of a profile and its core policies; of one entity type, with the core policies it follows.
+
+    Raises:
+        UnknownEntityType: there is no such type.
+    """
+    if kind is None:
+        own = [_line(row.name, row) for row in profile.rows.values()]
+        return [*own, *(_line(f"{OTHER_TYPES}.{verb}", row) for verb, row in profile.core.items())]
+    core = profile.core if entity_type(kind).parent else {}
+    names = dict.fromkeys([row.name for row in profile.rows.values() if row.entity == kind])
+    names |= dict.fromkeys(f"{kind}.{verb}" for verb in core)
+    return [_line(name, profile.operation(name)) for name in names]
+
+
+def differences(one: Profile, other: Profile) -> Iterator[tuple[str, Line | None, Line | None]]:
+    """The operations for which two profiles ask, give or list differently; `None` where one has no such operation."""
+    names = dict.fromkeys((*one.rows, *other.rows))
+    pairs = [(name, _find(one, name), _find(other, name)) for name in names]
+    for verb in dict.fromkeys((*one.core, *other.core)):
+        name = f"{OTHER_TYPES}.{verb}"
+        rows = [_line(name, p.core[verb]) if verb in p.core else None for p in (one, other)]
+        pairs.append((name, rows[0], rows[1]))
+    for name, left, right in pairs:
+        if left is None or right is None or left.decides != right.decides:
+            yield name, left, right
+
+
+def _find(profile: Profile, name: str) -> Line | None:
+    try:
+        return _line(name, profile.operation(name))
+    except UnknownOperation:
+        return None
+
+
+def _line(name: str, row: Operation) -> Line:
+    return Line(
+        operation=name,
+        entity=row.entity,
+        alternatives=tuple(
+            tuple(t for p in alternative for t in _privilege(p, row)) for alternative in row.alternatives
+        ),
+        gives=row.gives,
+        lists=row.lists,
+        shows=row.shows,
+        requirements=row.requirements,
+        open_question=row.open_question,
+        note=row.note,
+    )
+
+
+def _privilege(privilege: Privilege, row: Operation) -> list[str]:
+    """The target as its type; what a row names itself, one by one."""
+    return [str(replace(privilege, target=target)) for target in _targets(privilege.target, row)]
+
+
+def _targets(target: str, row: Operation) -> Iterable[str]:
+    if target in row.names:
+        return [str(template) for template in row.names[target]]
+    if row.entity in entity_types():
+        path = entity_type(row.entity).path
+        return [{"entity": path[-1], "parent": path[-2] if len(path) > 1 else target}.get(target, target)]
+    return [target]
