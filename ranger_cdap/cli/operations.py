@@ -11,6 +11,8 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.operations_page import page, section
 from ranger_cdap.cli.operations_text import Line, differences, lines
 
+_NONE = "no such operation"
+
 
 @click.group(invoke_without_command=True)
 @click.option("--profile", help="A profile; without it, the configured one.")
@@ -50,7 +52,10 @@ def operations(
     elif output_format == "markdown":
         click.echo(section(table, kind), nl=False)
     else:
-        rows = [[line.operation, line.needs, line.given, ", ".join(line.requirements), line.remark] for line in shown]
+        rows = [
+            [line.operation, line.needs_in_lines, line.given, "\n".join(line.requirements), line.remark]
+            for line in shown
+        ]
         invocation.print_table(["operation", "needs", "gives", "requirements", "remark"], rows)
 
 
@@ -79,9 +84,8 @@ def diff(invocation: Invocation, one: str, other: str, output_format: str | None
         for name, left, right in found:
             click.echo("\t".join((name, _short(left), _short(right))))
     else:
-        invocation.print_table(
-            ["operation", one, other], [[n, _short(left), _short(right)] for n, left, right in found]
-        )
+        rows = [[name, _cell(left), _cell(right)] for name, left, right in found]
+        invocation.print_table(["operation", one, other], rows)
 
 
 def _document(line: Line) -> dict[str, object]:
@@ -92,8 +96,12 @@ def _document(line: Line) -> dict[str, object]:
 
 
 def _short(line: Line | None) -> str:
-    if line is None:
-        return "no such operation"
-    gives = f"gives {line.given}" if line.gives else ""
-    listing = {"each": "shows each that has it", "parent": "shows all below"}.get(line.lists, "")
-    return "; ".join(filter(None, (line.needs, gives, listing)))
+    return "; ".join(_said(line, line.needs)) if line else _NONE
+
+
+def _cell(line: Line | None) -> str:
+    return "\n".join(_said(line, line.needs_in_lines)) if line else _NONE
+
+
+def _said(line: Line, needs: str) -> list[str]:
+    return [text for text in (needs, line.given and f"gives {line.given}", line.listing) if text]

@@ -11,6 +11,8 @@ from ranger_cdap.errors import UnknownOperation
 
 OTHER_TYPES = "other types"
 
+_MANY = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -32,15 +34,25 @@ class Line:
         return ", or ".join(" & ".join(alternative) for alternative in self.alternatives)
 
     @property
+    def needs_in_lines(self) -> str:
+        """The same for a cell of a table: an alternative a line, and a privilege a line where there are many."""
+        parted = [(" &\n  " if len(one) > _MANY else " & ").join(one) for one in self.alternatives]
+        return "\nor ".join(parted)
+
+    @property
     def given(self) -> str:
         """What its user gets: `ALL` stands for the four actions."""
         return "ALL" if self.gives == ACTIONS else "|".join(self.gives)
 
     @property
+    def listing(self) -> str:
+        """How a list lists, in words; empty for other operations."""
+        return {"each": "shows each that has it", "parent": "shows all below"}.get(self.lists, "")
+
+    @property
     def remark(self) -> str:
         """The note, how a list lists, and whether the document leaves the row open."""
-        listing = {"each": "shows each that has it", "parent": "shows all below"}.get(self.lists, "")
-        return "; ".join(filter(None, (listing, "open question" if self.open_question else "", self.note)))
+        return "; ".join(filter(None, (self.listing, "open question" if self.open_question else "", self.note)))
 
     @property
     def decides(self) -> tuple[object, ...]:

@@ -2,6 +2,8 @@
 
 import pytest
 from granted import granted
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranger_cdap.cdap.answer import compose
 from ranger_cdap.cdap.context import Context
@@ -142,3 +144,22 @@ def test_wildcards_give_everything_in_a_namespace() -> None:
     ]
     assert [case for case in inside if not may(*case)] == []
     assert not any(may(operation, entity.replace("ns1", "ns2")) for operation, entity in inside)
+
+
+small = st.text("ab", max_size=3)
+
+
+@given(st.text("ab*?", min_size=1, max_size=5), st.builds("{}*{}".format, small, small), st.text("ab.0", max_size=6))
+def test_what_a_policy_allows_of_a_pattern_it_allows_of_every_entity_the_pattern_stands_for(
+    policy: str, pattern: str, middle: str
+) -> None:
+    ask = granted(f"ann ADMIN dataset:ns1.{policy}")
+    row = Operation("namespace.probe", "namespace", ("S004-R1",), ((parse_privilege("ADMIN datasets"),),))
+
+    def allowed(name: str) -> bool:
+        context = Context({"datasets": (parse_pattern(f"dataset:ns1.{name}"),)})
+        return compose(row, parse_entity("namespace:ns1"), "ann", ask, context).allowed
+
+    entity = pattern.replace("*", middle)
+    if entity and allowed(pattern):
+        assert allowed(entity)
