@@ -25,8 +25,8 @@ NAME_LISTS = {
     "audit.exclude.users": "audit_excluded_users",
     "audit.exclude.groups": "audit_excluded_groups",
     "audit.exclude.roles": "audit_excluded_roles",
-    "trusted.proxy.ipaddresses": "trusted_proxies",
 }
+TRUSTED_PROXIES = "trusted.proxy.ipaddresses"
 SWITCHES = {"use.x-forwarded-for.ipaddress": "use_forwarded_for", "is.fallback.supported": "fallback"}
 USE_RANGER_GROUPS = "use.rangerGroups"
 
@@ -107,6 +107,8 @@ def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger
         if suffix in NAME_LISTS:
             field = NAME_LISTS[suffix]
             found[field] = found.get(field, frozenset()) | frozenset(n for n in map(str.strip, value.split(",")) if n)
+        elif suffix == TRUSTED_PROXIES:
+            found["trusted_proxies"] = _proxies(value)
         elif suffix in SWITCHES:
             found[SWITCHES[suffix]] = value.strip().lower() == "true"
         else:
@@ -114,8 +116,14 @@ def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger
     return EngineOptions(**found), use_groups
 
 
+def _proxies(value: str) -> frozenset[str]:
+    """The addresses listed; a list of blanks names nobody, as in Java, while no list believes everybody."""
+    listed = value.rstrip(",")
+    return frozenset(map(str.strip, listed.split(","))) if listed else frozenset()
+
+
 def _suffix(key: str) -> str | None:
-    known = (*NAME_LISTS, *SWITCHES, USE_RANGER_GROUPS)
+    known = (*NAME_LISTS, TRUSTED_PROXIES, *SWITCHES, USE_RANGER_GROUPS)
     return next((s for s in known if re.fullmatch(rf"ranger\.plugin\.(\w+\.)?{re.escape(s)}", key)), None)
 
 

@@ -16,6 +16,7 @@ from ranger_cdap.engine.decision import NO_POLICY, Decision
 from ranger_cdap.engine.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.options import Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
+from ranger_cdap.engine.roles import RoleTable
 
 NOBODY_IN_PARTICULAR = "\0"
 """A user name that no policy can hold: what is allowed to it is allowed to everybody."""
@@ -63,14 +64,14 @@ class Names:
     roles: frozenset[str]
 
 
-def named(policies: Iterable[CompiledPolicy], privileged: Privileged) -> Names:
-    """Everybody the items of policies name, and the super users."""
+def named(policies: Iterable[CompiledPolicy], privileged: Privileged, definitions: RoleTable) -> Names:
+    """Everybody the items of policies name, by name or as a user in a role, and the super users."""
     who: set[str] = set()
     for policy in policies:
         for item in (*policy.deny, *policy.deny_exceptions, *policy.allow, *policy.allow_exceptions):
             who |= item.who
     users, groups, roles = (frozenset(n[2:] for n in who if n.startswith(kind)) for kind in ("u:", "g:", "r:"))
-    users = (users - {USER_MACRO, OWNER_MACRO}) | privileged.super_users
+    users = (users - {USER_MACRO, OWNER_MACRO}) | privileged.super_users | definitions.users_of(roles)
     return Names(users, (groups - {PUBLIC}) | privileged.super_groups, roles)
 
 

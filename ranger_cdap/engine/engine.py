@@ -142,7 +142,7 @@ class PolicyEngine:
                 policies += ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide))
         if parts.tag_repository is not None:
             policies += (policy for tag in tags for policy in parts.tag_repository.of(tag.type))
-        names = named(policies, parts.privileged)
+        names = named(policies, parts.privileged, parts.roles)
         perhaps = {v for v in query.values if isinstance(v, str)} | ({owner} if owner else set())
 
         def decide(

@@ -50,9 +50,11 @@ class _Bucket:
 class ShapeIndex:
     """The entries that can match requests of one shape."""
 
-    __slots__ = ("_complete", "_folds", "_tables")
+    __slots__ = ("_complete", "_entries", "_folds", "_tables")
 
     def __init__(self, entries: Iterable[tuple[int, Sequence[Element]]], folds: tuple[bool, ...]) -> None:
+        entries = tuple(entries)
+        self._entries = tuple(entry for entry, _ in entries)
         self._folds = folds if any(folds) else ()
         tables: dict[tuple[int, ...], dict[Hashable, _Bucket]] = {}
         rests: dict[tuple[int, ...], dict[Hashable, list[tuple[int, Rest]]]] = {}
@@ -96,7 +98,12 @@ class ShapeIndex:
         return not self._folds and (values[0] if len(values) == 1 else values) in self._complete
 
     def find_any(self, values: tuple[Value, ...], tokens: Tokens) -> set[int]:
-        """The entries that may match where levels ask for several values: those of each combination of them."""
+        """The entries that may match where levels ask for several values: those of each combination of them.
+
+        More combinations than are worth looking up may be matched by any entry.
+        """
+        if prod(1 if isinstance(v, str) else len(v) for v in values) > _MOST_KEYS:
+            return set(self._entries)
         found: set[int] = set()
         for single in product(*[(v,) if isinstance(v, str) else v for v in values]):
             found |= self.find(single, tokens)[0]

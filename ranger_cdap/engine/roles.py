@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from ranger_cdap.engine import wire
@@ -32,6 +32,11 @@ class RoleTable:
             _close(roles, containing)
         self.doubts = tuple(_cycles(containing))
         self._public = self._of_group.get("public", set())
+
+    def users_of(self, roles: Collection[str]) -> frozenset[str]:
+        """The users whom role definitions name as members of one of the roles."""
+        wanted = set(roles)
+        return frozenset(user for user, held in self._of_user.items() if not wanted.isdisjoint(held))
 
     def of(self, user: str | None, groups: Iterable[str]) -> frozenset[str]:
         """The roles of a user with these groups; everybody has those of the group `public`."""

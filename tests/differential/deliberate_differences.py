@@ -250,7 +250,6 @@ BOTH_MODES = [
         [OPEN, closed(on(r0=["${{USER.x}}"]))],
     ),
     Difference("access types in another case (`READ` against `read`)", True, False, False, [policy(A, [item("READ")])]),
-    Difference("a *create* delta for an id that is there", None, False, False, [OPEN], changed(0, policy(A, []))),
     Difference(
         "a level without values in a policy that comes by a delta, or in the one it replaces",
         False,

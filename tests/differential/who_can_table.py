@@ -71,15 +71,9 @@ def is_in_a_table(engine: PolicyEngine, scenario: Json, request: Json) -> bool:
         and request.get("accessType") in access_types(engine)
         and not any(request.get(key) for key in BEYOND)
         and not any(key.startswith("token:") for key in request.get("context") or {})
-        and user not in members_of_roles(scenario)
         and not (scenario.get("userStore") or {}).get("userGroupMapping", {}).get(user)
         and (user in request["resource"].values() or not has_user_macro(scenario))
     )
-
-
-def members_of_roles(scenario: Json) -> set[str]:
-    roles = (scenario.get("roles") or {}).get("rangerRoles", ())
-    return {member["name"] for role in roles for member in role.get("users") or ()}
 
 
 def has_user_macro(scenario: Json) -> bool:

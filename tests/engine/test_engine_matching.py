@@ -170,3 +170,15 @@ def test_case_is_ignored_as_java_ignores_it(one: str, other: str, equal: bool) -
 def test_names_come_in_the_order_of_a_java_set() -> None:
     assert hash_order(["write", "read", "admin", "manage"]) == hash_order(["manage", "admin", "read", "write"])
     assert hash_order("ba") == ("a", "b")
+
+
+def test_a_request_for_thousands_of_combinations_is_answered_like_any_other() -> None:
+    many = tuple(f"x{n}" for n in range(1000))
+    judge = engine(
+        policy(1, on(hall="x7", shelf="x9", box="x3"), [item(A, "read")]),
+        policy(2, on(hall="other", shelf="x9"), [item("bob", "read")]),
+    )
+    asked = {"hall": many, "shelf": many, "box": many}
+    assert judge.evaluate(asks(asked)).policy_id == 1
+    assert not judge.evaluate(asks(asked, "bob")).allowed
+    assert not judge.evaluate(asks({**asked, "hall": tuple(f"y{n}" for n in range(1000))})).allowed
