@@ -19,11 +19,11 @@ from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
 from ranger_cdap.cdap.plan import Need, plan
 from ranger_cdap.cdap.profile import VISIBLE
 from ranger_cdap.config import Settings, load_settings
-from ranger_cdap.engine import ResourceAccess
+from ranger_cdap.engine import EngineOptions, ResourceAccess
 from ranger_cdap.errors import NotReady
 from ranger_cdap.moment import Moment
 from ranger_cdap.people import People
-from ranger_cdap.plugins import audit_sinks, plugin_manager
+from ranger_cdap.plugins import audit_sinks, condition_makers, plugin_manager
 from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.rules import Rules
@@ -80,7 +80,7 @@ class Authorizer:
         plugins = plugin_manager()
         audit = open_trail(settings.audit, audit_sinks(plugins))
         admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
-        keeper = PolicyKeeper(admin, settings)
+        keeper = PolicyKeeper(admin, settings, options=EngineOptions(conditions=condition_makers(plugins)))
         keeper.refresh()
         if refresh_in_background:
             keeper.start()

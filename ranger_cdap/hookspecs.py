@@ -9,6 +9,7 @@ import pluggy
 
 from ranger_cdap.audit import SinkFactory
 from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.engine import ConditionMaker
 
 if TYPE_CHECKING:
     import click
@@ -35,6 +36,11 @@ def ranger_cdap_groups(user: str) -> Collection[str] | None:
 
     Where a hook raises, the user counts as a member of every group that a policy takes something away from.
     """
+
+
+@hookspec
+def ranger_cdap_conditions() -> Mapping[str, ConditionMaker]:  # type: ignore[empty-body]
+    """Makers of conditions the engine does not know, JavaScript for one, by the full name of the evaluator's class."""
 
 
 @hookspec

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import pluggy
 
 from ranger_cdap import hookspecs
 from ranger_cdap.audit import BUILT_IN_SINKS, SinkFactory
+from ranger_cdap.engine import ConditionMaker
 from ranger_cdap.errors import PluginError
+
+_T = TypeVar("_T")
 
 
 class BuiltInSinks:
@@ -43,10 +47,23 @@ def audit_sinks(manager: pluggy.PluginManager) -> dict[str, SinkFactory]:
     Raises:
         PluginError: two plugins give one name.
     """
-    sinks: dict[str, SinkFactory] = {}
-    for offered in manager.hook.ranger_cdap_audit_sinks():
-        for name, factory in offered.items():
-            if name in sinks:
-                raise PluginError(f"two plugins offer an audit sink `{name}`; remove one of them")
-            sinks[name] = factory
-    return sinks
+    return _joined(manager.hook.ranger_cdap_audit_sinks(), "an audit sink")
+
+
+def condition_makers(manager: pluggy.PluginManager) -> dict[str, ConditionMaker]:
+    """All makers of conditions by the class they stand for.
+
+    Raises:
+        PluginError: two plugins give one class.
+    """
+    return _joined(manager.hook.ranger_cdap_conditions(), "conditions of class")
+
+
+def _joined(offers: Iterable[Mapping[str, _T]], what: str) -> dict[str, _T]:
+    joined: dict[str, _T] = {}
+    for offered in offers:
+        for name, thing in offered.items():
+            if name in joined:
+                raise PluginError(f"two plugins offer {what} `{name}`; remove one of them")
+            joined[name] = thing
+    return joined

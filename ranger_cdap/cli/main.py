@@ -20,6 +20,7 @@ from ranger_cdap.cli.embedded_admin import embedded_admin
 from ranger_cdap.cli.evaluate import evaluate
 from ranger_cdap.cli.explain import explain
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.lint import lint
 from ranger_cdap.cli.operations import operations
 from ranger_cdap.cli.plan import plan_command
 from ranger_cdap.cli.setup import setup
@@ -42,7 +43,7 @@ class BuiltInCommands:
     @hookimpl
     def ranger_cdap_register_commands(self, cli: click.Group) -> None:
         """Add them, in the order in which a newcomer needs them."""
-        for command in (setup, check, explain, plan_command, who, operations, evaluate, embedded_admin):
+        for command in (setup, check, explain, plan_command, who, operations, lint, evaluate, embedded_admin):
             cli.add_command(command)
 
 

@@ -1,6 +1,7 @@
 """How Ranger decides, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
 
 from ranger_cdap.engine.acl import AccessEntry, ResourceAccess, Standing
+from ranger_cdap.engine.conditions import Circumstances, ConditionMaker
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.engine import PolicyEngine
 from ranger_cdap.engine.options import EngineOptions
@@ -23,6 +24,8 @@ __all__ = [
     "SUPER_USER_ACCESS",
     "AccessEntry",
     "AccessRequest",
+    "Circumstances",
+    "ConditionMaker",
     "Decision",
     "ElementScope",
     "EngineOptions",

@@ -68,7 +68,7 @@ def assemble(
         raise PolicySetError(f"the policies of service `{policies.serviceName}` come without a service definition")
     lenient = not options.cautious
     model = compile_service_def(policies.serviceDef, lenient=lenient)
-    compiler = PolicyCompiler(model, options.cautious)
+    compiler = PolicyCompiler(model, options.cautious, options.conditions)
     problems: list[Problem] = []
     zone_table = ZoneTable(policies.securityZones, model, lenient=lenient)
     zones = {
@@ -231,7 +231,7 @@ def _tag_repository(
     component = policies.serviceDef.name
     lenient = not options.cautious
     model = compile_service_def(for_component(linked.serviceDef, component), lenient=lenient)
-    compiler = PolicyCompiler(model, options.cautious)
+    compiler = PolicyCompiler(model, options.cautious, options.conditions)
     seen = (policy_for_component(raw, component, lenient=lenient) for raw in linked.policies)
     raws = [raw for raw in seen if raw is not None]
     return TagRepository(load_policies(raws, compiler, problems).records), compiler

@@ -41,7 +41,8 @@ class Outcome(Enum):
 class Circumstances:
     """What conditions look at; `access_time` in epoch milliseconds, 0 where it is not known.
 
-    `uncertain_tags` are those among `tags` of which it is not known whether they count.
+    `uncertain_tags` are those among `tags` of which it is not known whether they count. Who asks for what on which
+    resource is there for conditions that are added (`ConditionMaker`).
     """
 
     client_ip: str | None = None
@@ -52,6 +53,11 @@ class Circumstances:
     context: Mapping[str, str] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
     uncertain_tags: frozenset[str] = frozenset()
+    user: str | None = None
+    groups: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    access_type: str = ""
+    resource: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
 
 
 UNREADABLE_TAG = "\0"
@@ -60,12 +66,25 @@ UNREADABLE_TAG = "\0"
 Condition = Callable[[Circumstances], Outcome]
 
 
+ConditionMaker = Callable[[Sequence[str], Mapping[str, Any]], Callable[[Circumstances], bool | None] | None]
+"""Makes conditions of a kind this engine does not know, like JavaScript, of their values and the evaluator's options.
+
+What it gives says whether the condition holds, None where that can't be judged; it is asked by many threads. A maker
+gives None where the values can't be read. Whatever raises can't be evaluated, so nothing is allowed by it.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How conditions are read: `lenient` like Java, which drops what it can't read; `zone` of the time of day."""
+    """How conditions are read.
+
+    `lenient` like Java, which drops what it can't read; `zone` of the time of day; `added` makes conditions by the name
+    of the evaluator's class.
+    """
 
     lenient: bool = False
     zone: tzinfo = UTC
+    added: Mapping[str, ConditionMaker] = field(default_factory=dict)
 
 
 def compile_condition(
@@ -75,10 +94,31 @@ def compile_condition(
 
     `definition` is what the service definition says of the condition's type; None if it says nothing.
     """
-    if definition is None or not definition.evaluator.startswith(PACKAGE):
+    if definition is None:
         return None
-    maker = _MAKERS.get(definition.evaluator.removeprefix(PACKAGE))
-    return maker(values, definition.evaluatorOptions, reading) if maker else None
+    short = definition.evaluator.removeprefix(PACKAGE)
+    if definition.evaluator.startswith(PACKAGE) and short in _MAKERS:
+        return _MAKERS[short](values, definition.evaluatorOptions, reading)
+    added = reading.added.get(definition.evaluator)
+    return _added(added, values, definition.evaluatorOptions) if added else None
+
+
+def _added(maker: ConditionMaker, values: Sequence[str], options: Mapping[str, Any]) -> Condition | None:
+    try:
+        judge = maker(tuple(values), options)
+    except Exception:
+        return None
+    if judge is None:
+        return None
+
+    def holds(c: Circumstances) -> Outcome:
+        try:
+            judged = judge(c)
+        except Exception:
+            judged = None
+        return _outcome(judged) if isinstance(judged, bool) else Outcome.UNKNOWN_FAILS
+
+    return holds
 
 
 def _outcome(holds: bool) -> Outcome:

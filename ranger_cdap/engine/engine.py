@@ -221,6 +221,7 @@ class PolicyEngine:
             circumstances=circumstances_of(
                 request,
                 self._client_ip(request),
+                roles,
                 frozenset(t.type for t in tags),
                 frozenset(t.type for t in tags if t.certain),
             ),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ranger_cdap.engine import wire
-from ranger_cdap.engine.conditions import Circumstances, Condition, Outcome, Reading, compile_condition
+from ranger_cdap.engine.conditions import Circumstances, Condition, ConditionMaker, Outcome, Reading, compile_condition
 from ranger_cdap.engine.java import fold
 from ranger_cdap.engine.request import ADMIN_ACCESS
 from ranger_cdap.engine.service_def import ServiceModel
@@ -64,6 +64,7 @@ class ItemRules:
 
     model: ServiceModel
     cautious: bool
+    added: Mapping[str, ConditionMaker] = field(default_factory=dict)
 
     def compile(self, items: Iterable[wire.PolicyItem], *, restricts: bool) -> tuple[Item, ...]:
         """The items of one list; `restricts` for deny items and allow exceptions."""
@@ -82,14 +83,17 @@ class ItemRules:
 
     def conditions(self, conditions: Iterable[wire.PolicyItemCondition]) -> tuple[Condition, ...]:
         """Conditions as functions; one that can't be evaluated is unknown, or dropped where Java is followed."""
-        reading = Reading(lenient=not self.cautious)
-        compiled = (compile_condition(self.model.conditions.get(c.type), c.values, reading) for c in conditions)
+        compiled = (compile_condition(self.model.conditions.get(c.type), c.values, self._reading) for c in conditions)
         return tuple(c or _unknown for c in compiled if c or self.cautious)
 
     def can_evaluate(self, condition: wire.PolicyItemCondition) -> bool:
         """Whether a condition can be evaluated at all."""
         definition = self.model.conditions.get(condition.type)
-        return compile_condition(definition, condition.values, Reading(lenient=not self.cautious)) is not None
+        return compile_condition(definition, condition.values, self._reading) is not None
+
+    @property
+    def _reading(self) -> Reading:
+        return Reading(lenient=not self.cautious, added=self.added)
 
     def hold(self, conditions: tuple[Condition, ...], circumstances: Circumstances, *, restricts: bool) -> bool:
         """Whether all conditions hold; one that can't be judged holds where that only takes access away."""

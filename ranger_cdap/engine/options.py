@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from ranger_cdap.engine.conditions import ConditionMaker
 
 SUPER_USERS = "ranger.plugin.super.users"
 SUPER_GROUPS = "ranger.plugin.super.groups"
@@ -22,6 +24,7 @@ class EngineOptions:
     The five sets add to those of the service's configuration. Forwarded addresses are believed only from
     `trusted_proxies`, or from anybody if that is empty, and only with `use_forwarded_for`.
     With `fallback` a request no policy speaks of stays undetermined, for callers with rules of their own.
+    `conditions` makes conditions that the engine does not know, by the name of the Java class that evaluates them.
     """
 
     compatibility: Literal["safe", "ranger"] = "safe"
@@ -33,6 +36,7 @@ class EngineOptions:
     use_forwarded_for: bool = False
     trusted_proxies: frozenset[str] = frozenset()
     fallback: bool = False
+    conditions: Mapping[str, ConditionMaker] = field(default_factory=dict)
 
     @property
     def cautious(self) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.ancestor import EVERYWHERE, doubts_of_resource, smallest_readable_ancestor
-from ranger_cdap.engine.conditions import Circumstances, Condition, Outcome
+from ranger_cdap.engine.conditions import Circumstances, Condition, ConditionMaker, Outcome
 from ranger_cdap.engine.decision import NO_POLICY
 from ranger_cdap.engine.items import EVERYBODY, Item, ItemRules
 from ranger_cdap.engine.order import SortKey, sort_key
@@ -65,11 +65,12 @@ class PolicyCompiler:
 
     model: ServiceModel
     cautious: bool
+    added: Mapping[str, ConditionMaker] = field(default_factory=dict)
 
     @property
     def rules(self) -> ItemRules:
         """How items are read."""
-        return ItemRules(self.model, self.cautious)
+        return ItemRules(self.model, self.cautious, self.added)
 
     def decode(self, raw: msgspec.Raw) -> wire.Policy:
         """The policy as it came. Raises Unusable where a part of it can't be read."""

@@ -81,7 +81,11 @@ def asked_of(request: AccessRequest, access: str, model: ServiceModel) -> tuple[
 
 
 def circumstances_of(
-    request: AccessRequest, client_ip: str | None, tags: frozenset[str], certain_tags: frozenset[str]
+    request: AccessRequest,
+    client_ip: str | None,
+    roles: frozenset[str],
+    tags: frozenset[str],
+    certain_tags: frozenset[str],
 ) -> Circumstances:
     """What conditions look at."""
     return Circumstances(
@@ -93,6 +97,11 @@ def circumstances_of(
         context=_texts(request.context),
         tags=tags,
         uncertain_tags=tags - certain_tags,
+        user=request.user,
+        groups=request.groups,
+        roles=roles,
+        access_type=request.access_type,
+        resource=request.resource,
     )
 
 

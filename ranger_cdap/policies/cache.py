@@ -17,6 +17,7 @@ from typing import Final
 import filelock
 import msgspec
 
+from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError
 from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags
 from ranger_cdap.policies.refresher import Contact
@@ -41,13 +42,21 @@ class PolicyCache:
     """
 
     def __init__(
-        self, directory: Path, app_id: str, service: str, *, report: Callable[[str], None], with_users: bool = False
+        self,
+        directory: Path,
+        app_id: str,
+        service: str,
+        *,
+        report: Callable[[str], None],
+        with_users: bool = False,
+        options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
     ) -> None:
         self._directory = directory
         self._service = service
         self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{app_id}_{service}")
         self._report = report
         self._with_users = with_users
+        self._options = options
 
     def path(self, kind: str = _POLICIES) -> Path:
         """The file of a document: policies by default, else `_roles`, `_tag`, `_userstore` or `_contact`."""
@@ -65,7 +74,7 @@ class PolicyCache:
             if (documents := self._documents()) is None:
                 return None
             try:
-                found = compile_set(documents, self._service)
+                found = compile_set(documents, self._service, self._options)
             except PolicySetError as e:
                 self._set_aside("corrupt", str(e))
                 return None

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags, decode_user_store
 from ranger_cdap.errors import PolicySetError
 
@@ -79,14 +79,14 @@ def no_tags(service: str) -> bytes:
     return msgspec.json.encode({"serviceName": service, "tagVersion": NO_VERSION})
 
 
-def compile_set(documents: Documents, service: str) -> PolicySet:
+def compile_set(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
     """The set these documents make; it is used whole or not at all.
 
     Raises:
         PolicySetError: one of them can't be read or belongs to another service, or the engine can't use them.
     """
     try:
-        return _compile(documents, service)
+        return _compile(documents, service, options)
     except PolicySetError:
         raise
     except Exception as e:
@@ -94,14 +94,14 @@ def compile_set(documents: Documents, service: str) -> PolicySet:
         raise PolicySetError(f"the policies of service `{service}` can't be used: {type(e).__name__}") from e
 
 
-def _compile(documents: Documents, service: str) -> PolicySet:
+def _compile(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
     policies = decode_service_policies(documents.policies)
     roles = decode_roles(documents.roles)
     tags = decode_service_tags(documents.tags) if documents.tags is not None else None
     users = decode_user_store(documents.users) if documents.users is not None else None
     _refuse_another_service("roles", roles.serviceName, service)
     _refuse_another_service("tags", tags.serviceName if tags is not None else "", service)
-    engine = PolicyEngine.build(policies, service=service, roles=roles, tags=tags)
+    engine = PolicyEngine.build(policies, service=service, roles=roles, tags=tags, options=options)
     versions = Versions(
         policies=engine.policy_version,
         roles=roles.roleVersion,

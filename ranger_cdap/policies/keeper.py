@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from ranger_cdap.config import Settings
-from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import (
     AdminUnreachable,
     AuthenticationFailed,
@@ -115,6 +115,7 @@ class PolicyKeeper:
         admin: Downloads,
         settings: Settings,
         *,
+        options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
         clock: Callable[[], Instant] = read_clocks,
         on_change: Callable[[Snapshot], None] | None = None,
     ) -> None:
@@ -123,9 +124,15 @@ class PolicyKeeper:
         self._service = service
         self._account = plugin.username
         self._use_ranger_groups = plugin.use_ranger_groups
+        self._options = options
         self._plugin_id = f"{plugin.app_id}@{socket.gethostname()}-{service}"
         self._cache = PolicyCache(
-            plugin.cache_dir, plugin.app_id, service, with_users=plugin.use_ranger_groups, report=logger.warning
+            plugin.cache_dir,
+            plugin.app_id,
+            service,
+            report=logger.warning,
+            with_users=plugin.use_ranger_groups,
+            options=options,
         )
         self._clock = clock
         self._on_change = on_change
@@ -246,7 +253,7 @@ class PolicyKeeper:
         current = Documents(policies, roles, tags, users)
         if in_force is not None and all(getattr(current, kind) is getattr(held, kind) for kind in Documents.__slots__):
             return in_force
-        return compile_set(current, service)
+        return compile_set(current, service, self._options)
 
     def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
         with self._explained("the service has tag policies, but its tags can't be downloaded", "tag.download"):
