@@ -22,6 +22,11 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sees: bool = False
     filtered: bool = False
 
+    @property
+    def tells(self) -> bool:
+        """Whether there is anything that a hint could tell."""
+        return any(self.rows.values())
+
     def picked(self, frames: tuple[str, ...]) -> str | None:
         """The row that the calling methods tell: a step of a larger operation first, then the nearest to the call."""
         for table in (self.steps, self.rows):

@@ -9,8 +9,10 @@ namespace apart).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from ranger_cdap.cdap.check_table import calling_methods, cell_of, known_permissions, own_row
 from ranger_cdap.cdap.context import ROLES
@@ -114,6 +116,17 @@ class CheckTable:
                 questions[operation.name, operation.alternatives] = Question(operation, entity)
         return Resolved(tuple(questions.values()), frozenset(unknown))
 
+    def visible(self, entity_type: str, id_parts: Sequence[str]) -> Resolved:
+        """What `isVisible` asks of an entity: any privilege on it or below; without a resource, READ on its parent.
+
+        Raises:
+            InvalidEntity: the parts do not fit the entity type.
+        """
+        placed = place(entity_type, id_parts)
+        if placed.standing is Standing.ITSELF:
+            return Resolved((Question(_on(placed.entity, "see"), placed.entity),))
+        return self.resolve(CdapCheck(entity_type, tuple(id_parts), ()))
+
     def row(self, kind: str, permission: str, verb: str) -> Operation:
         """The row `<kind>.<verb>` as a check asks for it: of one person, and of what lies on the way to one entity.
 
@@ -143,8 +156,7 @@ class CheckTable:
             rows = [_listed(row, entity, filtered=cell.filtered) for row in rows]
         elif on_parent:
             rows = [_created(row, entity) for row in rows]
-        # Where a check stands for one row only, there was nothing to tell.
-        return rows, Unknown.HINT if methods and not picked and len(cell.rows) > 1 else None
+        return rows, Unknown.HINT if methods and not picked and cell.tells else None
 
     def _found(self, kind: str, permission: str, verb: str) -> Operation:
         """The profile's row, else ours, else its core policy for the operation or for the permission, else ADMIN."""
@@ -188,5 +200,9 @@ def _without_resource(standing: Standing, entity: EntityId, permission: str) -> 
 
 def _on(entity: EntityId, verb: str, *, of: str = "entity") -> Operation:
     """One of our rows for any entity, about this one."""
-    row = own_row(of, verb) or _OTHER
-    return replace(row, name=f"{entity.type}.{verb}", entity=entity.type)
+    return _of_kind(entity.type, verb, of)
+
+
+@cache
+def _of_kind(kind: str, verb: str, of: str) -> Operation:
+    return replace(own_row(of, verb) or _OTHER, name=f"{kind}.{verb}", entity=kind)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ranger_cdap.cdap.answer import compose
 from ranger_cdap.cdap.check_table import all_cells, known_permissions
 from ranger_cdap.cdap.checks import CdapCheck, CheckTable, Question, Resolved, Unknown
-from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import load_profile, profile_names
 from ranger_cdap.engine import Decision
@@ -104,13 +104,6 @@ ONE_ROW = [
         None,
         "ProgramScheduleService.add",
         "application.schedule on application:ns1.Shop: EXECUTE entity + READ namespace",
-    ),
-    (
-        "APPLICATION",
-        "APPLICATION.PREVIEW",
-        None,
-        None,
-        "application.preview on application:ns1.Shop: WRITE namespace + READ namespace",
     ),
     # A namespace is seen with any privilege on it or below, unless the call is about the namespace itself.
     ("NAMESPACE", "STANDARD.GET", None, None, "namespace.see on namespace:ns1: VISIBLE entity"),
@@ -249,6 +242,40 @@ def test_several_permissions_must_all_hold_and_none_is_any_privilege() -> None:
     assert asked(DEFAULT.resolve(check("OPERATION_RUN"))) == ["namespace.get on namespace:ns1: READ entity"]
 
 
+def test_a_preview_asks_for_a_deployment_and_a_run() -> None:
+    preview = check("APPLICATION", "APPLICATION.PREVIEW", hint="DefaultPreviewManager.start PreviewHttpHandler.start")
+    resolved = DEFAULT.resolve(preview)
+
+    assert asked(resolved) == [
+        "application.deploy on application:ns1.Shop: WRITE namespace or ADMIN entity",
+        "application.run_preview on application:ns1.Shop: EXECUTE namespace + READ namespace",
+    ]
+    assert not resolved.unknown
+
+
+# entity -> what one needs to see it
+VISIBLE = [
+    ("NAMESPACE", "namespace.see on namespace:ns1: VISIBLE entity"),
+    ("PROGRAMREFERENCE", "program.see on program:ns1.Shop.workflow.W: VISIBLE entity"),
+    ("OPERATION_RUN", "namespace.get on namespace:ns1: READ entity"),
+    ("SUPPORT_BUNDLE", "instance.get on instance:: READ entity"),
+]
+
+
+@pytest.mark.parametrize(("kind", "needs"), VISIBLE)
+def test_what_has_no_resource_of_its_own_is_not_seen_by_any_privilege_around_it(kind: str, needs: str) -> None:
+    assert asked(DEFAULT.visible(kind, PARTS[kind])) == [needs]
+
+
+def test_an_entity_of_unknown_type_is_seen_by_who_administers_the_nearest_parent() -> None:
+    resolved = DEFAULT.visible("SPACESHIP", ("ns1", "x"))
+
+    assert [(needed(question), str(question.entity)) for question in resolved.questions] == [
+        ("ADMIN entity", "namespace:ns1")
+    ]
+    assert resolved.unknown == {Unknown.ENTITY_TYPE}
+
+
 # check -> the entity whose ADMIN decides, and what is counted
 UNKNOWN = [
     (check("DATASET", "STANDARD.FLY"), "dataset:ns1.kv", {Unknown.PERMISSION}),
@@ -314,6 +341,25 @@ def test_every_permission_on_every_type_can_be_put_to_the_policies(profile: str)
             resolved = table.resolve(check(kind, permission))
             assert resolved.questions, (kind, permission)
             assert all(plan(question.operation, question.entity, "ann") for question in resolved.questions)
+
+
+CHILDREN = [
+    *(("INSTANCE", child) for child in ("NAMESPACE", "KERBEROSPRINCIPAL", "SYSTEM_SERVICE", "SUPPORT_BUNDLE")),
+    *(("NAMESPACE", child) for child in ("ARTIFACT", "APPLICATION", "DATASET", "DATASET_MODULE", "DATASET_TYPE")),
+    *(("NAMESPACE", child) for child in ("SECUREKEY", "PROFILE", "TOPIC", "CREDENTIAL_PROFILE", "OPERATION_RUN")),
+    *(("APPLICATION", child) for child in ("PROGRAM", "SCHEDULE", "SYSTEM_APP_ENTITY")),
+]
+
+
+@pytest.mark.parametrize("profile", profile_names())
+def test_listing_and_creating_children_asks_of_what_lies_above_them(profile: str) -> None:
+    table = CheckTable(load_profile(profile))
+    for parent, child in CHILDREN:
+        for permission in ("STANDARD.LIST", "STANDARD.CREATE"):
+            for question in table.resolve(check(parent, permission, child=child)).questions:
+                needs = [need for needs in plan(question.operation, question.entity, "ann") for need in needs]
+                assert needs
+                assert all(question.entity.is_within(parse_entity(str(need.entity))) for need in needs)
 
 
 def nobody_may(person: str, entity: EntityId, action: str) -> Decision:

@@ -305,7 +305,9 @@ def uploaded(application: str, held: Held, mode: MasterCreate, *, previews: bool
 
 UUID = "a1eab252-e560-11f1-bfd0-02fc00000001"
 SEES_THE_NAMESPACE = ROOT_HAS_ALL | {("alice", "READ", parse_entity("dataset:ns1.kv"))}
-MAY_DEPLOY = ROOT_HAS_ALL | {("alice", action, parse_entity("namespace:ns1")) for action in ("READ", "WRITE")}
+MAY_DEPLOY = ROOT_HAS_ALL | {
+    ("alice", action, parse_entity("namespace:ns1")) for action in ("READ", "WRITE", "EXECUTE")
+}
 
 
 @pytest.mark.parametrize("application", ["ProbeApp", UUID])
