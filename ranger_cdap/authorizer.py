@@ -17,9 +17,9 @@ from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Outside
 from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
 from ranger_cdap.cdap.plan import Need, plan
-from ranger_cdap.cdap.profile import VISIBLE
+from ranger_cdap.cdap.profile import VISIBLE, Operation
 from ranger_cdap.config import Settings, load_settings
-from ranger_cdap.engine import EngineOptions, ResourceAccess
+from ranger_cdap.engine import NO_POLICY, EngineOptions, ResourceAccess
 from ranger_cdap.errors import NotReady
 from ranger_cdap.moment import Moment
 from ranger_cdap.people import People
@@ -124,11 +124,61 @@ class Authorizer:
         Raises:
             InvalidInput: as `check`, for any of them; then none is answered.
         """
+        rows = [(self.rules.profile.operation(operation), entity) for operation, entity in questions]
+        return self.check_rows(user, groups, rows, context=context, client_ip=client_ip)
+
+    def check_rows(
+        self,
+        user: str,
+        groups: Collection[str],
+        rows: Iterable[tuple[Operation, EntityId]],
+        *,
+        context: Context = _NOTHING_ELSE,
+        client_ip: str | None = None,
+    ) -> list[Answer]:
+        """As `check_all`, for operations that need not be the profile's.
+
+        Raises:
+            InvalidInput: as `check_all`.
+        """
         moment, unready = self._moment(user, groups, client_ip)
-        answers = [self._answer(moment, unready, user, o, e, context) for o, e in questions]
+        answers = [self._answer(moment, unready, user, row, entity, context) for row, entity in rows]
         if moment is not None:
             self._audit.write([record for answer in answers for record in self._records(answer, moment)])
         return [self._outcome(answer) for answer in answers]
+
+    def look_at_rows(
+        self, user: str, groups: Collection[str], rows: Iterable[tuple[Operation, EntityId]]
+    ) -> list[Answer]:
+        """The answers of `check_rows`, not audited: what somebody sees is no access.
+
+        Raises:
+            InvalidInput: as `check_all`.
+        """
+        moment, unready = self._moment(user, groups, None)
+        return [self._outcome(self._answer(moment, unready, user, row, e, _NOTHING_ELSE)) for row, e in rows]
+
+    def settle(self, answer: Answer, client_ip: str | None = None) -> Answer:
+        """What becomes of an answer that no policy decided: outside what is enforced, the mode speaks; audited."""
+        outcome = self._outcome(answer)
+        snapshot = self._keeper.snapshot
+        decided = outcome if outcome.enforced else answer
+        record = AuditRecord(
+            repo=snapshot.engine.service_name if snapshot.engine else "",
+            reqUser=answer.person,
+            evtTime=int(self._clock() * 1000),
+            access=answer.operation,
+            resource="/".join((self.rules.instance, *answer.entity.parts)),
+            resType=answer.entity.type,
+            action=answer.operation.partition(".")[2],
+            result=int(decided.allowed),
+            policy=NO_POLICY,
+            reason=decided.reason,
+            cliIP=client_ip or "",
+            enforced=outcome.enforced,
+        )
+        self._audit.write([record])
+        return outcome
 
     def explain(
         self,
@@ -145,7 +195,8 @@ class Authorizer:
             InvalidInput: as `check`.
         """
         moment, unready = self._moment(user, groups, None)
-        return self._outcome(self._answer(moment, unready, user, operation, entity, context))
+        row = self.rules.profile.operation(operation)
+        return self._outcome(self._answer(moment, unready, user, row, entity, context))
 
     def partition(self, user: str, groups: Collection[str], operation: str, entities: Iterable[EntityId]) -> Partition:
         """Which of the entities the user may do the operation on, and for the others the answer to show; audited.
@@ -220,13 +271,12 @@ class Authorizer:
         return Moment(snapshot.engine, people, self.rules.instance, int(self._clock() * 1000), client_ip), ""
 
     def _answer(
-        self, moment: Moment | None, unready: str, user: str, operation: str, entity: EntityId, context: Context
+        self, moment: Moment | None, unready: str, user: str, row: Operation, entity: EntityId, context: Context
     ) -> Answer:
         """What the policies and the vetoes say, whether or not it is enforced."""
-        row = self.rules.profile.operation(operation)
         entity = _verified(entity)
         if moment is None:
-            return denied(operation, entity, user, f"not ready: {unready}", ready=False)
+            return denied(row.name, entity, user, f"not ready: {unready}", ready=False)
         context = self.rules.with_master(context)
         return self._after_vetoes(compose(row, entity, user, moment.ask, context, self.rules.options))
 

@@ -32,6 +32,9 @@ MASTER_POLICIES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("namespace", "dataset_module"): ("read",),
     ("namespace", "dataset_type"): ("read",),
 }
+EVERY_NAME = "?*"
+"""Every name of a level, and nothing above: what Ranger finds by `*` at the end, it finds also without that level."""
+
 MASTER_CREATES = (("namespace", "dataset"), ("namespace", "dataset_module"), ("namespace", "dataset_type"))
 """Where the master user needs ADMIN as well if it is to make things itself (`master.create = "allow"`)."""
 
@@ -246,7 +249,7 @@ def _policy_step(
         service=wanted.service,
         name=f"{place}: CDAP master user" if levels else place,
         description=f"Made by ranger-cdap setup: {who}",
-        resources={**instance, **{level: PolicyResource(values=["*"]) for level in levels}},
+        resources={**instance, **{level: PolicyResource(values=[EVERY_NAME]) for level in levels}},
         policyItems=items,
     )
     gives = "; ".join(_gives(item) for item in items)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.service_setup import Change, Found, PolicyStep, ServiceStep, Wanted, plan
+from servicedef import service_definition
 
 NOTHING = Found(None, None, ())
 MASTER = Wanted("cdapdev", "cdap", master_user="cdap")
@@ -86,7 +89,7 @@ def test_without_names_there_are_no_policies() -> None:
 
 
 def theirs(*items: PolicyItem) -> Policy:
-    resources = {level: PolicyResource(values=[v]) for level, v in (("instance", "cdap"), ("namespace", "*"))}
+    resources = {level: PolicyResource(values=[v]) for level, v in (("instance", "cdap"), ("namespace", "?*"))}
     return Policy(id=7, name="theirs", resources=resources, policyItems=list(items))
 
 
@@ -112,3 +115,26 @@ def test_a_policy_people_made_stays_as_it_is_and_what_it_lacks_is_told(items: li
     assert (step.change, step.body) == (Change.KEEP, policy)
     assert ("add by hand" in str(step)) is bool(said)
     assert said in str(step)
+
+
+def test_what_the_master_user_may_on_every_dataset_it_may_on_no_namespace() -> None:
+    """A `*` at the end would give it WRITE, and where it may create ADMIN, on every namespace and on the instance."""
+    wanted = Wanted("cdapdev", "cdap", master_user="cdap", master_may_create=True)
+    steps = [step.body for levels, step in policies(wanted).items() if levels != ("instance",)]
+    for number, body in enumerate(steps, 1):
+        body.id = number
+    document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": service_definition(), "policies": steps}
+    engine = PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))
+
+    def may(access: str, **levels: str) -> bool:
+        return engine.evaluate(AccessRequest({"instance": "cdap", **levels}, access, "cdap")).allowed
+
+    assert [a for a in ("read", "write", "admin", "execute") if may(a, namespace="ns1", dataset="kv")] == [
+        "read",
+        "write",
+        "admin",
+    ]
+    assert [a for a in ("read", "write", "admin", "execute") if may(a, namespace="ns1")] == ["read"]
+    assert not any(may(a) for a in ("read", "write", "admin", "execute"))
+    assert not any(may(a, namespace="ns1", application="app") for a in ("read", "write", "admin", "execute"))
+    assert may("execute", namespace="ns1", application="app", program="workflow.W")

@@ -1,0 +1,130 @@
+"""`AccessEnforcer`: answers CDAP's own permission checks, as its extension point asks them (design, section 5.4)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cdap.answer import Answer, Missing
+from ranger_cdap.cdap.checks import CdapCheck, CheckTable, Unknown
+from ranger_cdap.cdap.entity import place
+from ranger_cdap.cdap.master import MasterCreate, Previews, decide_create
+
+_CREATE = "create"
+
+
+@dataclass(frozen=True, slots=True)
+class Enforced:
+    """Whether CDAP may go on, and the answers to the operations its check stands for; denials name what is missing."""
+
+    allowed: bool
+    answers: tuple[Answer, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why not, in a sentence for the person who asked; empty where it is allowed."""
+        return "; ".join(dict.fromkeys(answer.reason for answer in self.answers if not answer.allowed))
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """The privileges that are missing."""
+        return tuple(dict.fromkeys(m for answer in self.answers if not answer.allowed for m in answer.missing))
+
+    @property
+    def enforced(self) -> bool:
+        """Whether all of it is enforced."""
+        return all(answer.enforced for answer in self.answers)
+
+
+class AccessEnforcer:
+    """Decides checks by the operations they stand for; safe to share between threads.
+
+    What CDAP's master user may create in user namespaces is decided by `mode` (docs/master-user.md).
+    """
+
+    def __init__(
+        self, authorizer: Authorizer, mode: MasterCreate = MasterCreate.PREVIEW, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._authorizer = authorizer
+        self._table = CheckTable(authorizer.rules.profile)
+        self._mode = mode
+        self._clock = clock
+        self._previews = Previews()
+        self._unknown: Counter[Unknown] = Counter()
+        self._lock = threading.Lock()
+
+    @property
+    def unknown(self) -> Mapping[Unknown, int]:
+        """How often a check held a hint, a permission or an entity type that nobody knows."""
+        with self._lock:
+            return dict(self._unknown)
+
+    def enforce(
+        self, user: str, check: CdapCheck, *, groups: Collection[str] = (), client_ip: str | None = None
+    ) -> Enforced:
+        """Whether the user may do what the check stands for; audited.
+
+        Raises:
+            InvalidInput: it is no check: an entity with too many or too few parts, or text that is no permission.
+        """
+        by_setting = self._by_setting(user, check, client_ip)
+        if by_setting is not None:
+            return Enforced(by_setting.allowed, (by_setting,))
+        resolved = self._table.resolve(check)
+        self._count(resolved.unknown)
+        rows = [(question.operation, question.entity) for question in resolved.questions]
+        answers = self._authorizer.check_rows(user, groups, rows, client_ip=client_ip)
+        enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
+        if enforced.allowed:
+            self._remember(user, check)
+        return enforced
+
+    def visible(
+        self, user: str, entities: Sequence[tuple[str, Sequence[str]]], *, groups: Collection[str] = ()
+    ) -> list[bool]:
+        """Of each entity (CDAP's type and idParts) whether the user sees it; not audited.
+
+        Raises:
+            InvalidInput: one of them has too many or too few parts.
+        """
+        resolved = [self._table.visible(kind, parts) for kind, parts in entities]
+        self._count([unknown for one in resolved for unknown in one.unknown])
+        rows = [(question.operation, question.entity) for one in resolved for question in one.questions]
+        answers = iter(self._authorizer.look_at_rows(user, groups, rows))
+        of_each = [list(islice(answers, len(one.questions))) for one in resolved]
+        return [all(answer.allowed for answer in of_one) for of_one in of_each]
+
+    def _by_setting(self, user: str, check: CdapCheck, client_ip: str | None) -> Answer | None:
+        """What `master.create` says of a check of the master user; None where the policies decide."""
+        if user != self._authorizer.rules.master or self._authorizer.snapshot.engine is None:
+            return None
+        with self._lock:
+            decision = decide_create(self._mode, check, self._previews, int(self._clock() * 1000))
+            self._previews = decision.previews
+        if decision.allowed is None:
+            return None
+        entity = place(check.entity_type, check.id_parts).entity
+        answer = Answer(
+            allowed=decision.allowed,
+            operation=f"{entity.type}.{_CREATE}",
+            entity=entity,
+            person=user,
+            requirements=(),
+            reason=decision.reason,
+        )
+        return self._authorizer.settle(answer, client_ip)
+
+    def _remember(self, user: str, check: CdapCheck) -> None:
+        with self._lock:
+            now = int(self._clock() * 1000)
+            self._previews = self._previews.remember(check, user, self._authorizer.rules.master, now)
+
+    def _count(self, unknown: Collection[Unknown]) -> None:
+        if unknown:
+            with self._lock:
+                self._unknown.update(unknown)
