@@ -287,6 +287,7 @@ UNKNOWN = [
     (check("NAMESPACE", "STANDARD.LIST", child="SPACESHIP"), "namespace:ns1", {Unknown.ENTITY_TYPE}),
     (CdapCheck("SPACESHIP", ("ns1", "x"), ("STANDARD.GET",)), "namespace:ns1", {Unknown.ENTITY_TYPE}),
     (CdapCheck("SPACESHIP", ("ns1", "x", "y"), ()), "namespace:ns1", {Unknown.ENTITY_TYPE}),
+    (CdapCheck("SPACESHIP", ("ns1", "x"), ("STANDARD.LIST",), "DATASET"), "namespace:ns1", {Unknown.ENTITY_TYPE}),
     # Alone, a first part may be anything: whoever has a namespace of that name gains nothing.
     (CdapCheck("SPACESHIP", ("ns1",), ("STANDARD.GET",)), "instance:", {Unknown.ENTITY_TYPE}),
     (CdapCheck("SPACESHIP", ("n*", "x"), ("STANDARD.GET",)), "instance:", {Unknown.ENTITY_TYPE}),
