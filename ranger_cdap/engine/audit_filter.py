@@ -12,6 +12,7 @@ from ranger_cdap.engine import wire
 from ranger_cdap.engine.evaluate import Progress
 from ranger_cdap.engine.items import PUBLIC, USER_MACRO, principals_of
 from ranger_cdap.engine.query import Query
+from ranger_cdap.engine.request import ANY_ACCESS
 from ranger_cdap.engine.resource_match import SELF_KINDS, MatchType, ResourceMatcher, compile_resource
 from ranger_cdap.engine.service_def import ServiceModel
 from ranger_cdap.engine.tags import RequestedTag, tag_matches
@@ -44,7 +45,7 @@ class CompiledFilter:
         if not self.what and not self.actions:
             return True
         request = query.request
-        return request.access_type in self.what or (request.action or "") in self.actions
+        return (request.access_type or ANY_ACCESS) in self.what or (request.action or "") in self.actions
 
 
 def compile_filters(text: str, model: ServiceModel) -> tuple[CompiledFilter, ...]:

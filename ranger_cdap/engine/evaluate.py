@@ -226,8 +226,8 @@ def _composite(verdicts: dict[str, Verdict], query: Query) -> Verdict | None:
             undetermined = True
         elif not verdict.allowed:
             return verdict
-        elif allowed is None:
-            allowed = verdict
+        elif allowed is None or verdict.policy.priority < allowed.policy.priority:
+            allowed = verdict  # the weakest: what denies one of the groups must still be heard
     return None if undetermined else allowed
 
 

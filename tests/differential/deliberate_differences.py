@@ -103,6 +103,12 @@ UNHEARD_OF = [{"type": "unheard-of", "values": ["x"]}]
 AT_HOME = [{"type": "ip", "values": ["10.0.0.1"]}]
 LATER = [{"startTime": "later"}]
 NO_NUMBER = [{"recurrences": [{"schedule": {"minute": "0", "hour": "noon"}, "interval": {"hours": 1}}]}]
+TWO_GROUPS = {**ASKED, "allAccessTypes": ["read", "write"], "allAccessTypeGroups": [["read"], ["write"]]}
+BY_TWO_PRIORITIES = [
+    policy(A, [item()], policyPriority=1),
+    policy(A, [item("write")], [item("write", groups=["nobody"])]),
+    policy(A, [], [item("write")]),
+]
 UNTIMED = {key: value for key, value in ASKED.items() if key != "accessTime"}
 LOST_TAG = {**tagged(TAG_CLOSES), "tags": {**tagged()["tags"], "tags": {}}}
 OPTION: Json = {**DEFINITION, "options": {"enableDenyAndExceptionsInPolicies": "perhaps"}}
@@ -248,6 +254,14 @@ BOTH_MODES = [
         False,
         REFUSED,
         [OPEN, closed(on(r0=["${{USER.x}}"]))],
+    ),
+    Difference(
+        "several groups of access types, each allowed, by policies of different priorities",
+        None,
+        False,
+        False,
+        BY_TWO_PRIORITIES,
+        asked=TWO_GROUPS,
     ),
     Difference("access types in another case (`READ` against `read`)", True, False, False, [policy(A, [item("READ")])]),
     Difference(
