@@ -10,12 +10,18 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ranger_cdap.authorizer import Authorizer
-from ranger_cdap.cdap.answer import Answer, Missing
+from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks import CdapCheck, CheckTable, Unknown
-from ranger_cdap.cdap.entity import place
+from ranger_cdap.cdap.entity import EntityId, place
 from ranger_cdap.cdap.master import MasterCreate, Previews, decide_create
+from ranger_cdap.cdap.profile import Operation
+from ranger_cdap.errors import InvalidInput
+
+Rows = tuple[tuple[Operation, EntityId], ...]
 
 _CREATE = "create"
+_NO_CHECK = "instance.check"
+_INSTANCE = EntityId("instance", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +75,16 @@ class AccessEnforcer:
     ) -> Enforced:
         """Whether the user may do what the check stands for; audited.
 
-        Raises:
-            InvalidInput: it is no check: an entity with too many or too few parts, or text that is no permission.
+        What is no check (an entity with too many or too few parts, a name CDAP does not allow, text that is no
+        permission) is denied, and the reason says what is wrong with it.
         """
-        by_setting = self._by_setting(user, check, client_ip)
-        if by_setting is not None:
-            return Enforced(by_setting.allowed, (by_setting,))
-        resolved = self._table.resolve(check)
-        self._count(resolved.unknown)
-        rows = [(question.operation, question.entity) for question in resolved.questions]
+        try:
+            rows = self._rows(check)
+            settled = self._by_setting(user, check, client_ip)
+        except InvalidInput as e:
+            rows, settled = (), self._authorizer.settle(denied(_NO_CHECK, _INSTANCE, user, str(e)), client_ip)
+        if settled is not None:
+            return Enforced(settled.allowed, (settled,))
         answers = self._authorizer.check_rows(user, groups, rows, client_ip=client_ip)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
@@ -89,15 +96,26 @@ class AccessEnforcer:
     ) -> list[bool]:
         """Of each entity (CDAP's type and idParts) whether the user sees it; not audited.
 
-        Raises:
-            InvalidInput: one of them has too many or too few parts.
+        Nobody sees an entity with too many or too few parts, or with a name CDAP does not allow.
         """
-        resolved = [self._table.visible(kind, parts) for kind, parts in entities]
-        self._count([unknown for one in resolved for unknown in one.unknown])
-        rows = [(question.operation, question.entity) for one in resolved for question in one.questions]
+        of_each = [self._questions_of_seeing(kind, parts) for kind, parts in entities]
+        rows = [row for rows in of_each for row in rows]
         answers = iter(self._authorizer.look_at_rows(user, groups, rows))
-        of_each = [list(islice(answers, len(one.questions))) for one in resolved]
-        return [all(answer.allowed for answer in of_one) for of_one in of_each]
+        answered = [list(islice(answers, len(rows))) for rows in of_each]
+        return [bool(one) and all(answer.allowed for answer in one) for one in answered]
+
+    def _rows(self, check: CdapCheck) -> Rows:
+        resolved = self._table.resolve(check)
+        self._count(resolved.unknown)
+        return tuple((question.operation, question.entity) for question in resolved.questions)
+
+    def _questions_of_seeing(self, kind: str, parts: Sequence[str]) -> Rows:
+        try:
+            resolved = self._table.visible(kind, parts)
+        except InvalidInput:
+            return ()
+        self._count(resolved.unknown)
+        return tuple((question.operation, question.entity) for question in resolved.questions)
 
     def _by_setting(self, user: str, check: CdapCheck, client_ip: str | None) -> Answer | None:
         """What `master.create` says of a check of the master user; None where the policies decide."""

@@ -11,7 +11,6 @@ from ranger_cdap.cdap.checks import CdapCheck, Unknown
 from ranger_cdap.cdap.enforcement import Enforcement, Outside
 from ranger_cdap.cdap.master import REMEMBERED_FOR, MasterCreate
 from ranger_cdap.enforcer import AccessEnforcer
-from ranger_cdap.errors import InvalidEntity, InvalidInput
 
 MASTER = "cdap"
 POLICIES = [
@@ -80,15 +79,30 @@ def test_seeing_is_any_privilege_on_it_or_below_in_the_order_asked() -> None:
     assert enforcer().visible("bob", []) == []
 
 
-def test_what_is_no_check_is_an_error() -> None:
-    for asked, error in (
-        (check("DATASET", ("ns1",), GET), InvalidEntity),
-        (check("DATASET", ("ns1", "k*"), GET), InvalidEntity),
-        (check("DATASET", ("ns1", ""), GET), InvalidEntity),
-        (check(*KV, "everything"), InvalidInput),
-    ):
-        with pytest.raises(error):
-            enforcer().enforce("alice", asked)
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (check("DATASET", ("ns1",), GET), "dataset"),
+        (check("DATASET", ("ns1", "kv", "more"), GET), "dataset"),
+        (check("DATASET", ("ns1", "k*"), GET), "`k*`"),
+        (check("DATASET", ("ns1", "k?"), GET), "`k?`"),
+        (check("DATASET", ("ns1", ""), GET), "dataset"),
+        (check(*KV, "everything"), "`everything` is no permission of CDAP"),
+        (check("NAMESPACE", ("ns1",), CREATE, child_type="NAMESPACE"), "namespace"),
+    ],
+)
+@pytest.mark.parametrize("user", ["alice", MASTER])
+def test_what_is_no_check_is_denied_and_the_reason_says_why(user: str, asked: CdapCheck, said: str) -> None:
+    memory = Memory()
+    denied = enforcer(MasterCreate.ALLOW, memory=memory).enforce(user, asked)
+    assert not denied.allowed
+    assert said in denied.reason
+    assert [(record.reqUser, record.result, record.reason) for record in memory.records] == [(user, 0, denied.reason)]
+
+
+@pytest.mark.parametrize("parts", [("ns1",), ("ns1", "kv", "more"), ("ns1", "k*"), ("ns1", ""), ()])
+def test_nobody_sees_what_is_no_entity_and_everybody_sees_the_rest(parts: tuple[str, ...]) -> None:
+    assert enforcer().visible("alice", [("DATASET", parts), KV, ("DATASET", parts)]) == [False, True, False]
 
 
 def test_what_nobody_knows_is_counted() -> None:
