@@ -46,7 +46,8 @@ def eval_order(policy: wire.Policy, matchers: Iterable[ResourceMatcher], model: 
     accesses = {access.type for item in items for access in item.accesses if access.isAllowed}
     if model.access_types:
         order -= round_half_up(_ACCESS_SHARE * len(accesses) / len(model.access_types))
-    conditions = len(policy.conditions) + sum(len(item.conditions) for item in items)
+    evaluated = items if model.deny_enabled else policy.policyItems
+    conditions = len(policy.conditions) + sum(len(item.conditions) for item in evaluated)
     return order - max(0, _MOST_CONDITIONS - _CONDITION * conditions)
 
 
