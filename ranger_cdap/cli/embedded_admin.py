@@ -24,10 +24,11 @@ _SECRET_KINDS = ("env:", "file:")
     metavar="env:NAME|file:PATH",
     help="Where the password of `admin` is; without it a new one is made and printed once.",
 )
-def embedded_admin(port: int, database: Path | None, admin_password: str | None) -> None:
+@click.option("--policy-deltas", is_flag=True, help="Send plugins that ask for it only what changed.")
+def embedded_admin(port: int, database: Path | None, admin_password: str | None, policy_deltas: bool) -> None:
     """Start a small Ranger Admin for trying out, until Ctrl-C. Not for production."""
     password = random_password() if admin_password is None else _given(admin_password)
-    with EmbeddedAdmin(database, admin_password=password, port=port) as admin:
+    with EmbeddedAdmin(database, admin_password=password, port=port, policy_deltas=policy_deltas) as admin:
         click.echo(f"embedded Ranger Admin, not for production: {admin.url}", err=True)
         click.echo(f"data: {database or 'in memory, gone at the end'}", err=True)
         if admin_password is None:

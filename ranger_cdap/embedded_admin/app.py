@@ -39,9 +39,9 @@ def epoch_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def create_app(store: Store, *, clock: Clock = epoch_ms) -> Starlette:
+def create_app(store: Store, *, clock: Clock = epoch_ms, policy_deltas: bool = False) -> Starlette:
     """The application over a store that `bootstrap.prepare` has filled."""
-    desk = _Desk(store, clock)
+    desk = _Desk(store, clock, policy_deltas)
     app = Starlette(
         routes=[Route(row.path, _endpoint(row, desk), methods=[row.method]) for row in ROUTES],
         exception_handlers={HTTPException: desk.no_such_route, sqlite3.Error: _database_failed, Exception: _failed},
@@ -54,9 +54,10 @@ def create_app(store: Store, *, clock: Clock = epoch_ms) -> Starlette:
 class _Desk:
     """Signs callers in and runs handlers."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, policy_deltas: bool) -> None:
         self._store = store
         self._clock = clock
+        self._policy_deltas = policy_deltas
         self._doorkeeper = Doorkeeper()
 
     def sign_in(self, request: Request) -> Login | Answer:
@@ -91,7 +92,8 @@ class _Desk:
         try:
             with self._store.transaction() as tables:
                 query = dict(request.query_params)
-                return row.handler(Call(tables, caller, request.path_params, query, body, self._clock()))
+                path, now = request.path_params, self._clock()
+                return row.handler(Call(tables, caller, path, query, body, now, self._policy_deltas))
         except Refusal as refusal:
             return refusal.answer
 

@@ -31,7 +31,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks what: `path` and `query` are the parameters, `now` is in milliseconds since the epoch."""
+    """Who asks what: `path` and `query` are the parameters, `now` is in milliseconds since the epoch.
+
+    `policy_deltas` is the server's switch `ranger.admin.supports.policy.deltas`.
+    """
 
     tables: Tables
     caller: Login
@@ -39,6 +42,7 @@ class Call:
     query: Mapping[str, str]
     body: bytes
     now: int
+    policy_deltas: bool = False
 
     def read(self, kind: type[T], java_class: str) -> T:
         """The body as a document; raises `Refusal` as `read_document` does."""

@@ -14,6 +14,8 @@ from ranger_cdap.embedded_admin.answers import (
     service_not_found,
 )
 from ranger_cdap.embedded_admin.call import Call
+from ranger_cdap.embedded_admin.change_log import Change, folded
+from ranger_cdap.embedded_admin.documents import Policy, to_json_object
 from ranger_cdap.embedded_admin.principals import ROLES, USER_STORE
 from ranger_cdap.embedded_admin.records import StoredDefinition, StoredService
 from ranger_cdap.embedded_admin.rights import (
@@ -38,34 +40,69 @@ _TAGS_VERSION = 1
 
 
 def download_policies(call: Call) -> Answer:
-    """GET the enabled policies, or 304 if the caller has them; never a delta, as the real server by default."""
+    """GET the enabled policies, or 304 if the caller has them.
+
+    If server and caller both speak of deltas: all policies, disabled ones too, or only what changed since.
+    """
     service = _service(call, POLICY_DOWNLOAD, "policy")
-    if call.version("lastKnownVersion") == service.policy_version:
+    known = call.version("lastKnownVersion")
+    if known == service.policy_version:
         return empty(304)
-    return json_answer(_policy_set(call, service))
+    answer, tags = _heads(call, service)
+    with_deltas = call.policy_deltas and call.flag("supportsPolicyDeltas")
+    changes = call.tables.changes.since(service.stamp.id, known, service.policy_version) if with_deltas else None
+    if changes is not None:
+        return json_answer(answer | {"policyDeltas": _deltas(call, changes)})
+    answer["policies"] = _policies(call, service, enabled_only=not with_deltas)
+    if tags is not None:
+        answer["tagPolicies"] |= {
+            "policyVersion": tags.policy_version,
+            "policies": _policies(call, tags, enabled_only=not with_deltas),
+        }
+    return json_answer(answer)
 
 
-def _policy_set(call: Call, service: StoredService) -> dict[str, Any]:
-    definition = _definition(call, service)
-    answer = _policies(call, service, definition.answer())
+def _deltas(call: Call, changes: list[Change]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": change.id,
+            "changeType": change.kind,
+            "policiesVersion": change.version,
+            "policy": _changed_policy(call, change),
+        }
+        for change in folded(changes)
+    ]
+
+
+def _changed_policy(call: Call, change: Change) -> dict[str, Any]:
+    stored = call.tables.policy_by_id(change.policy_id)
+    if stored is not None:
+        return stored.answer()
+    gone = Policy(policy_type=change.policy_type, zone_name=change.zone)
+    return {"id": change.policy_id, "serviceType": change.service_type} | to_json_object(gone)
+
+
+def _policies(call: Call, service: StoredService, *, enabled_only: bool) -> list[msgspec.Raw]:
+    return [msgspec.Raw(stored.listed) for stored in call.tables.policies(service.stamp.id, enabled_only=enabled_only)]
+
+
+def _heads(call: Call, service: StoredService) -> tuple[dict[str, Any], StoredService | None]:
+    """The download without policies, and the linked tag service, whose download is inside it."""
+    answer = _head(service, _definition(call, service).answer()) | {"policyVersion": service.policy_version}
     tags = call.tables.service(service.document.tag_service) if service.document.tag_service else None
     if tags is not None:
         stored = _definition(call, tags)
         own = StoredDefinition(stored.stamp, for_service_type(stored.document, service.document.type))
-        answer["tagPolicies"] = _policies(call, tags, own.answer())
-    return answer
+        answer["tagPolicies"] = _head(tags, own.answer())
+    return answer, tags
 
 
-def _policies(call: Call, service: StoredService, definition: dict[str, Any]) -> dict[str, Any]:
+def _head(service: StoredService, definition: dict[str, Any]) -> dict[str, Any]:
     own = {name: text for name, text in service.document.configs.items() if name.startswith(_PLUGIN_CONFIG_PREFIX)}
     return {
         "serviceName": service.name,
         "serviceId": service.stamp.id,
-        "policyVersion": service.policy_version,
         "policyUpdateTime": service.policy_update_time,
-        "policies": [
-            msgspec.Raw(stored.listed) for stored in call.tables.policies(service.stamp.id, enabled_only=True)
-        ],
         "serviceDef": definition,
         "auditMode": AUDIT_MODE,
         "serviceConfig": PLUGIN_CONFIGS | own,

@@ -9,6 +9,7 @@ import msgspec
 
 from ranger_cdap.embedded_admin.answers import refuse, refuse_because, refuse_invalid
 from ranger_cdap.embedded_admin.call import Call
+from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED, Change
 from ranger_cdap.embedded_admin.documents import Group, Policy, Role, ServiceDef, User
 from ranger_cdap.embedded_admin.policy_rules import MAX_NAME_LENGTH, Neighbour, Neighbours, check_policy, signature
 from ranger_cdap.embedded_admin.problems import problem
@@ -105,7 +106,7 @@ def add_policy(call: Call, service: StoredService, policy: Policy) -> StoredPoli
         policy, guid=guid, service=service.name, name=policy.name or f"{service.name}-{guid}"
     )
     stored = call.tables.insert_policy(service, named, signature(named), call.caller.shown_name, call.now)
-    call.tables.raise_policy_version(service.stamp.id, call.now)
+    _tell(call, service, stored, CREATED)
     return stored
 
 
@@ -115,11 +116,17 @@ def replace_policy(call: Call, service: StoredService, old: StoredPolicy, policy
         policy, guid=old.stamp.guid, service=service.name, name=policy.name or old.document.name
     )
     stored = call.tables.update_policy(service, old, named, signature(named), call.caller.shown_name, call.now)
-    call.tables.raise_policy_version(service.stamp.id, call.now)
+    _tell(call, service, stored, UPDATED)
     return stored
 
 
 def remove_policy(call: Call, service: StoredService, policy: StoredPolicy) -> None:
     """Delete a policy."""
     call.tables.delete_policy(policy.stamp.id)
-    call.tables.raise_policy_version(service.stamp.id, call.now)
+    _tell(call, service, policy, DELETED)
+
+
+def _tell(call: Call, service: StoredService, stored: StoredPolicy, kind: int) -> None:
+    policy = stored.document
+    change = Change(kind, stored.stamp.id, policy.policy_type, service.document.type, policy.zone_name)
+    call.tables.raise_policy_version(service.stamp.id, call.now, change)

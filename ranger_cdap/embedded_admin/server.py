@@ -32,6 +32,7 @@ class EmbeddedAdmin:
         admin_password: of the user `admin`; also replaces the password in an existing file.
         host: an address of this machine only.
         port: 0 takes a free one.
+        policy_deltas: answer plugins that ask for it with what changed only; off by default, as on a real server.
 
     Raises:
         InvalidInput: the host is not loopback, or the file is not such a database.
@@ -39,13 +40,20 @@ class EmbeddedAdmin:
     """
 
     def __init__(
-        self, database: Path | None = None, *, admin_password: str, host: str = "127.0.0.1", port: int = 0
+        self,
+        database: Path | None = None,
+        *,
+        admin_password: str,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        policy_deltas: bool = False,
     ) -> None:
         if not admin_password:
             raise InvalidInput("the embedded Ranger Admin needs a password for `admin`; give one that is not empty")
         self._address = _loopback(host)
         self._port = port
         self._database = database
+        self._policy_deltas = policy_deltas
         self._password_hash = hash_password(admin_password)
         self._store: Store | None = None
         self._server: uvicorn.Server | None = None
@@ -67,7 +75,7 @@ class EmbeddedAdmin:
         self._socket = _listen(self._address, self._port)
         try:
             self._store = Store(self._database)
-            self._server = _server(self._store, self._password_hash)
+            self._server = _server(self._store, self._password_hash, self._policy_deltas)
             self._thread = threading.Thread(
                 target=self._server.run, kwargs={"sockets": [self._socket]}, name="embedded-admin", daemon=True
             )
@@ -148,7 +156,7 @@ def _listen(address: str, port: int) -> socket.socket:
     return listener
 
 
-def _server(store: Store, admin_password_hash: str) -> uvicorn.Server:
+def _server(store: Store, admin_password_hash: str, policy_deltas: bool) -> uvicorn.Server:
     try:
         import uvicorn
 
@@ -159,7 +167,7 @@ def _server(store: Store, admin_password_hash: str) -> uvicorn.Server:
         prepare(tables, admin_password_hash, epoch_ms())
     return uvicorn.Server(
         uvicorn.Config(
-            create_app(store),
+            create_app(store, policy_deltas=policy_deltas),
             log_config=None,
             access_log=False,
             lifespan="off",

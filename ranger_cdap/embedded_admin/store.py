@@ -15,7 +15,7 @@ from ranger_cdap.embedded_admin.tables import Tables
 from ranger_cdap.errors import InvalidInput
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -35,6 +35,12 @@ CREATE TABLE policy (
     UNIQUE (service_id, name), UNIQUE (service_id, guid)
 ) STRICT;
 CREATE UNIQUE INDEX policy_signature ON policy (service_id, signature) WHERE is_enabled;
+CREATE TABLE policy_change (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, service_id INTEGER NOT NULL REFERENCES service (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL, kind INTEGER NOT NULL, policy_id INTEGER NOT NULL, policy_type INTEGER NOT NULL,
+    service_type TEXT NOT NULL, zone TEXT NOT NULL,
+    UNIQUE (service_id, version)
+) STRICT;
 CREATE TABLE user (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, password_hash TEXT, roles TEXT NOT NULL,
     create_time INTEGER NOT NULL, owner TEXT, body BLOB NOT NULL

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ranger_cdap.embedded_admin.change_log import Change, ChangeLog
 from ranger_cdap.embedded_admin.documents import Policy, Service, ServiceDef
 from ranger_cdap.embedded_admin.principals import PrincipalTables
 from ranger_cdap.embedded_admin.records import (
@@ -31,6 +32,7 @@ class Tables:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.principals = PrincipalTables(connection)
+        self.changes = ChangeLog(connection)
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self._connection.execute(sql, values).fetchall()
@@ -119,13 +121,17 @@ class Tables:
             (document.name, service_id, document.name),
         )
 
-    def raise_policy_version(self, service_id: int, now: int) -> None:
+    def raise_policy_version(self, service_id: int, now: int, change: Change | None = None) -> None:
         """Something a plugin downloads has changed; policies of a tag service are in every download that links it."""
-        self._connection.execute(
+        raised = self._rows(
             "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE id = ?"
-            " OR json_extract(CAST(body AS TEXT), '$.tagService') = (SELECT name FROM service WHERE id = ?)",
-            (now, service_id, service_id),
+            " OR json_extract(CAST(body AS TEXT), '$.tagService') = (SELECT name FROM service WHERE id = ?)"
+            " RETURNING id, policy_version",
+            *(now, service_id, service_id),
         )
+        if change is not None:
+            for raised_id, version in raised:
+                self.changes.write(raised_id, version, change)
 
     def delete_service(self, service_id: int) -> None:
         """Remove a service with its policies."""
