@@ -327,9 +327,11 @@ class Authorizer:
                 action=examined.action.lower(),
                 result=int(allowed),
                 policy=examined.decision.policy_id,
-                policyVersion=examined.decision.policy_version,
+                policy_version=examined.decision.policy_version,
                 reason="" if allowed else (outcome if outcome.enforced else answer).reason,
                 cliIP=moment.client_ip or "",
+                zone_name=examined.decision.zone or "",
+                repoType=moment.engine.service_def.id or 0,
                 enforced=outcome.enforced,
             )
             for examined in {(e.person, e.entity): e for e in answer.decided_by}.values()

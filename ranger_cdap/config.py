@@ -129,10 +129,22 @@ class PluginSettings(_Table, frozen=True):
 
 
 class AuditSettings(_Table, frozen=True):
-    """`[audit]`: the sinks audit records go to, by name, and the file of the sink `file`."""
+    """`[audit]`: the sinks audit records go to, by name, what those need, and where records wait for a sink that fails.
+
+    Sizes are bytes, `queue_size` is records; `file_max_bytes = 0` never rotates the file.
+    """
 
     sinks: tuple[str, ...] = ()
     file: Path | None = None
+    file_max_bytes: int = 100_000_000
+    file_keep: int = 10
+    solr_url: str = ""
+    solr_username: str = ""
+    solr_password: Secret = Secret("")
+    solr_ca_file: str | None = None
+    queue_size: int = 10_000
+    spool_dir: Path = msgspec.field(default_factory=lambda: Path(platformdirs.user_state_dir("ranger-cdap")) / "audit")
+    spool_max_bytes: int = 1_000_000_000
 
 
 class SourceSettings(_Table, frozen=True):

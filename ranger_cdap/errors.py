@@ -78,6 +78,18 @@ class PluginError(RangerCdapError):
     code = "plugin"
 
 
+class AuditSinkError(RangerCdapError):
+    """An audit sink did not take records; they may be sent again."""
+
+    code = "audit-sink"
+
+
+class AuditRefused(AuditSinkError):
+    """An audit sink does not want records as they are; sending them again would not help."""
+
+    code = "audit-refused"
+
+
 class SyncError(RangerCdapError):
     """The sync job can't go on."""
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, FileSink, LogSink, open_trail
+from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, open_trail
+from ranger_cdap.audit.sinks import FileSink, LogSink
 from ranger_cdap.config import AuditSettings
 from ranger_cdap.errors import ConfigError
 
@@ -24,7 +25,7 @@ def record(user: str = "alice", resource: str = "cdap/ns1/kv") -> AuditRecord:
         action="read",
         result=1,
         policy=7,
-        policyVersion=2,
+        policy_version=2,
     )
 
 
@@ -98,9 +99,55 @@ def test_a_failing_sink_loses_counts_and_warns_once_and_the_others_go_on(caplog:
 
 
 def test_sinks_are_chosen_by_name(tmp_path: Path) -> None:
-    open_trail(AuditSettings(sinks=("file", "log"), file=tmp_path / "a"), BUILT_IN_SINKS).close()
+    settings = AuditSettings(sinks=("file", "log"), file=tmp_path / "a", spool_dir=tmp_path / "spool")
+    open_trail(settings, BUILT_IN_SINKS).close()
 
-    with pytest.raises(ConfigError, match="no audit sink `solr`; known are file, log"):
-        open_trail(AuditSettings(sinks=("solr",)), BUILT_IN_SINKS)
+    with pytest.raises(ConfigError, match="no audit sink `kafka`; known are file, log, solr"):
+        open_trail(AuditSettings(sinks=("kafka",)), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"needs the setting `audit\.file`"):
         open_trail(AuditSettings(sinks=("file",)), BUILT_IN_SINKS)
+    with pytest.raises(ConfigError, match=r"needs the setting `audit\.solr_url`"):
+        open_trail(AuditSettings(sinks=("solr",)), BUILT_IN_SINKS)
+
+
+def lines(path: Path) -> list[str]:
+    return [json.loads(line)["reqUser"] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_full_file_is_put_away_and_no_line_is_lost_or_cut(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    sink = FileSink(path, max_bytes=1500, keep=2)
+    for n in range(12):
+        sink.write([record(f"user{n}")])
+    sink.close()
+
+    files = [tmp_path / "audit.jsonl.2", tmp_path / "audit.jsonl.1", path]
+    kept = [user for file in files for user in lines(file)]
+    assert kept == [f"user{n}" for n in range(12 - len(kept), 12)]
+    assert all(0 < file.stat().st_size <= 1500 for file in files)
+    assert not (tmp_path / "audit.jsonl.3").exists()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_two_processes_write_on_when_one_of_them_has_put_the_file_away(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    one, other = (FileSink(path, max_bytes=1500, keep=5) for _ in range(2))
+    for n in range(8):
+        (one if n % 3 else other).write([record(f"user{n}")])
+    one.close()
+    other.close()
+
+    written = [
+        user for file in tmp_path.glob("audit.jsonl*") if not file.name.endswith(".lock") for user in lines(file)
+    ]
+    assert sorted(written) == [f"user{n}" for n in range(8)]
+    assert path.stat().st_size <= 1500
+
+
+def test_a_record_larger_than_the_file_may_be_is_written_all_the_same(tmp_path: Path) -> None:
+    sink = FileSink(tmp_path / "a", max_bytes=100, keep=1)
+    for user in ("x" * 1000, "y" * 1000):
+        sink.write([record(user)])
+    sink.close()
+    assert lines(tmp_path / "a") == ["y" * 1000]
+    assert lines(tmp_path / "a.1") == ["x" * 1000]

@@ -106,7 +106,7 @@ def test_one_record_for_each_entity_with_the_final_result_and_the_deciding_polic
     authorizer(memory).check("alice", (), "dataset.get", KV, client_ip="10.0.0.9")
     authorizer(memory).check("bob", (), "dataset.get", KV)
 
-    seen = [(r.reqUser, r.resource, r.action, r.result, r.policy, r.policyVersion) for r in memory.records]
+    seen = [(r.reqUser, r.resource, r.action, r.result, r.policy, r.policy_version) for r in memory.records]
     assert seen == [
         ("alice", "cdap/ns1/kv", "read", 1, 2, 3),
         ("alice", "cdap/ns1", "read", 1, 1, 3),

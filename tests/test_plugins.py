@@ -23,13 +23,13 @@ class Impostor:
 
 
 def test_built_in_sinks_come_through_the_hook() -> None:
-    assert set(audit_sinks(plugin_manager(entry_points=False))) == {"file", "log"}
+    assert set(audit_sinks(plugin_manager(entry_points=False))) == {"file", "log", "solr"}
 
 
 def test_a_plugin_adds_a_sink_but_cannot_replace_one() -> None:
     manager = plugin_manager(entry_points=False)
     manager.register(OtherSink())
-    assert set(audit_sinks(manager)) == {"file", "log", "other"}
+    assert set(audit_sinks(manager)) == {"file", "log", "solr", "other"}
 
     manager.register(Impostor())
     with pytest.raises(PluginError, match="two plugins offer an audit sink `file`"):

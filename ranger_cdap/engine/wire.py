@@ -150,9 +150,10 @@ class PolicyConditionDef(Wire):
 
 
 class ServiceDef(Wire):
-    """A service definition, as far as it bears on decisions."""
+    """A service definition, as far as it bears on decisions and their audit."""
 
     name: str
+    id: int | None = None
     options: dict[str, Any] = {}
     resources: list[ResourceDef] = []
     accessTypes: list[AccessTypeDef] = []

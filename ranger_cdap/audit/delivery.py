@@ -1,0 +1,188 @@
+"""From a decision to a sink: records are taken at once, and given to the sink by a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.sinks import AuditSink
+from ranger_cdap.audit.spool import Spool
+from ranger_cdap.errors import AuditRefused
+
+logger = logging.getLogger(__name__)
+
+_MOST_AT_ONCE: Final = 500
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 60.0
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of the records of a sink."""
+
+    delivered: int = 0
+    spooled: int = 0
+    lost: int = 0
+
+
+class Delivery:
+    """A bounded queue before a sink.
+
+    `write` never waits and never raises. While the sink fails, records wait on disk (without a spool: in the queue) and
+    are sent in their order when it is back; what there is no room for is lost and counted.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sink: AuditSink,
+        *,
+        capacity: int,
+        spool: Spool | None = None,
+        first_pause: float = _FIRST_PAUSE,
+    ) -> None:
+        self.counts = Counts()
+        self._name = name
+        self._sink = sink
+        self._capacity = capacity
+        self._spool = spool
+        self._first_pause = first_pause
+        self._queue: deque[AuditRecord] = deque()
+        self._changed = threading.Condition()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._pause = 0.0
+        self._retry_at = 0.0
+        self._told = False
+        self._disk_works = True
+        if spool is not None and spool.waits:
+            self._start()
+
+    def write(self, records: Sequence[AuditRecord]) -> None:
+        """Take the records as far as there is room."""
+        with self._changed:
+            room = max(0, self._capacity - len(self._queue))
+            self._queue.extend(records[:room])
+            self.counts.lost += len(records[room:])
+            self._start()
+            self._changed.notify()
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Deliver what is queued, for at most so many seconds; the rest stays on disk, or is lost and counted."""
+        with self._changed:
+            self._closing = True
+            self._retry_at = 0.0  # one last try
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(timeout)
+        self._put_away()
+        if self._thread is None or not self._thread.is_alive():
+            self._sink.close()
+            if self._spool is not None:
+                self._spool.close()
+        if self.counts.lost:
+            logger.warning("%d audit records for sink `%s` were lost", self.counts.lost, self._name)
+
+    def _start(self) -> None:
+        if self._thread is None and not self._closing:
+            self._thread = threading.Thread(target=self._run, name=f"audit-{self._name}", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while self._wait():
+            if self._pause and time.monotonic() < self._retry_at:
+                self._put_away()  # the sink is away: make room for what comes
+                continue
+            try:
+                self._deliver()
+            except Exception as e:
+                self._failed(e)
+
+    def _wait(self) -> bool:
+        """Until there is something to do; false when all is done and the program wants to end."""
+        with self._changed:
+            while not self._closing:
+                waits = bool(self._queue) or (self._spool is not None and self._spool.waits)
+                left = self._retry_at - time.monotonic() if self._pause else 0.0
+                if waits and left <= 0:
+                    return True
+                if self._queue and self._spool is not None and self._pause and self._disk_works:
+                    return True
+                self._changed.wait(left if waits else None)
+            return bool(self._queue) and not self._told_at_end()
+
+    def _told_at_end(self) -> bool:
+        """Whether the last try at the end has failed."""
+        return self._pause > 0 and self._retry_at > 0
+
+    def _deliver(self) -> None:
+        if self._spool is not None and self._spool.waits:
+            self.counts.delivered += self._spool.send(self._give, _MOST_AT_ONCE)
+        while batch := self._first():
+            self._give(batch)
+            self._drop_first(len(batch))
+            self.counts.delivered += len(batch)
+        if self._told:
+            logger.warning("audit sink `%s` works again", self._name)
+        self._pause, self._retry_at, self._told = 0.0, 0.0, False
+
+    def _give(self, batch: Sequence[AuditRecord]) -> None:
+        """Records the sink does not want as they are, one by one, are lost and counted; they must not stop the rest."""
+        try:
+            self._sink.write(batch)
+        except AuditRefused as e:
+            if len(batch) > 1:
+                for record in batch:
+                    self._give([record])
+                return
+            self.counts.lost += 1
+            self.counts.delivered -= 1
+            logger.warning("an audit record was refused and is lost: %s", e)
+
+    def _failed(self, error: Exception) -> None:
+        self._pause = min(_LONGEST_PAUSE, self._pause * 2 or self._first_pause)
+        self._retry_at = time.monotonic() + self._pause
+        self._disk_works = True
+        if not self._told:
+            self._told = True
+            where = "they wait on disk" if self._spool is not None else "they wait in memory"
+            logger.warning("audit sink `%s` fails, %s: %s", self._name, where, _said(error))
+        self._put_away()
+
+    def _put_away(self) -> None:
+        """What is queued goes to disk; without a spool, or if the disk does not take it, it stays in the queue."""
+        while self._spool is not None and (batch := self._first()):
+            try:
+                fits = self._spool.append(batch)
+            except OSError as e:
+                logger.warning("the audit spool of `%s` can't be written: %s", self._name, _said(e))
+                self._disk_works = False
+                break
+            self._drop_first(len(batch))
+            if fits:
+                self.counts.spooled += len(batch)
+            else:
+                self.counts.lost += len(batch)
+        if self._closing:
+            with self._changed:
+                self.counts.lost += len(self._queue)
+                self._queue.clear()
+
+    def _first(self) -> list[AuditRecord]:
+        with self._changed:
+            return [record for _, record in zip(range(_MOST_AT_ONCE), self._queue, strict=False)]
+
+    def _drop_first(self, count: int) -> None:
+        with self._changed:
+            for _ in range(min(count, len(self._queue))):  # at the end somebody else may have put them away
+                self._queue.popleft()
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

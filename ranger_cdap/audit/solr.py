@@ -1,0 +1,105 @@
+"""Audit records into Ranger's Solr collection, so that the *Audit* page of Ranger Admin shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+import requests
+
+from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.config import Secret
+from ranger_cdap.errors import AuditRefused, AuditSinkError
+
+_TIMEOUT: Final = (5.0, 30.0)
+_SEEN_WITHIN_MS: Final = 15_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST_ANSWER: Final = 200
+
+# The fields of Ranger's Solr schema, and what they hold.
+_FIELDS: Mapping[str, Callable[[AuditRecord], Any]] = {
+    "id": lambda r: r.id,
+    "access": lambda r: r.access,
+    "enforcer": lambda r: r.enforcer,
+    "agent": lambda r: r.agent,
+    "agentHost": lambda r: r.agentHost,
+    "repo": lambda r: r.repo,
+    "repoType": lambda r: r.repoType,
+    "reqUser": lambda r: r.reqUser,
+    "resource": lambda r: r.resource,
+    "resType": lambda r: r.resType,
+    "cliIP": lambda r: r.cliIP,
+    "logType": lambda r: r.logType,
+    "result": lambda r: r.result,
+    "policy": lambda r: r.policy,
+    "policyVersion": lambda r: r.policy_version,
+    "action": lambda r: r.action,
+    "reason": lambda r: r.reason if r.enforced else f"not enforced; {r.reason}".strip("; "),
+    "evtTime": lambda r: _moment(r.evtTime),
+    "zone": lambda r: r.zone_name,
+    "event_count": lambda r: r.event_count,
+    "event_dur_ms": lambda r: r.event_dur_ms,
+}
+
+
+class SolrSink:
+    """A Solr collection by its address, like `https://solr:8983/solr/ranger_audits`; TLS is verified."""
+
+    def __init__(self, url: str, username: str, password: Secret, *, ca_file: str | None = None) -> None:
+        self._url = f"{url.rstrip('/')}/update"
+        self._session = requests.Session()
+        self._session.trust_env = False  # no proxy, no .netrc: audit goes where the settings say
+        self._session.auth = (username, password.reveal()) if username else None
+        self._session.verify = ca_file or True
+
+    def write(self, records: Sequence[AuditRecord]) -> None:
+        """Add the records; Solr replaces those it has by id, so sending twice changes nothing.
+
+        Raises:
+            AuditRefused: Solr does not want them as they are (400).
+            AuditSinkError: Solr is away, or answers with anything but success.
+        """
+        body = msgspec.json.encode([document(record) for record in records])
+        try:
+            answer = self._session.post(
+                self._url,
+                params={"commitWithin": str(_SEEN_WITHIN_MS), "wt": "json"},
+                data=body,
+                headers={"Content-Type": "application/json"},
+                timeout=_TIMEOUT,
+                allow_redirects=False,
+            )
+        except requests.RequestException as e:
+            raise AuditSinkError(f"Solr at `{self._url}` can't be reached: {type(e).__name__}") from None
+        if answer.status_code == requests.codes.bad_request:
+            raise AuditRefused(f"Solr at `{self._url}` refuses audit records: {_said(answer)}")
+        if answer.status_code != requests.codes.ok or not _succeeded(answer):
+            raise AuditSinkError(f"Solr at `{self._url}` answers {answer.status_code}: {_said(answer)}")
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._session.close()
+
+
+def document(record: AuditRecord) -> dict[str, Any]:
+    """The record as a document of Ranger's Solr schema."""
+    return {name: value for name, value in ((name, of(record)) for name, of in _FIELDS.items()) if value != ""}
+
+
+def _moment(milliseconds: int) -> str:
+    return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _succeeded(answer: requests.Response) -> bool:
+    """A login page or another program's page has 200, too."""
+    try:
+        status: object = answer.json()["responseHeader"]["status"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return status == 0
+
+
+def _said(answer: requests.Response) -> str:
+    return " ".join(answer.text[:_LONGEST_ANSWER].split()) or "nothing"

@@ -1,0 +1,104 @@
+"""Audit records in Ranger's Solr: the fields its *Audit* page shows, and everything Solr can answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import requests
+import responses
+
+from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.solr import SolrSink, document
+from ranger_cdap.config import Secret
+from ranger_cdap.errors import AuditRefused, AuditSinkError
+
+URL = "http://solr.test:8983/solr/ranger_audits"
+DONE = {"responseHeader": {"status": 0, "QTime": 3}}
+
+
+def record(**more: Any) -> AuditRecord:
+    given: dict[str, Any] = {
+        "repo": "cdapdev",
+        "repoType": 105,
+        "reqUser": "alice",
+        "evtTime": 1_800_000_000_123,
+        "access": "dataset.get",
+        "resource": "cdap/ns1/kv",
+        "resType": "dataset",
+        "action": "read",
+        "result": 1,
+        "policy": 7,
+        "policy_version": 2,
+        "agentHost": "host",
+        "id": "e1",
+    }
+    return AuditRecord(**(given | more))
+
+
+def test_a_record_becomes_a_document_of_rangers_schema() -> None:
+    assert document(record(cliIP="10.0.0.1", zone_name="east")) == {
+        "id": "e1",
+        "access": "dataset.get",
+        "enforcer": "ranger-acl",
+        "agent": "cdap",
+        "agentHost": "host",
+        "repo": "cdapdev",
+        "repoType": 105,
+        "reqUser": "alice",
+        "resource": "cdap/ns1/kv",
+        "resType": "dataset",
+        "cliIP": "10.0.0.1",
+        "logType": "RangerAudit",
+        "result": 1,
+        "policy": 7,
+        "policyVersion": 2,
+        "action": "read",
+        "evtTime": "2027-01-15T08:00:00.123Z",
+        "zone": "east",
+        "event_count": 1,
+        "event_dur_ms": 0,
+    }
+
+
+def test_what_was_only_reported_says_so() -> None:
+    assert document(record(enforced=False, reason="alice lacks READ"))["reason"] == "not enforced; alice lacks READ"
+    assert document(record(enforced=False))["reason"] == "not enforced"
+
+
+@responses.activate
+def test_records_are_sent_as_one_list_to_be_seen_soon() -> None:
+    responses.post(f"{URL}/update", json=DONE)
+    sink = SolrSink(f"{URL}/", "ranger", Secret("Solr-Passw0rd"))
+    sink.write([record(), record(id="e2")])
+    sink.close()
+
+    (call,) = responses.calls
+    assert [one["id"] for one in json.loads(call.request.body)] == ["e1", "e2"]
+    assert int(call.request.params["commitWithin"]) <= 60_000
+    assert call.request.headers["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ({"status": 400, "json": {"error": {"msg": "unknown field 'x'"}}}, AuditRefused),
+        ({"status": 401, "body": "login"}, AuditSinkError),
+        ({"status": 503, "body": "away"}, AuditSinkError),
+        ({"status": 302, "headers": {"Location": "http://elsewhere.test/"}}, AuditSinkError),
+        ({"status": 200, "body": "<html>a login page</html>"}, AuditSinkError),
+        ({"status": 200, "json": {"responseHeader": {"status": 500}}}, AuditSinkError),
+        ({"status": 200, "json": []}, AuditSinkError),
+        ({"body": requests.ConnectionError("refused")}, AuditSinkError),
+        ({"body": requests.ReadTimeout()}, AuditSinkError),
+    ],
+)
+@responses.activate
+def test_whatever_is_no_success_is_an_error_without_a_secret(answer: dict[str, Any], error: type[Exception]) -> None:
+    responses.post(f"{URL}/update", **answer)
+    with pytest.raises(AuditSinkError) as caught:
+        SolrSink(URL, "ranger", Secret("Solr-Passw0rd")).write([record()])
+    assert type(caught.value) is error
+    assert "Solr-Passw0rd" not in str(caught.value)
+    assert len(responses.calls) == 1
