@@ -9,12 +9,12 @@ import msgspec
 
 from ranger_cdap.embedded_admin.answers import Answer, Refusal, json_answer, refuse
 from ranger_cdap.embedded_admin.call import Call
-from ranger_cdap.embedded_admin.documents import GrantRevoke, Policy, PolicyItem, ServiceDef
-from ranger_cdap.embedded_admin.grant_rules import granted, grantees, may_delegate, requested_resources, revoked
+from ranger_cdap.embedded_admin.documents import GrantRevoke, Policy, ServiceDef
+from ranger_cdap.embedded_admin.grant_rules import granted, grantees, requested_resources, revoked
 from ranger_cdap.embedded_admin.policy_rules import signature
 from ranger_cdap.embedded_admin.policy_store import add_policy, replace_policy
 from ranger_cdap.embedded_admin.records import StoredService
-from ranger_cdap.embedded_admin.rights import GRANTORS, is_named, is_service_admin, may_administer
+from ranger_cdap.embedded_admin.rights import GRANTORS, delegation, is_named, is_service_admin, may_administer
 
 _DONE = {"httpStatusCode": 0, "statusCode": 0}
 _TABLES = {"users": ("user", "user"), "groups": ("group", "user_group"), "roles": ("role", "role")}
@@ -81,30 +81,19 @@ def _require_right(call: Call, service: StoredService, request: GrantRevoke, wha
         if principals.missing(table, [grantee.name]):
             raise _forbidden(f"Grantee {kind} {grantee.name} doesn't exist")
     definition = call.tables.definition(service.document.type)
-    if definition is None or not _grantor_may(call, service, request, definition.document):
+    if definition is None or not _grantor_may(call, service, request):
         raise _forbidden(f"User doesn't have necessary permission to {what} access")
     return definition.document
 
 
-def _grantor_may(call: Call, service: StoredService, request: GrantRevoke, definition: ServiceDef) -> bool:
+def _grantor_may(call: Call, service: StoredService, request: GrantRevoke) -> bool:
     grantor = call.tables.principals.user(request.grantor) if request.grantor else None
     if grantor is None:
         return False
     login = call.tables.principals.login(request.grantor)
     if (login is not None and login.is_admin) or is_service_admin(call, service, request.grantor):
         return True
-    groups = {name for _, name in grantor.groups}
-
-    def is_grantor(item: PolicyItem) -> bool:
-        return request.grantor in item.users or bool(groups & set(item.groups))
-
-    return may_delegate(
-        (stored.document for stored in call.tables.policies(service.stamp.id, enabled_only=True)),
-        requested_resources(request),
-        request.access_types,
-        is_grantor,
-        {access.name: frozenset(access.implied_grants) for access in definition.access_types},
-    )
+    return delegation(call, service, request.grantor)(requested_resources(request), request.access_types)
 
 
 def _refuse_unknown_types(request: GrantRevoke, definition: ServiceDef, policy: str, service: StoredService) -> None:

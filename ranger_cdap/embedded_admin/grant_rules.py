@@ -6,7 +6,7 @@ Names are compared as exact text and implied access types are not considered, as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 
@@ -50,21 +50,49 @@ def granted(policy: Policy, request: GrantRevoke) -> Policy:
             changed.policy_items.append(new)
         return _compacted(changed)
     for grantee in grantees(request):
-        _grant_one(changed, grantee, request)
+        _move(changed, grantee, request.access_types, request.delegate_admin, _ALLOW)
     return _compacted(changed)
 
 
-def _grant_one(policy: Policy, grantee: Grantee, request: GrantRevoke) -> None:
-    types = request.access_types
-    allowed, denied, left_out, spared = (_split(items, grantee) for items in policy.item_lists())
-    policy.policy_items.append(
-        _item([grantee], [*allowed.types, *types], allowed.delegate_admin or request.delegate_admin)
-    )
-    if denied.found:
-        policy.deny_policy_items.append(_item([grantee], _without(denied.types, types), denied.delegate_admin))
-        spared = _Share(True, [*spared.types, *types], spared.delegate_admin)
-    policy.allow_exceptions.append(_item([grantee], _without(left_out.types, types), left_out.delegate_admin))
-    policy.deny_exceptions.append(_item([grantee], spared.types, spared.delegate_admin))
+def applied(policy: Policy, sent: Policy) -> Policy:
+    """The policy after `apply`: everybody sent has the access types there, and no longer on the other side.
+
+    With a condition on either side nothing can be moved, so items are only added.
+    """
+    changed = _copy(policy)
+    if any(item.conditions for item in (*changed.items(), *sent.items())):
+        for items, new in zip(changed.item_lists(), sent.item_lists(), strict=True):
+            items.extend(item for item in new if item not in items)
+        return changed
+    for section, items in enumerate(sent.item_lists()):
+        for item in items:
+            types = [access.type for access in item.accesses]
+            for grantee in (Grantee(kind, name) for kind in KINDS for name in getattr(item, kind)):
+                _move(changed, grantee, types, item.delegate_admin, section)
+    return _compacted(changed)
+
+
+_ALLOW, _DENY, _NOT_ALLOWED, _NOT_DENIED = range(4)
+"""The sections of a policy, in the order of its `item_lists`."""
+_OTHER_SIDE = {_ALLOW: _DENY, _DENY: _ALLOW, _NOT_ALLOWED: _ALLOW, _NOT_DENIED: _DENY}
+_OWN_EXCEPTIONS = {_ALLOW: _NOT_ALLOWED, _DENY: _NOT_DENIED}
+
+
+def _move(policy: Policy, grantee: Grantee, types: Sequence[str], delegate_admin: bool, into: int) -> None:
+    """Give a grantee the access types in one section, and take them from the sections that speak against it."""
+    shares = [_split(items, grantee) for items in policy.item_lists()]
+    held = [share.types for share in shares]
+    held[into] = [*held[into], *types]
+    against = _OTHER_SIDE[into]
+    held[against] = _without(held[against], types)
+    if into in _OWN_EXCEPTIONS:
+        own, others = _OWN_EXCEPTIONS[into], _OWN_EXCEPTIONS[against]
+        held[own] = _without(held[own], types)
+        if shares[against].found:
+            held[others] = [*held[others], *types]
+    for section, items in enumerate(policy.item_lists()):
+        delegates = shares[section].delegate_admin or (section == into and delegate_admin)
+        items.append(_item([grantee], held[section], delegates))
 
 
 def revoked(policy: Policy, request: GrantRevoke) -> Policy:
@@ -167,10 +195,26 @@ def _delegable(
 
 def _covers(policy: Policy, resources: Mapping[str, PolicyResource]) -> bool:
     return any(
-        sets.keys() == resources.keys()
-        and all(matches(sets[level], value) for level, wanted in resources.items() for value in wanted.values)
+        sets.keys() == resources.keys() and all(_contains(sets[level], wanted) for level, wanted in resources.items())
         for sets in (policy.resources, *policy.additional_resources)
     )
+
+
+def _contains(resource: PolicyResource, wanted: PolicyResource) -> bool:
+    """Whether whatever `wanted` stands for is surely one of the resource's values."""
+    if resource.is_excludes or wanted.is_excludes or (wanted.is_recursive and not resource.is_recursive):
+        return False
+    return all(_contains_pattern(resource, value) for value in wanted.values)
+
+
+def _contains_pattern(resource: PolicyResource, value: str) -> bool:
+    if not _WILDCARDS & set(value):
+        return matches(resource, value)
+    starts = [text[:-1] for text in resource.values if text.endswith("*") and not _WILDCARDS & set(text[:-1])]
+    return value in resource.values or any(value.startswith(start) for start in starts)
+
+
+_WILDCARDS = frozenset("*?")
 
 
 def matches(resource: PolicyResource, value: str) -> bool:

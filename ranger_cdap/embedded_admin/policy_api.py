@@ -18,26 +18,71 @@ from ranger_cdap.embedded_admin.answers import (
 )
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Policy
-from ranger_cdap.embedded_admin.grant_rules import matches
+from ranger_cdap.embedded_admin.grant_rules import applied, matches
+from ranger_cdap.embedded_admin.policy_rules import signature
 from ranger_cdap.embedded_admin.policy_store import add_policy, checked, remove_policy, replace_policy
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import StoredPolicy, StoredService
-from ranger_cdap.embedded_admin.rights import may_administer, require_policy_right
+from ranger_cdap.embedded_admin.rights import (
+    may_administer,
+    policy_readers,
+    require_policy_reader,
+    require_policy_right,
+)
 
-_UPSERTS = ("mergeIfExists", "updateIfExists", "deleteIfExists")
+_BY_RESOURCES = "matchByPolicySignature"
 
 
 def create_policy(call: Call) -> Answer:
-    """POST a new one; a guid that is sent is kept, an id or version is not."""
-    if unsupported := [name for name in _UPSERTS if call.flag(name)]:
-        raise refuse(f"the embedded Ranger Admin does not know the parameter {unsupported[0]}: use POST or PUT", 501)
+    """POST a new one; a guid that is sent is kept, an id or version is not.
+
+    With `mergeIfExists`, `updateIfExists` or `deleteIfExists` an enabled policy of the same resources is merged with
+    it, replaced, or deleted first; another `policyMatchingAlgorithm` than that by resources changes nothing.
+    """
     policy = call.read(Policy, "RangerPolicy")
+    merge, update = call.flag("mergeIfExists"), call.flag("updateIfExists")
+    by_resources = call.query.get("policyMatchingAlgorithm", _BY_RESOURCES).lower() == _BY_RESOURCES.lower()
+    if merge or (update and by_resources):
+        return _apply(call, policy, merge=merge)
+    service = _service_of(call, policy)
+    same = call.tables.policy_by_signature(service.stamp.id, signature(policy))
+    if call.flag("deleteIfExists") and not update and same is not None:
+        require_policy_right(call, service, same.document)
+        remove_policy(call, service, same)
+    return _create(call, service, policy)
+
+
+def apply_policy(call: Call) -> Answer:
+    """POST into the enabled policy of the same resources, whatever its name, or a new one; never a name twice."""
+    return _apply(call, call.read(Policy, "RangerPolicy"), merge=call.flag("mergeIfExists", default=True))
+
+
+def _apply(call: Call, policy: Policy, *, merge: bool) -> Answer:
+    service = _service_of(call, policy)
+    old = call.tables.policy_by_signature(service.stamp.id, signature(policy))
+    if old is None:
+        taken = policy.name and call.tables.policy_by_name(service.stamp.id, policy.name)
+        free = f"{policy.name}{call.now}" if taken else policy.name
+        return _create(call, service, msgspec.structs.replace(policy, name=free))
+    return _store(call, service, old, applied(old.document, policy) if merge else policy)
+
+
+def _service_of(call: Call, policy: Policy) -> StoredService:
     service = call.tables.service(policy.service)
     if service is None:
         raise refuse_invalid([problem(3007, policy.service)])
-    require_policy_right(call, service)
+    return service
+
+
+def _create(call: Call, service: StoredService, policy: Policy) -> Answer:
+    require_policy_right(call, service, policy)
     stored = add_policy(call, service, checked(call, service, policy, None))
     return json_answer(stored.answer())
+
+
+def _store(call: Call, service: StoredService, old: StoredPolicy, policy: Policy) -> Answer:
+    require_policy_right(call, service, old.document, policy)
+    return json_answer(replace_policy(call, service, old, checked(call, service, policy, old)).answer())
 
 
 def update_policy(call: Call) -> Answer:
@@ -59,26 +104,26 @@ class _Id(msgspec.Struct):
 
 def _update(call: Call, service: StoredService, old: StoredPolicy) -> Answer:
     policy = call.read(Policy, "RangerPolicy")
-    require_policy_right(call, service)
+    require_policy_right(call, service, old.document, policy)
     if policy.service not in ("", service.name):
         raise refuse_invalid([problem(3027, old.stamp.id, service.name, policy.service)])
     if policy.policy_type != old.document.policy_type:
         raise refuse_invalid([problem(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
     named = msgspec.structs.replace(policy, service=service.name)
-    return json_answer(replace_policy(call, service, old, checked(call, service, named, old)).answer())
+    return _store(call, service, old, named)
 
 
 def get_policy(call: Call) -> Answer:
     """GET one by id."""
     service, stored = _by_id(call)
-    require_policy_right(call, service)
+    require_policy_reader(call, service, stored.document)
     return json_answer(stored.answer())
 
 
 def get_policy_by_name(call: Call) -> Answer:
     """GET one by service and name."""
     service, stored = _by_name(call)
-    require_policy_right(call, service)
+    require_policy_reader(call, service, stored.document)
     return json_answer(stored.answer())
 
 
@@ -89,7 +134,7 @@ def get_policy_by_guid(call: Call) -> Answer:
         if wanted in (None, service.name):
             stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"])
             if stored is not None:
-                require_policy_right(call, service)
+                require_policy_reader(call, service, stored.document)
                 return json_answer(stored.answer())
     raise not_found()
 
@@ -97,7 +142,7 @@ def get_policy_by_guid(call: Call) -> Answer:
 def delete_policy(call: Call) -> Answer:
     """DELETE by id."""
     service, stored = _by_id(call)
-    require_policy_right(call, service)
+    require_policy_right(call, service, stored.document)
     remove_policy(call, service, stored)
     return empty(204)
 
@@ -108,7 +153,7 @@ def delete_policy_by_name(call: Call) -> Answer:
     stored = call.tables.policy_by_name(service.stamp.id, call.query.get("policyname", "")) if service else None
     if service is None or stored is None:
         raise not_found()
-    require_policy_right(call, service)
+    require_policy_right(call, service, stored.document)
     remove_policy(call, service, stored)
     return empty(204)
 
@@ -149,10 +194,15 @@ def _raw_list(rows: list[bytes]) -> Answer:
 def _chosen(call: Call, service_name: str | None) -> Iterator[bytes]:
     filtered = any(name in _FILTERS or name.startswith(_RESOURCE_PREFIX) for name in call.query)
     for service in call.tables.services():
-        if service_name in (None, service.name) and may_administer(call, service):
-            for stored in call.tables.policies(service.stamp.id):
-                if not filtered or _matches(call.query, stored.document):
-                    yield stored.listed
+        if service_name in (None, service.name):
+            yield from _chosen_of(call, service, filtered=filtered)
+
+
+def _chosen_of(call: Call, service: StoredService, *, filtered: bool) -> Iterator[bytes]:
+    sees_all, may_read = may_administer(call, service), policy_readers(call, service)
+    for stored in call.tables.policies(service.stamp.id):
+        if (sees_all or may_read(stored.document)) and (not filtered or _matches(call.query, stored.document)):
+            yield stored.listed
 
 
 _FILTERS: dict[str, Callable[[Policy, str], bool]] = {

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ranger_cdap.embedded_admin.answers import refuse
+from collections.abc import Callable, Iterable, Mapping
+
+from ranger_cdap.embedded_admin.answers import Refusal, refuse
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.default_policies import split_names
+from ranger_cdap.embedded_admin.documents import Policy, PolicyItem, PolicyResource
+from ranger_cdap.embedded_admin.grant_rules import may_delegate
 from ranger_cdap.embedded_admin.records import StoredService
 
 SERVICE_ADMINS = "service.admin.users"
@@ -34,16 +38,61 @@ def may_administer(call: Call, service: StoredService) -> bool:
     return call.caller.is_admin or is_service_admin(call, service, call.caller.name)
 
 
-def require_policy_right(call: Call, service: StoredService) -> None:
-    """Let administrators of Ranger and of the service change its policies.
+MayDelegate = Callable[[Mapping[str, PolicyResource], Iterable[str]], bool]
+"""Whether somebody may delegate all these access types on that resource; without types, any at all."""
+
+
+def delegation(call: Call, service: StoredService, user: str) -> MayDelegate:
+    """What the policies of the service let that user delegate."""
+    stored_user = call.tables.principals.user(user)
+    definition = call.tables.definition(service.document.type)
+    if stored_user is None or definition is None:
+        return lambda resources, types: False
+    groups = {name for _, name in stored_user.groups}
+
+    def names_him(item: PolicyItem) -> bool:
+        return user in item.users or bool(groups & set(item.groups))
+
+    stored = call.tables.policies(service.stamp.id, enabled_only=True)
+    policies = [policy for policy in (row.document for row in stored) if any(map(names_him, policy.items()))]
+    implied = {access.name: frozenset(access.implied_grants) for access in definition.document.access_types}
+    return lambda resources, types: may_delegate(policies, resources, types, names_him, implied)
+
+
+def policy_readers(call: Call, service: StoredService) -> Callable[[Policy], bool]:
+    """Which policies of the service the caller may see: all as administrator, else where he may delegate something."""
+    if may_administer(call, service):
+        return lambda policy: True
+    may = delegation(call, service, call.caller.name)
+    return lambda policy: all(may(resources, ()) for resources in (policy.resources, *policy.additional_resources))
+
+
+def require_policy_reader(call: Call, service: StoredService, policy: Policy) -> None:
+    """Let those see a policy who may, as `policy_readers` says; raises `Refusal` 403 for everybody else."""
+    if not policy_readers(call, service)(policy):
+        raise _no_delegate(call)
+
+
+def require_policy_right(call: Call, service: StoredService, *policies: Policy) -> None:
+    """Let administrators of Ranger and of the service change policies, and those who may delegate all that is in them.
+
+    For a change that is the policy before and the policy after it.
 
     Raises:
         Refusal: 403 for everybody else.
     """
-    if not may_administer(call, service):
-        raise refuse(
-            f"User '{call.caller.name}' does not have delegated-admin privilege on given resources", status=403
-        )
+    if may_administer(call, service):
+        return
+    may = delegation(call, service, call.caller.name)
+    for policy in policies:
+        types = {name for item in policy.items() for name in item.access_types()}
+        sets = (policy.resources, *policy.additional_resources)
+        if policy.policy_type != 0 or not all(may(resources, types) for resources in sets):
+            raise _no_delegate(call)
+
+
+def _no_delegate(call: Call) -> Refusal:
+    return refuse(f"User '{call.caller.name}' does not have delegated-admin privilege on given resources", status=403)
 
 
 def require_service_right(call: Call, service: StoredService | None) -> None:

@@ -1,7 +1,7 @@
 """The REST interface as a table: method, path, who may come in, handler.
 
-Left out on purpose, answered 404: `apply`, import and export, bulk deletion, zones, sessions and forms, plugin and
-audit lists. Upsert parameters of `POST policy` are refused, never ignored.
+Left out on purpose, answered 404: import and export, bulk deletion, zones, sessions and forms, plugin and audit
+lists.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/policy", Access.USER, policy_api.list_policies),
     Row("POST", f"{_V2}/policy", Access.USER, policy_api.create_policy),
     Row("DELETE", f"{_V2}/policy", Access.USER, policy_api.delete_policy_by_name),
+    Row("POST", f"{_V2}/policy/apply", Access.USER, policy_api.apply_policy),
     Row("GET", f"{_V2}/policy/{{id}}", Access.USER, policy_api.get_policy),
     Row("PUT", f"{_V2}/policy/{{id}}", Access.USER, policy_api.update_policy),
     Row("DELETE", f"{_V2}/policy/{{id}}", Access.USER, policy_api.delete_policy),

@@ -16,6 +16,7 @@ VALIDATION = re.compile(r"error code\[(\d+)\]")
 NUMBERED_PATH = re.compile(r"/(servicedef|service|policy|roles)/(\d+)(?=[/?]|$)")
 LAST_KNOWN = re.compile(r"(lastKnownVersion=)(\d+)")
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MILLIS = re.compile(r"\d{13}$")
 BRACKETS = re.compile(r"\[[^\[\]]*\]")
 READ_BY_CLIENTS = {
     "name",
@@ -162,9 +163,9 @@ def stable(text: str) -> str:
 
 
 def ordered(value: Any) -> Any:
-    """The value with lists in an order of their own, because Ranger's sets come in any, and without guids."""
+    """The value with lists in an order of their own, because Ranger's sets come in any, and without guids and times."""
     if isinstance(value, str):
-        return GUID.sub("GUID", value)
+        return MILLIS.sub("MILLIS", GUID.sub("GUID", value))
     if isinstance(value, dict):
         return {name: ordered(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -472,11 +472,3 @@ def test_a_condition_that_the_definition_does_not_have_is_refused(cdapdev: Calle
     unknown = {**item, "conditions": [{"type": "ip-range", "values": ["10.0.0.0/8"]}]}
     assert cdapdev("POST", f"{V2}/policy", policy(policyItems=[known]))[0] == 200
     assert cdapdev("POST", f"{V2}/policy", policy("q", "ns2", denyPolicyItems=[unknown]))[0] == 400
-
-
-def test_unsupported_ways_to_write_are_refused_not_ignored(cdapdev: Caller) -> None:
-    cdapdev("POST", f"{V2}/policy", policy())
-    for parameter in ("mergeIfExists", "updateIfExists", "deleteIfExists"):
-        assert cdapdev("POST", f"{V2}/policy?{parameter}=true", policy())[0] == 501
-    assert cdapdev("POST", f"{V2}/policy/apply", policy())[0] in (404, 405)
-    assert cdapdev("GET", f"{V2}/service/cdapdev/policy/p")[1]["version"] == 1

@@ -136,7 +136,6 @@ LEFT_OUT_OF_THE_RECORDING: dict[int, list[Exchange]] = {
 
 NOT_OFFERED: dict[str, frozenset[int]] = {
     "the first password is given at the start": frozenset({4}),
-    "apply and the upserts of POST policy": frozenset({*range(108, 119)}),
     "import and export of files, bulk deletion": frozenset({119, 121, 122, 123, 124, 128, 297, 372}),
     "lists of plugins, sessions, changes and policy versions": frozenset({233, 295, 296, 310, 322, 323, 324}),
     "roles made by service users, grants of roles": frozenset({250, 251, 252}),
