@@ -83,7 +83,7 @@ class _Desk:
             return page(403, "Access denied")
         if row.access is Access.ADMIN and not caller.is_admin:
             return refuse("User is not allowed to access the API", status=403).answer
-        return refuse_media(request.method, request.headers) or caller
+        return refuse_media(request.method, request.headers, row.takes, row.gives) or caller
 
     def answer(self, row: Row, caller: Login, request: Request, body: bytes) -> Answer:
         """What the handler says, inside one transaction."""
@@ -93,7 +93,8 @@ class _Desk:
             with self._store.transaction() as tables:
                 query = dict(request.query_params)
                 path, now = request.path_params, self._clock()
-                return row.handler(Call(tables, caller, path, query, body, now, self._policy_deltas))
+                kind = request.headers.get("content-type", "")
+                return row.handler(Call(tables, caller, path, query, body, now, self._policy_deltas, kind))
         except Refusal as refusal:
             return refusal.answer
 

@@ -43,6 +43,7 @@ class Call:
     body: bytes
     now: int
     policy_deltas: bool = False
+    content_type: str = ""
 
     def read(self, kind: type[T], java_class: str) -> T:
         """The body as a document; raises `Refusal` as `read_document` does."""

@@ -16,6 +16,7 @@ from ranger_cdap.embedded_admin.answers import (
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.change_log import Change, folded
 from ranger_cdap.embedded_admin.documents import Policy, to_json_object
+from ranger_cdap.embedded_admin.plugin_api import note_download
 from ranger_cdap.embedded_admin.principals import ROLES, USER_STORE
 from ranger_cdap.embedded_admin.records import StoredDefinition, StoredService
 from ranger_cdap.embedded_admin.rights import (
@@ -46,6 +47,7 @@ def download_policies(call: Call) -> Answer:
     """
     service = _service(call, POLICY_DOWNLOAD, "policy")
     known = call.version("lastKnownVersion")
+    note_download(call, service, "policy", known, service.policy_version)
     if known == service.policy_version:
         return empty(304)
     answer, tags = _heads(call, service)
@@ -113,7 +115,9 @@ def download_roles(call: Call) -> Answer:
     """GET all roles, or 304; without roles the field is left out."""
     service = _service(call, POLICY_DOWNLOAD, "UserGroupRoles")
     version, changed = call.tables.principals.counter(ROLES)
-    if call.version("lastKnownRoleVersion") == version:
+    known = call.version("lastKnownRoleVersion")
+    note_download(call, service, "role", known, version)
+    if known == version:
         return empty(304)
     answer: dict[str, Any] = {"serviceName": service.name, "roleVersion": version, "roleUpdateTime": changed}
     if roles := [role.answer() for role in call.tables.principals.roles()]:
@@ -124,7 +128,9 @@ def download_roles(call: Call) -> Answer:
 def download_tags(call: Call) -> Answer:
     """GET the tags, or 304; there never are any."""
     service = _service(call, TAG_DOWNLOAD, "tags")
-    if call.version("lastKnownVersion") == _TAGS_VERSION:
+    known = call.version("lastKnownVersion")
+    note_download(call, service, "tag", known, _TAGS_VERSION)
+    if known == _TAGS_VERSION:
         return empty(304)
     return json_answer(
         {
@@ -142,7 +148,9 @@ def download_user_store(call: Call) -> Answer:
     """GET users with their groups, or 304."""
     service = _service(call, USER_STORE_DOWNLOAD, "UsersAndGroups")
     version, changed = call.tables.principals.counter(USER_STORE)
-    if call.version("lastKnownUserStoreVersion") == version:
+    known = call.version("lastKnownUserStoreVersion")
+    note_download(call, service, "userstore", known, version)
+    if known == version:
         return empty(304)
     users = call.tables.principals.users()
     groups = call.tables.principals.groups()

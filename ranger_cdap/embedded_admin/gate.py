@@ -31,12 +31,12 @@ def refuse_early(method: str, raw_path: bytes, headers: Mapping[str, str]) -> An
     return None
 
 
-def refuse_media(method: str, headers: Mapping[str, str]) -> Answer | None:
-    """415 for a body that does not say it is JSON, 406 for a caller who does not take JSON."""
+def refuse_media(method: str, headers: Mapping[str, str], takes: str = JSON, gives: str = JSON) -> Answer | None:
+    """415 for a body that does not say it is what the row takes, 406 for a caller who does not take what it gives."""
     media = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if method in _WITH_BODY and media != JSON:
+    if method in _WITH_BODY and media != takes:
         return empty(415)
     accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "*/*").split(",")}
-    if not accepted & {JSON, "application/*", "*/*", ""}:
+    if not accepted & {gives, f"{gives.partition('/')[0]}/*", "*/*", ""}:
         return empty(406)
     return None

@@ -18,9 +18,10 @@ from ranger_cdap.embedded_admin.answers import (
 )
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Policy
-from ranger_cdap.embedded_admin.grant_rules import applied, matches
+from ranger_cdap.embedded_admin.grant_rules import matches
 from ranger_cdap.embedded_admin.policy_rules import signature
-from ranger_cdap.embedded_admin.policy_store import add_policy, checked, remove_policy, replace_policy
+from ranger_cdap.embedded_admin.policy_store import remove_policy
+from ranger_cdap.embedded_admin.policy_upsert import change, create, service_of, upsert
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import StoredPolicy, StoredService
 from ranger_cdap.embedded_admin.rights import (
@@ -43,46 +44,19 @@ def create_policy(call: Call) -> Answer:
     merge, update = call.flag("mergeIfExists"), call.flag("updateIfExists")
     by_resources = call.query.get("policyMatchingAlgorithm", _BY_RESOURCES).lower() == _BY_RESOURCES.lower()
     if merge or (update and by_resources):
-        return _apply(call, policy, merge=merge)
-    service = _service_of(call, policy)
+        return json_answer(upsert(call, policy, merge=merge).answer())
+    service = service_of(call, policy)
     same = call.tables.policy_by_signature(service.stamp.id, signature(policy))
     if call.flag("deleteIfExists") and not update and same is not None:
         require_policy_right(call, service, same.document)
         remove_policy(call, service, same)
-    return _create(call, service, policy)
+    return json_answer(create(call, service, policy).answer())
 
 
 def apply_policy(call: Call) -> Answer:
-    """POST into the enabled policy of the same resources, whatever its name, or a new one; never a name twice."""
-    return _apply(call, call.read(Policy, "RangerPolicy"), merge=call.flag("mergeIfExists", default=True))
-
-
-def _apply(call: Call, policy: Policy, *, merge: bool) -> Answer:
-    service = _service_of(call, policy)
-    old = call.tables.policy_by_signature(service.stamp.id, signature(policy))
-    if old is None:
-        taken = policy.name and call.tables.policy_by_name(service.stamp.id, policy.name)
-        free = f"{policy.name}{call.now}" if taken else policy.name
-        return _create(call, service, msgspec.structs.replace(policy, name=free))
-    return _store(call, service, old, applied(old.document, policy) if merge else policy)
-
-
-def _service_of(call: Call, policy: Policy) -> StoredService:
-    service = call.tables.service(policy.service)
-    if service is None:
-        raise refuse_invalid([problem(3007, policy.service)])
-    return service
-
-
-def _create(call: Call, service: StoredService, policy: Policy) -> Answer:
-    require_policy_right(call, service, policy)
-    stored = add_policy(call, service, checked(call, service, policy, None))
-    return json_answer(stored.answer())
-
-
-def _store(call: Call, service: StoredService, old: StoredPolicy, policy: Policy) -> Answer:
-    require_policy_right(call, service, old.document, policy)
-    return json_answer(replace_policy(call, service, old, checked(call, service, policy, old)).answer())
+    """POST into the enabled policy of the same resources, merged unless `mergeIfExists=false`, or a new one."""
+    policy = call.read(Policy, "RangerPolicy")
+    return json_answer(upsert(call, policy, merge=call.flag("mergeIfExists", default=True)).answer())
 
 
 def update_policy(call: Call) -> Answer:
@@ -110,7 +84,7 @@ def _update(call: Call, service: StoredService, old: StoredPolicy) -> Answer:
     if policy.policy_type != old.document.policy_type:
         raise refuse_invalid([problem(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
     named = msgspec.structs.replace(policy, service=service.name)
-    return _store(call, service, old, named)
+    return json_answer(change(call, service, old, named).answer())
 
 
 def get_policy(call: Call) -> Answer:
@@ -160,12 +134,12 @@ def delete_policy_by_name(call: Call) -> Answer:
 
 def list_policies(call: Call) -> Answer:
     """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
-    return _raw_list(call.page().of(list(_chosen(call, call.query.get("serviceName")))))
+    return _raw_list(call.page().of(list(chosen_policies(call, call.query.get("serviceName")))))
 
 
 def list_policies_of_service(call: Call) -> Answer:
     """GET those of one service; somebody without rights gets an empty list, not a refusal."""
-    return _raw_list(call.page().of(list(_chosen(call, call.path["name"]))))
+    return _raw_list(call.page().of(list(chosen_policies(call, call.path["name"]))))
 
 
 def list_policies_in_envelope(call: Call) -> Answer:
@@ -173,7 +147,7 @@ def list_policies_in_envelope(call: Call) -> Answer:
     service = call.tables.service_by_id(call.path_id())
     if service is None:
         raise not_found_by_id(call.path_id())
-    chosen = list(_chosen(call, service.name))
+    chosen = list(chosen_policies(call, service.name))
     page = call.page().of(chosen)
     return json_answer(
         {
@@ -182,27 +156,28 @@ def list_policies_in_envelope(call: Call) -> Answer:
             "totalCount": len(chosen),
             "resultSize": len(page),
             "queryTimeMS": call.now,
-            "policies": [msgspec.Raw(row) for row in page],
+            "policies": [msgspec.Raw(stored.listed) for stored in page],
         }
     )
 
 
-def _raw_list(rows: list[bytes]) -> Answer:
-    return Answer(200, b"[" + b",".join(rows) + b"]", JSON)
+def _raw_list(rows: list[StoredPolicy]) -> Answer:
+    return Answer(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
 
 
-def _chosen(call: Call, service_name: str | None) -> Iterator[bytes]:
+def chosen_policies(call: Call, service_name: str | None) -> Iterator[StoredPolicy]:
+    """What the search parameters find in one service, or in all, of what the caller may see."""
     filtered = any(name in _FILTERS or name.startswith(_RESOURCE_PREFIX) for name in call.query)
     for service in call.tables.services():
         if service_name in (None, service.name):
             yield from _chosen_of(call, service, filtered=filtered)
 
 
-def _chosen_of(call: Call, service: StoredService, *, filtered: bool) -> Iterator[bytes]:
+def _chosen_of(call: Call, service: StoredService, *, filtered: bool) -> Iterator[StoredPolicy]:
     sees_all, may_read = may_administer(call, service), policy_readers(call, service)
     for stored in call.tables.policies(service.stamp.id):
         if (sees_all or may_read(stored.document)) and (not filtered or _matches(call.query, stored.document)):
-            yield stored.listed
+            yield stored
 
 
 _FILTERS: dict[str, Callable[[Policy, str], bool]] = {

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ranger_cdap.embedded_admin import (
+    bulk_api,
     definition_api,
     download_api,
     grant_api,
+    plugin_api,
     policy_api,
     role_api,
     service_api,
     user_api,
 )
-from ranger_cdap.embedded_admin.answers import Answer
+from ranger_cdap.embedded_admin.answers import JSON, Answer
 from ranger_cdap.embedded_admin.call import Call
 
 
@@ -34,13 +36,18 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of `ROUTES`; `code` is the `statusCode` of an unsecured row's refusal."""
+    """A row of `ROUTES`; `code` is the `statusCode` of an unsecured row's refusal.
+
+    `takes` is the media type of the body, `gives` that of the answer.
+    """
 
     method: str
     path: str
     access: Access
     handler: Callable[[Call], Answer] | None = None
     code: int = 400
+    takes: str = JSON
+    gives: str = JSON
 
 
 _V2 = "/service/public/v2/api"
@@ -76,6 +83,17 @@ ROUTES: tuple[Row, ...] = (
     Row("DELETE", f"{_V2}/policy/{{id}}", Access.USER, policy_api.delete_policy),
     Row("GET", f"{_V2}/policy/guid/{{guid}}", Access.USER, policy_api.get_policy_by_guid),
     Row("GET", f"{_PLUGINS}/policies/service/{{id}}", Access.USER, policy_api.list_policies_in_envelope),
+    Row(
+        "POST",
+        f"{_PLUGINS}/policies/importPoliciesFromFile",
+        Access.ADMIN,
+        bulk_api.import_policies,
+        takes=bulk_api.UPLOAD,
+    ),
+    Row("GET", f"{_PLUGINS}/policies/exportJson", Access.USER, bulk_api.export_policies, gives=bulk_api.EXPORT),
+    Row("DELETE", f"{_V2}/policies/bulk", Access.USER, bulk_api.delete_policies),
+    Row("GET", f"{_V2}/plugins/info", Access.ADMIN_PAGE, plugin_api.list_plugins),
+    Row("GET", f"{_PLUGINS}/plugins/info", Access.ADMIN_PAGE, plugin_api.list_plugins_in_envelope),
     Row("GET", f"{_V2}/roles", Access.USER, role_api.list_roles),
     Row("POST", f"{_V2}/roles", Access.USER, role_api.create_role),
     Row("GET", f"{_V2}/roles/names", Access.USER, role_api.list_role_names),

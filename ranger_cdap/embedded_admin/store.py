@@ -15,7 +15,7 @@ from ranger_cdap.embedded_admin.tables import Tables
 from ranger_cdap.errors import InvalidInput
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 3
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -40,6 +40,11 @@ CREATE TABLE policy_change (
     version INTEGER NOT NULL, kind INTEGER NOT NULL, policy_id INTEGER NOT NULL, policy_type INTEGER NOT NULL,
     service_type TEXT NOT NULL, zone TEXT NOT NULL,
     UNIQUE (service_id, version)
+) STRICT;
+CREATE TABLE plugin (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, app_type TEXT NOT NULL, host TEXT NOT NULL,
+    create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, info TEXT NOT NULL,
+    UNIQUE (service, app_type, host)
 ) STRICT;
 CREATE TABLE user (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, password_hash TEXT, roles TEXT NOT NULL,

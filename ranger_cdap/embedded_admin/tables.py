@@ -9,6 +9,7 @@ import msgspec
 
 from ranger_cdap.embedded_admin.change_log import Change, ChangeLog
 from ranger_cdap.embedded_admin.documents import Policy, Service, ServiceDef
+from ranger_cdap.embedded_admin.plugin_list import PluginList
 from ranger_cdap.embedded_admin.principals import PrincipalTables
 from ranger_cdap.embedded_admin.records import (
     Stamp,
@@ -33,6 +34,7 @@ class Tables:
         self._connection = connection
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
+        self.plugins = PluginList(connection)
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self._connection.execute(sql, values).fetchall()

@@ -1,0 +1,64 @@
+"""What the embedded Ranger Admin leaves out on purpose, each with the reason; all of it is answered 404 or 405."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Requests of Ranger's REST interface, one path of each kind, and why they are not answered."""
+
+    reason: str
+    requests: tuple[tuple[str, str], ...]
+
+
+_V2 = "/service/public/v2/api"
+
+LEFT_OUT: tuple[LeftOut, ...] = (
+    LeftOut(
+        "CDAP's policies are not divided into zones; a policy or a grant that names one is refused with Ranger's code",
+        (("GET", f"{_V2}/zones"), ("POST", f"{_V2}/zones"), ("GET", f"{_V2}/zones-v2"), ("GET", f"{_V2}/zone-headers")),
+    ),
+    LeftOut(
+        "Basic authentication only: nothing here has a page, so nothing needs a session, a cookie or a form",
+        (("GET", "/service/plugins/csrfconf"), ("POST", "/login"), ("GET", "/service/users/profile")),
+    ),
+    LeftOut(
+        "audits go to files or Solr and are looked at there; changes of policies are not kept",
+        (
+            ("GET", "/service/assets/accessAudit"),
+            ("GET", "/service/assets/report"),
+            ("GET", "/service/xusers/authSessions"),
+            ("GET", "/service/plugins/policy/1/versionList"),
+        ),
+    ),
+    LeftOut(
+        "tags come from a catalogue, and the corpus of the engine tests them; here every download of tags is empty",
+        (
+            ("GET", f"{_V2}/service/cdapdev/tags"),
+            ("PUT", f"{_V2}/service/cdapdev/tags"),
+            ("POST", "/service/tags/tags"),
+        ),
+    ),
+    LeftOut(
+        "users and groups are made one by one; there is no directory to be synchronised with",
+        (("POST", "/service/xusers/ugsync/users"), ("POST", "/service/xusers/ugsync/groups")),
+    ),
+    LeftOut(
+        "roles are changed by PUT of the whole role, by administrators only",
+        (("PUT", f"{_V2}/roles/grant/cdapdev"), ("PUT", f"{_V2}/roles/revoke/cdapdev")),
+    ),
+    LeftOut(
+        "nothing here connects to CDAP",
+        (
+            ("POST", "/service/plugins/services/lookupResource/cdapdev"),
+            ("POST", "/service/plugins/services/validateConfig"),
+        ),
+    ),
+    LeftOut(
+        "the log of changes keeps its last entries by itself",
+        (("DELETE", f"{_V2}/server/policydeltas"), ("DELETE", f"{_V2}/server/purge/records")),
+    ),
+    LeftOut("Ranger 2.9.0 does not have it either", (("GET", "/service/gds/secure/download/cdapdev"),)),
+)
