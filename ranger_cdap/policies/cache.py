@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ import msgspec
 
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError
-from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags
+from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, pieces
 from ranger_cdap.policies.refresher import Contact
 
 _POLICIES: Final = ""
@@ -101,8 +101,8 @@ class PolicyCache:
                 if content is None:
                     self._remove(kind)
                 else:
-                    self._replace(kind, content, contact.at)
-            self._replace(_CONTACT, msgspec.json.encode(contact), contact.at)
+                    self._replace(kind, pieces(content), contact.at)
+            self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
 
     def note(self, contact: Contact) -> None:
         """Put a contact in the place of the one that is there, unless that one is later.
@@ -114,7 +114,7 @@ class PolicyCache:
         with self._locked():
             there = self._contact()
             if there is None or not contact.at < there.at <= contact.noted:
-                self._replace(_CONTACT, msgspec.json.encode(contact), contact.at)
+                self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
 
     def set_aside(self, why: str) -> None:
         """Rename everything (`….json.gone`), so that no restart finds it.
@@ -182,7 +182,7 @@ class PolicyCache:
             except OSError as e:
                 raise CacheError(f"policy cache `{path}` can't be read: {_reason(e)}") from None
 
-    def _replace(self, kind: str, content: bytes, confirmed: float) -> None:
+    def _replace(self, kind: str, content: Iterable[bytes], confirmed: float) -> None:
         """Write beside, then rename: whoever reads sees the old file or the new one, also after a power failure.
 
         The file's own time is that of the contact, so that it tells the age should the contact get lost.
@@ -193,7 +193,7 @@ class PolicyCache:
             beside.unlink(missing_ok=True)
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                file.writelines(content)
                 file.flush()
                 os.utime(descriptor, (confirmed, confirmed))
                 os.fsync(descriptor)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 
 from ranger_cdap.engine import EngineOptions, PolicyEngine
+from ranger_cdap.engine.delta import read_changes
 from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags, decode_user_store
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.policies.policy_text import PolicyText
 
 NO_VERSION: Final = -1
 _NULL: Final = msgspec.Raw(b"null")
@@ -28,9 +30,12 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The downloads as they came; `tags` is None where the service has no tag policies, `users` where nobody asks."""
+    """The downloads as they came; `tags` is None where the service has no tag policies, `users` where nobody asks.
 
-    policies: bytes
+    Policies that deltas have changed are a `PolicyText`.
+    """
+
+    policies: bytes | PolicyText
     roles: bytes
     tags: bytes | None = None
     users: bytes | None = None
@@ -56,17 +61,34 @@ class _Envelope(msgspec.Struct):
     tagPolicies: msgspec.Raw = _NULL  # noqa: N815 - Ranger's name
 
 
-def needs_tags(policies: bytes) -> bool:
+def needs_tags(policies: bytes | PolicyText) -> bool:
     """Whether a download of policies carries tag policies, so that the tags decide too.
 
     Raises:
         PolicySetError: it can't be read.
     """
+    if isinstance(policies, PolicyText):
+        return bytes(policies.members.get("tagPolicies", _NULL)) != bytes(_NULL)
     try:
         tag_policies = msgspec.json.decode(policies, type=_Envelope).tagPolicies
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise PolicySetError("the downloaded policies can't be read: not a JSON object") from None
     return bytes(tag_policies) != bytes(_NULL)
+
+
+def holds_deltas(policies: bytes) -> bool:
+    """Whether a download of policies holds what has changed since the version asked with, instead of all policies.
+
+    Raises:
+        PolicySetError: it can't be read.
+    """
+    document = decode_service_policies(policies)
+    return document.policyDeltas is not None and not document.policies
+
+
+def pieces(content: bytes | PolicyText) -> Iterable[bytes]:
+    """A document to be written."""
+    return content.pieces() if isinstance(content, PolicyText) else (content,)
 
 
 def no_users() -> bytes:
@@ -94,8 +116,47 @@ def compile_set(documents: Documents, service: str, options: EngineOptions) -> P
         raise PolicySetError(f"the policies of service `{service}` can't be used: {type(e).__name__}") from e
 
 
+def after_deltas(policy_set: PolicySet, policies: bytes, service: str) -> PolicySet | None:
+    """The set after the deltas of a download; None where all policies have to be downloaded.
+
+    That is so for deltas of zones and of tag policies, which are rare, and for deltas that can't be applied.
+    """
+    try:
+        document = decode_service_policies(policies)
+        component = policy_set.engine.service_def.name
+        changes = read_changes(document.policyDeltas or (), (component,))
+        if document.securityZones or document.serviceName not in ("", service):
+            return None
+        engine = policy_set.engine.with_deltas(document)
+        before = policy_set.documents.policies
+        text = before if isinstance(before, PolicyText) else PolicyText.of(before)
+    except PolicySetError:
+        return None
+    documents = replace(policy_set.documents, policies=text.changed(document.policyVersion, changes))
+    versions = replace(policy_set.versions, policies=engine.policy_version)
+    return replace(policy_set, documents=documents, versions=versions, engine=engine)
+
+
+def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
+    """The set with other users; the engine is the same.
+
+    Raises:
+        PolicySetError: the users can't be read.
+    """
+    store = decode_user_store(users) if users is not None else None
+    return replace(
+        policy_set,
+        documents=replace(policy_set.documents, users=users),
+        versions=replace(policy_set.versions, users=NO_VERSION if store is None else store.userStoreVersion),
+        user_groups=None if store is None else store.userGroupMapping,
+    )
+
+
 def _compile(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
-    policies = decode_service_policies(documents.policies)
+    whole = b"".join(pieces(documents.policies))
+    policies = decode_service_policies(whole)
+    if policies.policyDeltas is not None and not policies.policies:
+        raise PolicySetError(f"the policies of service `{service}` are not whole, there are only changes to them")
     roles = decode_roles(documents.roles)
     tags = decode_service_tags(documents.tags) if documents.tags is not None else None
     users = decode_user_store(documents.users) if documents.users is not None else None

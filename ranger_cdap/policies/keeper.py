@@ -28,7 +28,20 @@ from ranger_cdap.errors import (
     UnexpectedAnswer,
 )
 from ranger_cdap.policies.cache import PolicyCache
-from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, no_tags, no_users
+from ranger_cdap.policies.documents import (
+    NO_VERSION,
+    Documents,
+    PolicySet,
+    Versions,
+    after_deltas,
+    compile_set,
+    holds_deltas,
+    needs_tags,
+    no_tags,
+    no_users,
+    with_users,
+)
+from ranger_cdap.policies.policy_text import PolicyText
 from ranger_cdap.policies.refresher import (
     CacheFailed,
     CacheFound,
@@ -69,7 +82,9 @@ _FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
 class Downloads(Protocol):
     """So much of `RangerAdmin` as a plugin needs."""
 
-    def download_policies(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
+    def download_policies(  # noqa: D102
+        self, service: str, *, last_known_version: int, plugin_id: str, deltas: bool = False
+    ) -> bytes | None: ...
     def download_roles(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
     def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
     def download_users(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
@@ -238,22 +253,41 @@ class PolicyKeeper:
     def _fetch(self, known: Versions) -> PolicySet:
         """What Ranger Admin has now: the very set in force if nothing changed; whole or not at all."""
         in_force = self._current[0].in_force
-        held = in_force.documents if in_force is not None else None
         service, plugin_id = self._service, self._plugin_id
-        policies = self._admin.download_policies(service, last_known_version=known.policies, plugin_id=plugin_id)
+        text = self._admin.download_policies(
+            service, last_known_version=known.policies, plugin_id=plugin_id, deltas=in_force is not None
+        )
         roles = self._admin.download_roles(service, last_known_version=known.roles, plugin_id=plugin_id)
-        if held is None:
-            if policies is None or roles is None:
+        if in_force is None:
+            if text is None or roles is None:
                 raise UnexpectedAnswer("Ranger Admin says that nothing changed since a version nobody has")
-            held = Documents(policies, roles)
-        policies = held.policies if policies is None else policies
+            return self._whole(text, roles, Documents(text, roles), known)
+        held = in_force.documents
         roles = held.roles if roles is None else roles
+        if text is not None and holds_deltas(text):
+            changed = after_deltas(in_force, text, service) if roles is held.roles else None
+            if changed is None:
+                text = self._admin.download_policies(service, last_known_version=NO_VERSION, plugin_id=plugin_id)
+                if text is None:
+                    raise UnexpectedAnswer("Ranger Admin has no policies, only changes to them")
+            else:
+                in_force, held, text = changed, changed.documents, None
+        return self._whole(held.policies if text is None else text, roles, held, known, in_force)
+
+    def _whole(
+        self,
+        policies: bytes | PolicyText,
+        roles: bytes,
+        held: Documents,
+        known: Versions,
+        in_force: PolicySet | None = None,
+    ) -> PolicySet:
+        """The set of these policies and roles with the tags and users of now; compiled only where that is needed."""
         tags = self._fetch_tags(held.tags, known.tags) if needs_tags(policies) else None
         users = self._fetch_users(held.users, known.users) if self._use_ranger_groups else None
-        current = Documents(policies, roles, tags, users)
-        if in_force is not None and all(getattr(current, kind) is getattr(held, kind) for kind in Documents.__slots__):
-            return in_force
-        return compile_set(current, service, self._options)
+        if in_force is None or policies is not held.policies or roles is not held.roles or tags is not held.tags:
+            return compile_set(Documents(policies, roles, tags, users), self._service, self._options)
+        return in_force if users is held.users else with_users(in_force, users)
 
     def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
         with self._explained("the service has tag policies, but its tags can't be downloaded", "tag.download"):

@@ -81,8 +81,13 @@ class RangerAdmin:
 
     # Downloads: the document as it came, or None when it still has the version last known (304).
 
-    def download_policies(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
-        """The policies of a service (`ServicePolicies`); -1 as last known version asks for them in any case."""
+    def download_policies(
+        self, service: str, *, last_known_version: int, plugin_id: str, deltas: bool = False
+    ) -> bytes | None:
+        """The policies of a service (`ServicePolicies`); -1 as last known version asks for them in any case.
+
+        With `deltas` Ranger may answer with what has changed since that version (`policyDeltas`).
+        """
         return self._download(
             endpoints.DOWNLOAD_POLICIES,
             service,
@@ -90,7 +95,7 @@ class RangerAdmin:
                 "lastKnownVersion": last_known_version,
                 "lastActivationTime": 0,
                 "pluginId": plugin_id,
-                "supportsPolicyDeltas": "false",
+                "supportsPolicyDeltas": "true" if deltas else "false",
             },
         )
 

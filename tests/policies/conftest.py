@@ -6,9 +6,18 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
+import responses
 import stamina
+from keeper_world import URL, Clock, FakeRanger, Started
+from policy_documents import SERVICE
+
+from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
+from ranger_cdap.policies.keeper import PolicyKeeper
+from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 Script = Callable[[socket.socket], None]
 
@@ -67,3 +76,35 @@ def raw_server() -> Iterator[Callable[[Script], RawServer]]:
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture
+def ranger() -> Iterator[FakeRanger]:
+    with responses.mock:
+        yield FakeRanger()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    plugin = PluginSettings(username="cdapsvc", password=Secret("Passw0rd!x"), cache_dir=tmp_path / "cache")
+    return Settings(ranger=RangerSettings(url=URL, service=SERVICE), plugin=plugin)
+
+
+@pytest.fixture
+def started(ranger: FakeRanger, settings: Settings, clock: Clock) -> Iterator[Started]:
+    """A keeper as a newly started process has it."""
+    keepers: list[PolicyKeeper] = []
+
+    def start(**more: Any) -> PolicyKeeper:
+        admin = RangerAdmin(URL, username="cdapsvc", password=settings.plugin.password)
+        keepers.append(PolicyKeeper(admin, settings, **({"clock": clock} | more)))
+        return keepers[-1]
+
+    yield start
+    for keeper in keepers:
+        keeper.close()

@@ -2,133 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import requests
 import responses
-from policy_documents import SERVICE, policies, policy, roles, tags, users
+from keeper_world import (
+    DISABLED,
+    EXPIRED,
+    FRESH,
+    GONE,
+    NO_SERVICE,
+    NOT_READY,
+    OFF,
+    STALE,
+    URL,
+    Clock,
+    FakeRanger,
+    Started,
+    may_read,
+)
+from policy_documents import SERVICE, policies, policy, roles, tags
 
-from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.engine import AccessRequest
+from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
 from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresher import Instant, PolicyState
-
-URL = "http://ranger.test:6080"
-FRESH, STALE, EXPIRED = PolicyState.FRESH, PolicyState.STALE, PolicyState.EXPIRED
-NOT_READY, GONE, DISABLED = PolicyState.NOT_READY, PolicyState.GONE, PolicyState.DISABLED
-NO_SERVICE = {"statusCode": 404, "msgDesc": f"msgDesc={{RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={SERVICE}}}"}
-OFF = {"statusCode": 1, "msgDesc": "off", "messageList": [{"name": "OPER_NOT_ALLOWED_FOR_STATE"}]}
-
-Reply = tuple[int, bytes] | Exception
-
-
-class FakeRanger:
-    """The downloads of a Ranger Admin: documents with versions, or whatever reply is wanted instead."""
-
-    def __init__(self) -> None:
-        self.documents = {"policies": policies(1, policy(1)), "roles": roles(1), "tags": tags(1), "users": users(1)}
-        self.instead: dict[str, Reply] = {}
-        self.fails_at_first: list[int] = []
-        self.asked: list[str] = []
-        for kind, path, asked, version in (
-            ("policies", "plugins/secure/policies/download", "lastKnownVersion", "policyVersion"),
-            ("roles", "roles/secure/download", "lastKnownRoleVersion", "roleVersion"),
-            ("tags", "tags/secure/download", "lastKnownVersion", "tagVersion"),
-            ("users", "xusers/secure/download", "lastKnownUserStoreVersion", "userStoreVersion"),
-        ):
-            responses.add_callback("GET", f"{URL}/service/{path}/{SERVICE}", callback=self._reply(kind, asked, version))
-
-    def _reply(self, kind: str, asked: str, version: str) -> Callable[[Any], Any]:
-        def reply(request: Any) -> Any:
-            self.asked.append(f"{kind} {request.params[asked]}")
-            if self.fails_at_first:
-                return self.fails_at_first.pop(0), {}, b""
-            instead = self.instead.get(kind)
-            if isinstance(instead, Exception):
-                raise instead
-            if instead is not None:
-                return instead[0], {}, instead[1]
-            body = self.documents[kind]
-            if int(request.params[asked]) == json.loads(body)[version]:
-                return 304, {}, b""
-            return 200, {}, body
-
-        return reply
-
-    def answers(self, status: int, body: Any = b"", kind: str = "policies") -> None:
-        self.instead[kind] = (status, body if isinstance(body, bytes) else json.dumps(body).encode())
-
-    def is_away(self) -> None:
-        self.instead = {kind: requests.ConnectionError() for kind in self.documents}
-
-    def is_back(self) -> None:
-        self.instead = {}
-
-
-class Clock:
-    """Time that goes on when told."""
-
-    def __init__(self) -> None:
-        self.wall, self.monotonic = time.time(), 100.0
-
-    def __call__(self) -> Instant:
-        return Instant(self.wall, self.monotonic)
-
-    def goes_on(self, seconds: float) -> None:
-        self.wall += seconds
-        self.monotonic += seconds
-
-
-@pytest.fixture
-def ranger() -> Iterator[FakeRanger]:
-    with responses.mock:
-        yield FakeRanger()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    plugin = PluginSettings(username="cdapsvc", password=Secret("Passw0rd!x"), cache_dir=tmp_path / "cache")
-    return Settings(ranger=RangerSettings(url=URL, service=SERVICE), plugin=plugin)
-
-
-Started = Callable[..., PolicyKeeper]
-
-
-@pytest.fixture
-def started(ranger: FakeRanger, settings: Settings, clock: Clock) -> Iterator[Started]:
-    """A keeper as a newly started process has it."""
-    keepers: list[PolicyKeeper] = []
-
-    def start(**more: Any) -> PolicyKeeper:
-        admin = RangerAdmin(URL, username="cdapsvc", password=settings.plugin.password)
-        keepers.append(PolicyKeeper(admin, settings, **({"clock": clock} | more)))
-        return keepers[-1]
-
-    yield start
-    for keeper in keepers:
-        keeper.close()
-
-
-def may_read(snapshot: Snapshot, user: str = "alice", namespace: str = "ns1") -> bool:
-    if snapshot.engine is None:
-        return False
-    resource = {"instance": "cdap", "namespace": namespace}
-    decision = snapshot.engine.evaluate(AccessRequest(resource=resource, access_type="read", user=user))
-    return decision.determined and decision.allowed
+from ranger_cdap.policies.refresher import PolicyState
 
 
 def test_before_anything_was_loaded_nothing_decides(started: Started) -> None:
@@ -437,69 +338,6 @@ def test_tags_that_can_not_be_had_mean_not_ready(started: Started, ranger: FakeR
     if status != 200:
         assert "`tag.download.auth.users`" in snapshot.reason
         assert "`cdapsvc`" in snapshot.reason
-
-
-# Users and their groups
-
-
-def test_groups_come_from_the_user_store(started: Started, ranger: FakeRanger) -> None:
-    ranger.documents["users"] = users(4, alice=["sales", "staff"])
-    snapshot = started().refresh()
-    assert snapshot.versions.users == 4
-    assert snapshot.groups_of("alice") == {"sales", "staff"}
-    assert snapshot.groups_of("nobody") == frozenset()
-
-
-def test_a_change_of_groups_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
-    ranger.documents["users"] = users(1, alice=["sales"])
-    keeper = started()
-    keeper.refresh()
-    ranger.documents["users"] = users(2, alice=[])
-    assert keeper.refresh().groups_of("alice") == frozenset()
-    assert keeper.refresh().versions.users == 2
-
-
-def test_a_restart_without_ranger_knows_the_groups(started: Started, ranger: FakeRanger) -> None:
-    ranger.documents["users"] = users(1, alice=["sales"])
-    started().refresh()
-    ranger.is_away()
-    snapshot = started().refresh()
-    assert may_read(snapshot)
-    assert snapshot.groups_of("alice") == {"sales"}
-
-
-def test_a_cache_without_the_users_does_not_decide_for_who_needs_them(
-    started: Started, ranger: FakeRanger, settings: Settings
-) -> None:
-    started().refresh()
-    (settings.plugin.cache_dir / "cdap_cdapdev_userstore.json").unlink()
-    ranger.is_away()
-    assert started().refresh().engine is None
-
-
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [(403, {"msgDesc": "no"}), (404, b""), (500, b""), (200, b"<html>"), (200, b'{"userStoreVersion":[]}')],
-)
-def test_users_that_can_not_be_had_mean_not_ready(started: Started, ranger: FakeRanger, status: int, body: Any) -> None:
-    ranger.answers(status, body, "users")
-    snapshot = started().refresh()
-    assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
-    if status != 200:
-        assert "`userstore.download.auth.users`" in snapshot.reason
-        assert "`plugin.use_ranger_groups`" in snapshot.reason
-
-
-def test_who_does_not_want_groups_does_not_ask_for_users(ranger: FakeRanger, settings: Settings, clock: Clock) -> None:
-    ranger.answers(403, b"", "users")
-    plugin = msgspec.structs.replace(settings.plugin, use_ranger_groups=False)
-    with PolicyKeeper(
-        RangerAdmin.connect(settings.ranger, plugin.username, plugin.password),
-        msgspec.structs.replace(settings, plugin=plugin),
-        clock=clock,
-    ) as keeper:
-        assert may_read(keeper.refresh())
-    assert not any(asked.startswith("users") for asked in ranger.asked)
 
 
 # Time, threads, listeners
