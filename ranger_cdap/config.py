@@ -70,11 +70,18 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class RangerSettings(_Table, frozen=True):
-    """`[ranger]`: where Ranger Admin is and which service holds the policies."""
+    """`[ranger]`: where Ranger Admin is (several addresses for one that runs twice), which service holds the policies.
+
+    `auth` says how accounts sign in: with name and password, with a token as the password, by Kerberos, or by the
+    client certificate.
+    """
 
     url: str = "http://127.0.0.1:6080"
     service: str = "cdapdev"
+    auth: Literal["basic", "bearer", "kerberos", "certificate"] = "basic"
     ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
     connect_timeout: float = 5.0
     read_timeout: float = 30.0
     attempts: int = 3
@@ -267,10 +274,11 @@ def _check_ranges(settings: Settings, origin: str) -> None:
     for name, number in positive.items():
         if not 0 < number < float("inf"):
             raise ConfigError(f"{origin}: `{name}` must be greater than zero, not `{number}`")
-    if not ranger.url.startswith(("http://", "https://")):
-        raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{ranger.url}`")
-    if "@" in ranger.url.split("//", 1)[1].split("/", 1)[0]:
-        raise ConfigError(f"{origin}: `ranger.url` must not hold a user name or password")
+    for url in map(str.strip, ranger.url.split(",")):
+        if not url.startswith(("http://", "https://")):
+            raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{url.split('@')[-1]}`")
+        if "@" in url.split("//", 1)[1].split("/", 1)[0]:
+            raise ConfigError(f"{origin}: `ranger.url` must not hold a user name or password")
 
 
 def _lower(text: str) -> str:

@@ -136,8 +136,12 @@ class AdminUnreachable(RangerAdminError):
     code = "ranger-admin-unreachable"
 
 
+class NotConnected(AdminUnreachable):
+    """There was no connection, so nothing was sent: asking again, or elsewhere, does nothing twice."""
+
+
 class AuthenticationFailed(RangerAdminError):
-    """Ranger Admin does not accept the user name and password (401); five tries lock the account."""
+    """Ranger Admin does not accept the credentials (401); five tries lock the account."""
 
     code = "ranger-admin-authentication"
 

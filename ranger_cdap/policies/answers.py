@@ -85,7 +85,7 @@ def error_of(answer: Answer, secrets: Iterable[Secret] = ()) -> RangerAdminError
     status = answer.status
     if status in (HTTPStatus.UNAUTHORIZED, _SESSION_TIMED_OUT):
         return AuthenticationFailed(
-            "Ranger Admin does not accept the user name and password; check them before the next try, "
+            "Ranger Admin does not accept the user name and password (or the token); check them before the next try, "
             "because five failures within 300 s lock the account",
             **where,
         )

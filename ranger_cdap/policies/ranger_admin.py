@@ -16,6 +16,7 @@ from ranger_cdap.engine.wire import Policy, decode_policy
 from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.policies import endpoints
 from ranger_cdap.policies.http import AdminHttp, is_addressable, segment
+from ranger_cdap.policies.sign_in import Way
 
 Json = dict[str, Any]
 
@@ -31,7 +32,7 @@ class RangerAdmin:
     Everything that is not there is None or False; every failure is a subclass of `RangerAdminError`.
 
     Raises:
-        ConfigError: the address, the user name or the CA file can't be used.
+        ConfigError: an address, the credentials or a file of certificates can't be used.
     """
 
     def __init__(
@@ -40,7 +41,10 @@ class RangerAdmin:
         *,
         username: str,
         password: Secret,
+        auth: Way = "basic",
         ca_file: str | None = None,
+        cert_file: str | None = None,
+        key_file: str | None = None,
         connect_timeout: float = 5.0,
         read_timeout: float = 30.0,
         attempts: int = 3,
@@ -49,12 +53,19 @@ class RangerAdmin:
             url,
             username=username,
             password=password,
+            auth=auth,
             ca_file=ca_file,
+            cert_file=cert_file,
+            key_file=key_file,
             connect_timeout=connect_timeout,
             read_timeout=read_timeout,
             attempts=attempts,
         )
-        self.url = self._http.url
+
+    @property
+    def url(self) -> str:
+        """The address that is asked first now."""
+        return self._http.url
 
     @classmethod
     def connect(cls, ranger: RangerSettings, username: str, password: Secret) -> Self:
@@ -63,7 +74,10 @@ class RangerAdmin:
             ranger.url,
             username=username,
             password=password,
+            auth=ranger.auth,
             ca_file=ranger.ca_file,
+            cert_file=ranger.cert_file,
+            key_file=ranger.key_file,
             connect_timeout=ranger.connect_timeout,
             read_timeout=ranger.read_timeout,
             attempts=ranger.attempts,

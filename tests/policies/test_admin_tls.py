@@ -55,15 +55,18 @@ def certificate(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[Path], tuple[str, list[str | None]]]]:
+def serve() -> Iterator[Callable[..., tuple[str, list[str | None]]]]:
     """Serve with a certificate: the address and the credentials that arrived."""
     running: list[tuple[HTTPServer, threading.Thread]] = []
 
-    def start(certificate: Path) -> tuple[str, list[str | None]]:
+    def start(certificate: Path, *, clients: Path | None = None) -> tuple[str, list[str | None]]:
         handler = type("Asked", (Handler,), {"asked": []})
         server = HTTPServer(("127.0.0.1", 0), handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, f"{certificate}.key")
+        if clients is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(clients)
         server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -86,7 +89,7 @@ def ask(url: str, ca_file: Path | None) -> object:
 
 
 def test_a_certificate_of_the_configured_ca_is_accepted(
-    certificate: Callable[[str], Path], serve: Callable[[Path], tuple[str, list[str | None]]]
+    certificate: Callable[[str], Path], serve: Callable[..., tuple[str, list[str | None]]]
 ) -> None:
     own = certificate("IP:127.0.0.1")
     url, asked = serve(own)
@@ -96,7 +99,7 @@ def test_a_certificate_of_the_configured_ca_is_accepted(
 
 @pytest.mark.parametrize("trusted", ["nobody", "another CA", "itself, but it is for another host"])
 def test_no_password_goes_to_a_server_that_can_not_prove_who_it_is(
-    certificate: Callable[[str], Path], serve: Callable[[Path], tuple[str, list[str | None]]], trusted: str
+    certificate: Callable[[str], Path], serve: Callable[..., tuple[str, list[str | None]]], trusted: str
 ) -> None:
     elsewhere = trusted.startswith("itself")
     own = certificate("DNS:elsewhere.test" if elsewhere else "IP:127.0.0.1")
@@ -105,3 +108,71 @@ def test_no_password_goes_to_a_server_that_can_not_prove_who_it_is(
     with pytest.raises(errors.AdminUnreachable, match="certificate"):
         ask(url, ca_file)
     assert asked == []
+
+
+def test_without_a_ca_file_the_authorities_of_the_system_are_trusted(
+    certificate: Callable[[str], Path],
+    serve: Callable[..., tuple[str, list[str | None]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = certificate("IP:127.0.0.1")
+    url, _ = serve(own)
+    monkeypatch.setenv("SSL_CERT_FILE", str(own))  # where the system's store is, for OpenSSL
+    assert ask(url, None) == {}
+
+
+def test_a_ca_file_is_trusted_instead_of_the_system(
+    certificate: Callable[[str], Path],
+    serve: Callable[..., tuple[str, list[str | None]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = certificate("IP:127.0.0.1")
+    url, asked = serve(own)
+    monkeypatch.setenv("SSL_CERT_FILE", str(own))
+    with pytest.raises(errors.AdminUnreachable, match="certificate"):
+        ask(url, certificate("DNS:other.test"))
+    assert asked == []
+
+
+def test_the_client_certificate_is_shown(
+    certificate: Callable[[str], Path], serve: Callable[..., tuple[str, list[str | None]]]
+) -> None:
+    own, ours = certificate("IP:127.0.0.1"), certificate("DNS:client.test")
+    url, asked = serve(own, clients=ours)
+    sign_in = {"auth": "certificate", "cert_file": str(ours), "key_file": f"{ours}.key"}
+    http = AdminHttp(url, username="", password=Secret(""), ca_file=str(own), attempts=1, **sign_in)  # type: ignore[arg-type]
+    assert http.call_api(GET) == {}
+    assert asked == [None]
+    http.close()
+    with pytest.raises(errors.AdminUnreachable):
+        ask(url, own)
+
+
+@pytest.mark.parametrize("wrong", ["no such file", "key of another", "encrypted key"])
+def test_a_client_certificate_that_can_not_be_used_is_one_sentence(
+    certificate: Callable[[str], Path], tmp_path: Path, wrong: str
+) -> None:
+    ours = certificate("DNS:client.test")
+    key = {"no such file": tmp_path / "nowhere.key", "key of another": Path(f"{certificate('DNS:other.test')}.key")}
+    if wrong == "encrypted key":
+        key[wrong] = tmp_path / "encrypted.key"
+        command = [
+            "openssl",
+            "ec",
+            "-in",
+            f"{ours}.key",
+            "-aes256",
+            "-passout",
+            "pass:hunter2",
+            "-out",
+            str(key[wrong]),
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+    with pytest.raises(errors.ConfigError, match="client certificate"):
+        AdminHttp(
+            "https://ranger.test",
+            username="svc",
+            password=Secret("x"),
+            cert_file=str(ours),
+            key_file=str(key[wrong]),
+        )
