@@ -12,6 +12,7 @@ ADDRESS = "127.0.0.1"
 """Every caller's; the server listens on this machine only."""
 ADMIN_CAPABILITIES = "7ffff"
 _UNKNOWN = "**Unknown**"
+_INFO = msgspec.json.Decoder(dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,6 @@ class PluginList:
             "SELECT id, create_time, update_time, service, app_type, host, info FROM plugin ORDER BY id"
         ).fetchall()
         return [
-            ListedPlugin(
-                number, made, changed, service, Plugin(app, host), msgspec.json.decode(info, type=dict[str, str])
-            )
+            ListedPlugin(number, made, changed, service, Plugin(app, host), _INFO.decode(info))
             for number, made, changed, service, app, host, info in rows
         ]

@@ -1,8 +1,4 @@
-"""The REST interface as a table: method, path, who may come in, handler.
-
-Left out on purpose, answered 404: import and export, bulk deletion, zones, sessions and forms, plugin and audit
-lists.
-"""
+"""The REST interface as a table: method, path, who may come in, handler; `left_out` has what is not here."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from apache_ranger.model.ranger_service import RangerService
 from embedded_caller import PASSWORD, V2, Caller, policy
 from embedded_exchanges import basic, send
 
+from ranger_cdap.embedded_admin.left_out import LEFT_OUT, LeftOut
 from servicedef import service_definition
 
 DOWNLOAD = "/service/plugins/secure/policies/download"
@@ -472,3 +473,9 @@ def test_a_condition_that_the_definition_does_not_have_is_refused(cdapdev: Calle
     unknown = {**item, "conditions": [{"type": "ip-range", "values": ["10.0.0.0/8"]}]}
     assert cdapdev("POST", f"{V2}/policy", policy(policyItems=[known]))[0] == 200
     assert cdapdev("POST", f"{V2}/policy", policy("q", "ns2", denyPolicyItems=[unknown]))[0] == 400
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT, ids=lambda left_out: left_out.reason[:40])
+def test_what_is_left_out_is_refused_and_never_half_done(shared: Caller, left_out: LeftOut) -> None:
+    for method, path in left_out.requests:
+        assert shared(method, path, None if method in ("GET", "DELETE") else {}) in ((404, None), (405, None)), path
