@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import socket
 import threading
 import time
@@ -87,7 +88,7 @@ class Downloads(Protocol):
     ) -> bytes | None: ...
     def download_roles(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
     def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
-    def download_users(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
+    def download_user_store(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
 
@@ -118,6 +119,11 @@ def read_clocks() -> Instant:
     return Instant(time.time(), time.monotonic())
 
 
+def spread_out() -> float:
+    """A factor near 1, so that many plugins that start together do not ask together for ever."""
+    return random.uniform(0.9, 1.1)  # noqa: S311 no secret depends on it
+
+
 class PolicyKeeper:
     """Keeps the policies of one service fresh; safe to share between threads.
 
@@ -132,6 +138,7 @@ class PolicyKeeper:
         *,
         options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
         clock: Callable[[], Instant] = read_clocks,
+        spread: Callable[[], float] = spread_out,
         on_change: Callable[[Snapshot], None] | None = None,
     ) -> None:
         plugin, service = settings.plugin, settings.ranger.service
@@ -150,6 +157,7 @@ class PolicyKeeper:
             options=options,
         )
         self._clock = clock
+        self._spread = spread
         self._on_change = on_change
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
@@ -203,7 +211,7 @@ class PolicyKeeper:
     def _run(self) -> None:
         if not self._began:
             self.refresh()
-        while not self._closed.wait(self.interval):
+        while not self._closed.wait(self.interval * self._spread()):
             self.refresh()
 
     def _handle(self, first: Event) -> None:
@@ -300,7 +308,7 @@ class PolicyKeeper:
         with self._explained(
             "`plugin.use_ranger_groups` is on, but the users can't be downloaded", "userstore.download"
         ):
-            users = self._admin.download_users(self._service, last_known_version=known, plugin_id=self._plugin_id)
+            users = self._admin.download_user_store(self._service, last_known_version=known, plugin_id=self._plugin_id)
         if users is not None:
             return users
         return held if held is not None else no_users()

@@ -121,14 +121,6 @@ class RangerAdmin:
             {"lastKnownRoleVersion": last_known_version, "lastActivationTime": 0, "pluginId": plugin_id},
         )
 
-    def download_users(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
-        """The users Ranger knows with their groups (`RangerUserStore`)."""
-        return self._download(
-            endpoints.DOWNLOAD_USER_STORE,
-            service,
-            {"lastKnownUserStoreVersion": last_known_version, "lastActivationTime": 0, "pluginId": plugin_id},
-        )
-
     def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
         """The tags of a service's resources (`ServiceTags`)."""
         return self._download(

@@ -18,6 +18,7 @@ from ranger_cdap.policies.documents import PolicySet, Versions
 STALE_AFTER_INTERVALS: Final = 3
 # Ranger locks an account after five failed logins in 300 s.
 WAIT_AFTER_FAILED_LOGIN: Final = 100.0
+MOST_DOUBLINGS: Final = 2
 
 
 class PolicyState(enum.StrEnum):
@@ -86,7 +87,8 @@ class Contact:
 class RefresherState:
     """What is in force, how old it is at `now`, and what went wrong last.
 
-    `missing` is the time since the first 404; `on_disk` says that the cache holds what is in force.
+    `failures` counts those since the last contact; `missing` is the time since the first 404; `on_disk` says that the
+    cache holds what is in force.
     """
 
     limits: Limits
@@ -96,6 +98,7 @@ class RefresherState:
     contact_at: float | None = None
     age: float = math.inf
     failure: Failure | None = None
+    failures: int = 0
     reason: str = "policies were not loaded yet"
     missing: float | None = None
     gone: bool = False
@@ -201,8 +204,9 @@ def step(state: RefresherState, event: Event) -> tuple[RefresherState, tuple[Com
         case Confirmed():
             return _confirmed(state, event)
         case RefreshFailed(failure=Failure.MISSING):
-            return _missing(state, event)
+            return _missing(replace(state, failures=state.failures + 1), event)
         case RefreshFailed():
+            state = replace(state, failures=state.failures + 1)
             missing = state.missing if event.failure in _TELLS_NOTHING_OF_THE_SERVICE else None
             state = replace(state, failure=event.failure, reason=event.reason, missing=missing)
             return state, _note(state)
@@ -233,10 +237,14 @@ def condition(state: RefresherState, now: Instant) -> PolicyState:
 
 
 def wait(state: RefresherState) -> float:
-    """Seconds until the next refresh is due; longer after a failed login, so that we do not lock the account."""
+    """Seconds until the next refresh is due.
+
+    Longer after a failed login, so that we do not lock the account; doubled with each failure in a row, up to
+    `MOST_DOUBLINGS` times, so that a Ranger Admin in trouble is left to recover.
+    """
     if state.failure is Failure.LOGIN:
         return max(state.limits.interval, WAIT_AFTER_FAILED_LOGIN)
-    return state.limits.interval
+    return state.limits.interval * (1 << min(MOST_DOUBLINGS, max(0, state.failures - 1)))
 
 
 def _cache_found(state: RefresherState, event: CacheFound) -> RefresherState:

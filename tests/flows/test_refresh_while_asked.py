@@ -60,7 +60,7 @@ class RangerThatAlternates:
     def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
         raise AssertionError("no tag service is linked")
 
-    def download_users(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
+    def download_user_store(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
         return None if last_known_version == 1 else json.dumps({"userStoreVersion": 1}).encode()
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ from keeper_world import (
 from policy_documents import SERVICE, policies, policy, roles, tags
 
 from ranger_cdap.config import Secret, Settings
-from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot, spread_out
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresher import PolicyState
 
@@ -341,6 +341,12 @@ def test_tags_that_can_not_be_had_mean_not_ready(started: Started, ranger: FakeR
 
 
 # Time, threads, listeners
+
+
+def test_plugins_that_start_together_do_not_ask_together_for_ever() -> None:
+    factors = {spread_out() for _ in range(200)}
+    assert len(factors) > 100
+    assert 0.9 <= min(factors) < 0.95 < 1.05 < max(factors) <= 1.1
 
 
 def test_policies_expire_while_a_download_hangs(started: Started, ranger: FakeRanger, clock: Clock) -> None:

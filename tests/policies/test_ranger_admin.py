@@ -37,7 +37,6 @@ DOWNLOADS = [
     ("download_policies", "plugins/secure/policies/download", "lastKnownVersion"),
     ("download_roles", "roles/secure/download", "lastKnownRoleVersion"),
     ("download_tags", "tags/secure/download", "lastKnownVersion"),
-    ("download_users", "xusers/secure/download", "lastKnownUserStoreVersion"),
     ("download_user_store", "xusers/secure/download", "lastKnownUserStoreVersion"),
 ]
 

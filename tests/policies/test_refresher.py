@@ -201,6 +201,9 @@ def test_a_jumping_clock_makes_nothing_younger(wall: float, monotonic: float, ag
 
 def test_a_failed_login_is_not_repeated_so_often_that_ranger_locks_the_account() -> None:
     assert wait(run(failed(0))[0]) == LIMITS.interval
+    in_a_row = [wait(run(*(failed(30 * n) for n in range(count)))[0]) / LIMITS.interval for count in range(1, 8)]
+    assert in_a_row == [1, 2, 4, 4, 4, 4, 4]
+    assert wait(run(failed(0), failed(30), failed(60), Confirmed(at(90), V2))[0]) == LIMITS.interval
     assert 300 / wait(run(failed(0, Failure.LOGIN))[0]) < 5
 
 
