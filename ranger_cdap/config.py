@@ -1,16 +1,16 @@
 """The settings: one frozen struct a table of `ranger-cdap.toml`, with defaults that are safe.
 
-Precedence: environment variable (`RANGER_CDAP_PLUGIN__CACHE_DIR` for `[plugin] cache_dir`), then the file, then the
-default. An unknown key is an error that names the nearest known one. Secrets are given as `env:NAME` or `file:PATH`
-(or, for trying out, as they are) and never printed.
+Precedence: flag (`--set plugin.cache_dir=…`), then environment variable (`RANGER_CDAP_PLUGIN__CACHE_DIR`), then the
+file, then the files of the Java plugin (`[hadoop]`), then the default. An unknown key is an error that names the
+nearest known one. Secrets are given as `env:NAME` or `file:PATH` (or, for trying out, as they are) and never printed.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +18,8 @@ import msgspec
 import platformdirs
 
 from ranger_cdap.errors import ConfigError
-
-ENVIRONMENT_PREFIX = "RANGER_CDAP_"
+from ranger_cdap.hadoop import NotUsed, hadoop_layer
+from ranger_cdap.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 
 
 class Secret:
@@ -176,6 +176,15 @@ class SyncSettings(_Table, frozen=True):
     jars_dir: Path | None = None
 
 
+class HadoopSettings(_Table, frozen=True):
+    """`[hadoop]`: the Java plugin's files, by their directory or one by one; they count before the defaults."""
+
+    conf_dir: Path | None = None
+    security_file: Path | None = None
+    audit_file: Path | None = None
+    ssl_file: Path | None = None
+
+
 class Settings(_Table, frozen=True):
     """All settings."""
 
@@ -187,6 +196,16 @@ class Settings(_Table, frozen=True):
     plugin: PluginSettings = PluginSettings()
     audit: AuditSettings = AuditSettings()
     sync: SyncSettings = SyncSettings()
+    hadoop: HadoopSettings = HadoopSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings, by `table.key` where each that is not a default comes from, and Java's keys not used."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    not_used: tuple[NotUsed, ...] = ()
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -195,13 +214,29 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
     Raises:
         ConfigError: the file can't be read, a key is unknown, or a value is not allowed.
     """
+    return read_configuration(path, environ).settings
+
+
+def read_configuration(
+    path: Path | None = None, environ: Mapping[str, str] | None = None, flags: Sequence[str] = ()
+) -> Configuration:
+    """The settings of flags (`table.key=value`), environment, file and the Java plugin's files, with their origins.
+
+    Raises:
+        ConfigError: a file can't be read, a key is unknown, a value is not allowed, or a flag holds a secret.
+    """
     environ = os.environ if environ is None else environ
     if path is None and (default := Path("ranger-cdap.toml")).is_file():
         path = default
-    tables = _read(path) if path else {}
-    for table, key, text in _overrides(environ):
-        tables.setdefault(table, {})[key] = text
-    return parse_settings(tables, origin=f"`{path}`" if path else "the environment", environ=environ)
+    flag_values = flag_layer(flags)
+    _refuse_secrets(flag_values)
+    above = overlay([file_layer(path) if path else Layer({}), environment_layer(environ), flag_values])
+    origin = f"`{path}`" if path else "the environment"
+    hadoop = parse_settings({"hadoop": above.tables.get("hadoop", {})}, origin=origin, environ=environ).hadoop
+    below, not_used = hadoop_layer(hadoop.conf_dir, hadoop.security_file, hadoop.audit_file, hadoop.ssl_file)
+    merged = overlay([below, above])
+    origin += " with the files of `[hadoop]`" if below.tables else ""
+    return Configuration(parse_settings(merged.tables, origin=origin, environ=environ), merged.origins, not_used)
 
 
 def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[str, str] | None = None) -> Settings:
@@ -220,29 +255,44 @@ def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[s
 
     _refuse_unknown_keys(tables, Settings, where="", origin=origin)
     try:
-        settings = msgspec.convert(tables, Settings, strict=False, dec_hook=decode)
+        settings = msgspec.convert(_with_lists(tables), Settings, strict=False, dec_hook=decode)
     except msgspec.ValidationError as e:
         raise ConfigError(f"{origin}: {_lower(str(e))}") from None
     _check_ranges(settings, origin)
     return settings
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"configuration file `{path}` does not exist") from None
-    except (OSError, UnicodeDecodeError) as e:
-        raise ConfigError(f"configuration file `{path}` can't be read: {type(e).__name__}") from None
-    except tomllib.TOMLDecodeError as e:
-        raise ConfigError(f"configuration file `{path}` is not TOML: {_lower(str(e))}") from None
+def _refuse_secrets(flags: Layer) -> None:
+    """Everybody on the machine can read a command line."""
+    for table, values in flags.tables.items():
+        for key, text in values.items():
+            if _field_type(table, key) is Secret and not text.startswith(("env:", "file:")):
+                raise ConfigError(f"`{table}.{key}` must not stand on the command line; name it by `env:` or `file:`")
 
 
-def _overrides(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    for name, text in environ.items():
-        table, separator, key = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("__")
-        if name.startswith(ENVIRONMENT_PREFIX) and separator:
-            yield table, key, text
+def _field_type(table: str, key: str) -> Any:
+    struct = next((field.type for field in msgspec.structs.fields(Settings) if field.name == table), None)
+    fields = msgspec.structs.fields(struct) if struct else ()
+    return next((field.type for field in fields if field.name == key), None)
+
+
+def _with_lists(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """A list of names may be one text with commas, as in a variable; the addresses of Ranger Admin may be a list."""
+
+    def value(table: str, key: str, given: Any) -> Any:
+        wanted = _field_type(table, key)
+        if isinstance(given, str) and wanted in (tuple[str, ...], tuple[str, ...] | None):
+            return [name.strip() for name in given.split(",") if name.strip()]
+        if (table, key) == ("ranger", "url") and isinstance(given, list) and all(isinstance(one, str) for one in given):
+            return ",".join(given)
+        return given
+
+    return {
+        table: {key: value(table, key, given) for key, given in values.items()}
+        if isinstance(values, Mapping)
+        else values
+        for table, values in tables.items()
+    }
 
 
 def _refuse_unknown_keys(value: Any, struct: type[_Table], where: str, origin: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ranger_cdap.config import Settings, load_settings
+from ranger_cdap.config import Configuration, Settings, read_configuration
 
 PIPE_WIDTH = 1000
 
@@ -20,8 +21,9 @@ PIPE_WIDTH = 1000
 class Invocation:
     """One call of the command line; answers go to standard output, everything else to standard error."""
 
-    def __init__(self, config: Path | None, output_format: str) -> None:
+    def __init__(self, config: Path | None, output_format: str, flags: Sequence[str] = ()) -> None:
         self._config = config
+        self._flags = flags
         self.format = output_format
         # A pipe has no width: what goes through it must not be broken at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
@@ -29,13 +31,22 @@ class Invocation:
         self.messages = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
 
     @cached_property
-    def settings(self) -> Settings:
-        """The settings, read when first needed.
+    def configuration(self) -> Configuration:
+        """The settings and where they come from, read when first needed.
 
         Raises:
             ConfigError: they are not usable.
         """
-        return load_settings(self._config)
+        return read_configuration(self._config, flags=self._flags)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings.
+
+        Raises:
+            ConfigError: they are not usable.
+        """
+        return self.configuration.settings
 
     @property
     def as_json(self) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from ranger_cdap.cli.check import check
+from ranger_cdap.cli.config import config_group
 from ranger_cdap.cli.embedded_admin import embedded_admin
 from ranger_cdap.cli.evaluate import evaluate
 from ranger_cdap.cli.explain import explain
@@ -43,7 +44,18 @@ class BuiltInCommands:
     @hookimpl
     def ranger_cdap_register_commands(self, cli: click.Group) -> None:
         """Add them, in the order in which a newcomer needs them."""
-        for command in (setup, check, explain, plan_command, who, operations, lint, evaluate, embedded_admin):
+        for command in (
+            setup,
+            check,
+            explain,
+            plan_command,
+            who,
+            operations,
+            lint,
+            config_group,
+            evaluate,
+            embedded_admin,
+        ):
             cli.add_command(command)
 
 
@@ -62,11 +74,12 @@ def command_line() -> click.Group:
         envvar="RANGER_CDAP_CONFIG",
         help="Configuration file; without it, ranger-cdap.toml here if there is one.",
     )
+    @click.option("--set", "flags", multiple=True, metavar="TABLE.KEY=VALUE", help="A setting; goes before all others.")
     @click.option("--format", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.pass_context
-    def cli(context: click.Context, config: Path | None, output_format: str) -> None:
+    def cli(context: click.Context, config: Path | None, flags: tuple[str, ...], output_format: str) -> None:
         """Apache Ranger authorization for CDAP."""
-        context.obj = Invocation(config, output_format)
+        context.obj = Invocation(config, output_format, flags)
 
     plugins = plugin_manager()
     plugins.register(BuiltInCommands(), name="built-in commands")

@@ -1,0 +1,64 @@
+"""`ranger-cdap config show`: every setting, its value, and where the value comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.config import Secret, Settings
+
+DEFAULT = "default"
+_MASK = "*****"
+
+
+@click.group("config")
+def config_group() -> None:
+    """The settings that are in force."""
+
+
+@config_group.command()
+@pass_invocation
+def show(invocation: Invocation) -> None:
+    """Show every setting, its value (secrets masked), and where it comes from.
+
+    A flag (--set) goes before an environment variable, that before the configuration file, that before the files of
+    Ranger's Java plugin ([hadoop]), those before the default.
+    """
+    configuration = invocation.configuration
+    rows = [
+        {"setting": name, "value": value, "origin": configuration.origins.get(name, DEFAULT)}
+        for name, value in _values(configuration.settings)
+    ]
+    not_used = [{"key": key.key, "file": str(key.file), "why": key.why} for key in configuration.not_used]
+    if invocation.as_json:
+        invocation.print_json({"settings": rows, "notUsed": not_used})
+        return
+    texts = [[row["setting"], msgspec.json.encode(row["value"]).decode(), row["origin"]] for row in rows]
+    invocation.print_table(["setting", "value", "comes from"], texts)
+    if not_used:
+        invocation.console.print()
+        invocation.print_table(["not used", "of file", "why"], [list(row.values()) for row in not_used])
+
+
+def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
+    for table in msgspec.structs.fields(Settings):
+        for key, value in _plain(getattr(settings, table.name)).items():
+            yield f"{table.name}.{key}", value
+
+
+def _plain(table: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(table, enc_hook=_shown)
+    return plain
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Secret):
+        return _MASK if value.reveal() else ""
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(type(value).__name__)
