@@ -92,6 +92,23 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
         given = {key: scenario[key] for key in ("policies", "roles", "tags", "userStore", "conf") if scenario.get(key)}
         return self._ask({"command": "load", "engine": name, **given})
 
+    def download(self, service_type: str, service: str, conf: Json, name: str = "engine") -> dict[str, Any]:
+        """A plugin that downloads by itself, from the Ranger Admin its configuration names."""
+        return self._ask(
+            {"command": "download", "engine": name, "type": service_type, "service": service, "conf": conf}
+        )
+
+    def refresh(self, name: str = "engine") -> dict[str, Any]:
+        """Let such a plugin download again, now."""
+        return self._ask({"command": "refresh", "engine": name})
+
+    def validate(self, definition: Json, service: str, policies: Iterable[Json]) -> tuple[str | None, list[str | None]]:
+        """What Ranger Admin's validators say against a definition and against each policy; None is valid."""
+        answer = self._ask(
+            {"command": "validate", "definition": definition, "service": service, "policies": list(policies)}
+        )
+        return answer["definition"], answer["policies"]
+
     def apply_deltas(self, policies: Json, name: str = "engine") -> dict[str, Any]:
         return self._ask({"command": "delta", "engine": name, "policies": policies})
 

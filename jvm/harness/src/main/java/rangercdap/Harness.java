@@ -23,6 +23,9 @@ import org.apache.ranger.authorization.utils.JsonUtils;
  * {"command": "delta", "engine": NAME, "policies": ServicePolicies with policyDeltas}
  * {"command": "evaluate", "engine": NAME, "requests": [request, ...]}
  * {"command": "acls", "engine": NAME, "requests": [request, ...]}
+ * {"command": "download", "engine": NAME, "type": definition, "service": name, "conf": {key: value}}
+ * {"command": "refresh", "engine": NAME}
+ * {"command": "validate", "definition": RangerServiceDef, "service": name, "policies": [RangerPolicy, ...]}
  * {"command": "drop", "engine": NAME}
  * </pre>
  *
@@ -52,6 +55,9 @@ public final class Harness {
             String engine = command.path("engine").asText();
             return switch (command.path("command").asText()) {
                 case "load" -> load(engine, command);
+                case "download" -> keep(engine, LoadedPlugin.download(command));
+                case "refresh" -> engine(engine).refresh();
+                case "validate" -> Validators.validate(command);
                 case "delta" -> engine(engine).apply(command.path("policies"));
                 case "evaluate" -> each(command, engine(engine)::evaluate);
                 case "acls" -> each(command, engine(engine)::acls);
@@ -64,8 +70,11 @@ public final class Harness {
     }
 
     private JsonNode load(String name, JsonNode command) throws IOException {
+        return keep(name, LoadedPlugin.load(command));
+    }
+
+    private JsonNode keep(String name, LoadedPlugin plugin) {
         drop(name);
-        LoadedPlugin plugin = LoadedPlugin.load(command);
         engines.put(name, plugin);
         return plugin.status();
     }

@@ -22,7 +22,7 @@ import org.apache.ranger.plugin.util.RangerUserStore;
 import org.apache.ranger.plugin.util.ServicePolicies;
 import org.apache.ranger.plugin.util.ServiceTags;
 
-/** Ranger's own plugin, fed from a message instead of from a Ranger Admin: no refresher, no download, no audit. */
+/** Ranger's own plugin, fed from a message (no refresher, no download), or from a Ranger Admin; without audit. */
 final class LoadedPlugin extends RangerBasePlugin {
     private static final AtomicLong DEFINITIONS = new AtomicLong();
 
@@ -51,22 +51,47 @@ final class LoadedPlugin extends RangerBasePlugin {
         return plugin;
     }
 
+    /** A plugin as CDAP would run it: its refresher downloads, at first and again when told to. */
+    static LoadedPlugin download(JsonNode command) {
+        LoadedPlugin plugin = new LoadedPlugin(
+                new RangerPluginConfig(
+                        command.path("type").asText(),
+                        command.path("service").asText(),
+                        command.path("type").asText(),
+                        properties(command.path("conf"))));
+        plugin.init();
+        if (plugin.getPolicyEngine() == null) {
+            plugin.cleanup();
+            throw new IllegalStateException("no policies could be downloaded");
+        }
+        return plugin;
+    }
+
+    JsonNode refresh() {
+        refreshPoliciesAndTags();
+        return status();
+    }
+
     /** Ranger keeps what it works out from a definition, for the whole JVM, by the definition's name and update time. */
     private static void makeDistinct(RangerServiceDef definition) {
         definition.setUpdateTime(new Date(DEFINITIONS.incrementAndGet()));
     }
 
     private static RangerPluginConfig config(ServicePolicies policies, JsonNode conf) {
-        Properties properties = new Properties();
-        conf.fields().forEachRemaining(entry -> properties.setProperty(entry.getKey(), entry.getValue().asText()));
         RangerPluginConfig config =
                 new RangerPluginConfig(
-                        policies.getServiceDef().getName(), policies.getServiceName(), "harness", properties);
+                        policies.getServiceDef().getName(), policies.getServiceName(), "harness", properties(conf));
         RangerPolicyEngineOptions options = config.getPolicyEngineOptions();
         options.disablePolicyRefresher = true;
         options.disableTagRetriever = true;
         options.disableUserStoreRetriever = true;
         return config;
+    }
+
+    private static Properties properties(JsonNode conf) {
+        Properties properties = new Properties();
+        conf.fields().forEachRemaining(entry -> properties.setProperty(entry.getKey(), entry.getValue().asText()));
+        return properties;
     }
 
     JsonNode apply(JsonNode deltas) throws IOException {

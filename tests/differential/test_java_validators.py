@@ -1,0 +1,99 @@
+"""Ranger Admin's own validators find nothing against our definition, nor against any policy that we write."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, product
+from typing import Any
+
+import msgspec
+import pytest
+from java_engine import JavaEngine
+
+from ranger_cdap.cdap.entity import EntityId, entity_types
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.engine.wire import Policy
+from ranger_cdap.policies.service_setup import Change, Found, PolicyStep, Wanted, plan
+from servicedef import service_definition
+from spark_sync.event import Position
+from spark_sync.grant_policy import policy_for
+from spark_sync.life import Life, State
+
+pytestmark = pytest.mark.java
+
+SERVICE = "cdapdev"
+
+
+def sent(policy: Policy) -> dict[str, Any]:
+    """The policy as it goes over the wire."""
+    return dict(json.loads(msgspec.json.encode(policy)))
+
+
+def set_up(**wanted: Any) -> list[Policy]:
+    """The policies of `ranger-cdap setup` on an empty Ranger."""
+    steps = plan(Wanted(service=SERVICE, instance="cdap", **wanted), Found(None, None, ()))
+    return [step.body for step in steps if isinstance(step, PolicyStep) and step.change is Change.CREATE]
+
+
+def synchronised() -> list[Policy]:
+    """What `ranger-cdap sync` writes: every type of entity, every set of access types, with and without delegation."""
+    rights = [types for size in range(1, len(ACCESS_TYPES) + 1) for types in combinations(ACCESS_TYPES, size)]
+    kinds = sorted(set(entity_types()) - {"instance"})
+    policies = []
+    for number, (kind, accesses, delegate_admin) in enumerate(product(kinds, rights, (False, True)), start=1):
+        parts = [f"p{number}" for _ in entity_types()[kind].path[1:]]
+        if kind == "program":
+            parts[-1] = f"worker.{parts[-1]}"
+        entity = EntityId(kind, tuple(parts))
+        life = Life(entity, number, "alice", Position(1, False, "s", "1"), State.PENDING, accesses=accesses)
+        grant = grant_for(entity, "alice", "cdap", accesses, non_creators=())
+        policies.append(policy_for(life, grant, service=SERVICE, delegate_admin=delegate_admin))
+    return policies
+
+
+PEOPLE: dict[str, Any] = {"admin_users": ("alice",), "admin_groups": ("admins",)}
+SETS: dict[str, list[Policy]] = {
+    "set-up of administrators": set_up(**PEOPLE),
+    "set-up of administrators and the master user": set_up(**PEOPLE, master_user="cdap"),
+    "set-up of a master user who creates": set_up(master_user="cdap", master_may_create=True),
+    "what the sync writes": synchronised(),
+}
+
+
+@pytest.mark.parametrize("policies", SETS.values(), ids=SETS)
+def test_ranger_s_validators_accept_what_we_write(java: JavaEngine, policies: list[Policy]) -> None:
+    against_definition, against_policies = java.validate(service_definition(), SERVICE, map(sent, policies))
+    assert policies
+    assert against_definition is None
+    assert [(policy.name, text) for policy, text in zip(policies, against_policies, strict=True) if text] == []
+
+
+BROKEN = [
+    ({"name": "first"}, "error code[3006]"),
+    ({"service": "other"}, "error code[3007]"),
+    ({"resources": {"instance": {"values": ["cdap"]}}}, "error code[3010]"),
+    ({"resources": {"namespace": {"values": ["ns1"]}}}, "error code[3012]"),
+    ({"policyItems": [{"users": ["alice"], "accesses": [{"type": "fly"}]}]}, "error code[3022]"),
+    ({"policyItems": [{"accesses": [{"type": "read"}]}]}, "error code[3020]"),
+]
+
+
+@pytest.mark.parametrize(("fields", "text"), BROKEN, ids=[text for _, text in BROKEN])
+def test_the_validators_do_refuse(java: JavaEngine, fields: dict[str, Any], text: str) -> None:
+    item = {"users": ["alice"], "accesses": [{"type": "read", "isAllowed": True}]}
+    first = {
+        "service": SERVICE,
+        "name": "first",
+        "resources": {"instance": {"values": ["cdap"]}},
+        "policyItems": [item],
+    }
+    second = {**first, "name": "second", "resources": {"instance": {"values": ["other"]}}, **fields}
+    _, (accepted, refused) = java.validate(service_definition(), SERVICE, [first, second])
+    assert accepted is None
+    assert text in str(refused)
+
+
+def test_the_validators_do_refuse_a_definition(java: JavaEngine) -> None:
+    definition = service_definition()
+    definition["resources"][1]["parent"] = "nowhere"
+    assert java.validate(definition, SERVICE, [])[0] is not None
