@@ -1,67 +1,107 @@
-"""`ranger-cdap lint`: which policies do not mean what they seem to?"""
+"""`ranger-cdap policies lint`: which policies do not mean what they seem to?"""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
+import msgspec
 
-from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.engine import EngineOptions, PolicyEngine, Problem, decode_roles, decode_service_policies
-from ranger_cdap.engine.wire import decode_service_tags
-from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.engine import EngineOptions, Problem
+from ranger_cdap.engine.service_def import compile_service_def
+from ranger_cdap.engine.wire import Policy, decode_policy, decode_service_policies, decode_user_store
+from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.plugins import condition_makers, plugin_manager
+from ranger_cdap.policies.documents import NO_VERSION, Documents, compile_set, needs_tags, no_tags
+from ranger_cdap.policies.lint import Finding, Known, lint
+from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 FOUND = 1
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_ASKED_BY = "ranger-cdap-lint"
 
 
-@click.command()
-@click.option("--policies", type=_FILE, help="A policy download to look at instead of the policies in force.")
+@click.command("lint")
+@click.option("--policies", type=_FILE, help="A policy download to look at instead of those Ranger has now.")
 @click.option("--roles", type=_FILE, help="A role download, with --policies.")
 @click.option("--tags", type=_FILE, help="A tag download, with --policies.")
+@click.option("--userstore", type=_FILE, help="A user store download, with --policies: unknown people are told.")
 @pass_invocation
 @click.pass_context
-def lint(
-    context: click.Context, invocation: Invocation, policies: Path | None, roles: Path | None, tags: Path | None
+def lint_command(
+    context: click.Context,
+    invocation: Invocation,
+    policies: Path | None,
+    roles: Path | None,
+    tags: Path | None,
+    userstore: Path | None,
 ) -> None:
-    """Show every part of the policies that can't be used as it is meant, and what is made of it.
+    """Show what in the policies can't be used as it is meant, and what its author can hardly have meant.
 
-    Each problem has a place and a code; docs/reference/policy-problems.md explains the codes.
+    Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
 
-    Exit code: 0 no problem, 1 problems, 3 invalid input, 4 not ready.
+    Exit code: 0 nothing found, 1 something, 3 invalid input, 4 Ranger Admin has no usable policies.
     """
-    if policies is None and (roles or tags):
-        raise InvalidInput("roles and tags are looked at together with policies: name them with `--policies`")
-    found = _in_files(policies, roles, tags) if policies else _in_force(invocation)
+    if policies is None and (roles or tags or userstore):
+        raise InvalidInput("the other files are looked at together with policies: name them with `--policies`")
+    documents = _read_files(policies, roles, tags, userstore) if policies else _download(invocation)
+    found = _look(documents)
     if invocation.as_json:
-        invocation.print_json([_document(problem) for problem in found])
+        invocation.print_json([_document(one) for one in found])
     elif not found:
-        invocation.console.print("no problem: every part of the policies is used as it is meant")
+        invocation.console.print("nothing found: every part of the policies is used as it is meant")
     else:
-        rows = [[_policy(p), p.place, p.code.value, p.message] for p in found]
-        invocation.print_table(["policy", "place", "code", "problem"], rows)
+        rows = [[_policy(one), one.place, one.code.value, one.message] for one in found]
+        invocation.print_table(["policy", "place", "code", "what"], rows)
     context.exit(FOUND if found else 0)
 
 
-def _in_files(policies: Path, roles: Path | None, tags: Path | None) -> tuple[Problem, ...]:
+def _look(documents: Documents) -> list[Problem | Finding]:
+    """The engine's problems, then the findings; policies of zones and of none."""
+    assert isinstance(documents.policies, bytes)
+    document = decode_service_policies(documents.policies)
     options = EngineOptions(conditions=condition_makers(plugin_manager()))
-    engine = PolicyEngine.build(
-        decode_service_policies(_read(policies)),
-        roles=decode_roles(_read(roles)) if roles else None,
-        tags=decode_service_tags(_read(tags) if tags else b"{}"),
-        options=options,
+    engine = compile_set(documents, document.serviceName, options).engine
+    known = Known.of(decode_user_store(documents.users)) if documents.users is not None else Known()
+    raws = [*(document.policies or ()), *(raw for zone in document.securityZones.values() for raw in zone.policies)]
+    policies = [policy for raw in raws if (policy := _readable(raw)) is not None]
+    findings = lint(policies, compile_service_def(engine.service_def), known, time.time_ns() // 1_000_000)
+    return [*engine.problems, *findings]
+
+
+def _readable(raw: msgspec.Raw) -> Policy | None:
+    try:
+        return decode_policy(raw)
+    except PolicySetError:
+        return None  # one of the engine's problems
+
+
+def _download(invocation: Invocation) -> Documents:
+    """What Ranger has now, by the account of the plugin; the cache plays no part."""
+    settings = invocation.settings
+    service, plugin = settings.ranger.service, settings.plugin
+    with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password) as admin:
+        policies = admin.download_policies(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY)
+        roles = admin.download_roles(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY)
+        if policies is None or roles is None:
+            raise PolicySetError(f"Ranger Admin has no policies of service `{service}`")
+        tags = users = None
+        if needs_tags(policies):
+            tags = admin.download_tags(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY) or no_tags(service)
+        if plugin.use_ranger_groups:
+            users = admin.download_user_store(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY)
+    return Documents(policies, roles, tags, users)
+
+
+def _read_files(policies: Path, roles: Path | None, tags: Path | None, userstore: Path | None) -> Documents:
+    return Documents(
+        _read(policies),
+        _read(roles) if roles else b"{}",
+        _read(tags) if tags else b"{}",
+        _read(userstore) if userstore else None,
     )
-    return engine.problems
-
-
-def _in_force(invocation: Invocation) -> tuple[Problem, ...]:
-    with Authorizer.open(invocation.settings, refresh_in_background=False) as authorizer:
-        snapshot = authorizer.snapshot
-    if snapshot.engine is None:
-        raise NotReady(snapshot.reason)
-    return snapshot.engine.problems
 
 
 def _read(path: Path) -> bytes:
@@ -71,16 +111,16 @@ def _read(path: Path) -> bytes:
         raise InvalidInput(f"`{path}` can't be read: {type(e).__name__}") from None
 
 
-def _policy(problem: Problem) -> str:
-    number = "" if problem.policy_id is None else str(problem.policy_id)
-    return f"{number} {problem.policy_name}".strip()
+def _policy(one: Problem | Finding) -> str:
+    number = "" if one.policy_id is None else str(one.policy_id)
+    return f"{number} {one.policy_name}".strip()
 
 
-def _document(problem: Problem) -> dict[str, object]:
+def _document(one: Problem | Finding) -> dict[str, object]:
     return {
-        "policyId": problem.policy_id,
-        "policyName": problem.policy_name,
-        "place": problem.place,
-        "code": problem.code.value,
-        "message": problem.message,
+        "policyId": one.policy_id,
+        "policyName": one.policy_name,
+        "place": one.place,
+        "code": one.code.value,
+        "message": one.message,
     }

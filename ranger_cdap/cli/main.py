@@ -21,9 +21,9 @@ from ranger_cdap.cli.embedded_admin import embedded_admin
 from ranger_cdap.cli.evaluate import evaluate
 from ranger_cdap.cli.explain import explain
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.cli.lint import lint
 from ranger_cdap.cli.operations import operations
 from ranger_cdap.cli.plan import plan_command
+from ranger_cdap.cli.policies import policies
 from ranger_cdap.cli.setup import setup
 from ranger_cdap.cli.who import who
 from ranger_cdap.errors import RangerCdapError
@@ -51,7 +51,7 @@ class BuiltInCommands:
             plan_command,
             who,
             operations,
-            lint,
+            policies,
             config_group,
             evaluate,
             embedded_admin,

@@ -1,4 +1,4 @@
-"""`ranger-cdap lint`: what in the policies does not mean what it seems to."""
+"""`ranger-cdap policies lint`: what in the policies does not mean what it seems to."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def policy(**more: Any) -> dict[str, Any]:
 
 
 def test_policies_without_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", "--policies", download(tmp_path / "p.json", policy())]) == 0
-    assert capsys.readouterr().out == "no problem: every part of the policies is used as it is meant\n"
+    assert main(["policies", "lint", "--policies", download(tmp_path / "p.json", policy())]) == 0
+    assert capsys.readouterr().out == "nothing found: every part of the policies is used as it is meant\n"
 
 
 def test_each_problem_has_its_policy_place_and_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = {"users": ["bob"], "accesses": [{"type": "read"}], "conditions": [{"type": "js", "values": ["true"]}]}
     path = download(tmp_path / "p.json", policy(denyPolicyItems=[script]))
 
-    assert main(["lint", "--policies", path]) == 1
+    assert main(["policies", "lint", "--policies", path]) == 1
     told = capsys.readouterr().out
     assert "7 kv" in told
     assert "denyPolicyItems[0].conditions[0]" in told
     assert "unusable-condition" in told
 
-    assert main(["--format", "json", "lint", "--policies", path]) == 1
+    assert main(["--format", "json", "policies", "lint", "--policies", path]) == 1
     (problem,) = json.loads(capsys.readouterr().out)
     assert (problem["policyId"], problem["code"]) == (7, "unusable-condition")
 
@@ -54,7 +54,7 @@ def test_what_is_no_question_is_one_sentence(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["lint", *arguments]) == 3
+    assert main(["policies", "lint", *arguments]) == 3
     error = capsys.readouterr().err
     assert said in error
     assert len(error.splitlines()) == 1

@@ -77,6 +77,19 @@ def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]
     assert main(["who", "dataset:ns1.*"]) == 3
 
 
+def test_lint_looks_at_what_ranger_has_now(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["setup", "--yes"]) == 0
+    grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv{TEAM}"}, "alice", "read")
+    capsys.readouterr()
+
+    assert main(["policies", "lint"]) == 1
+
+    told = capsys.readouterr().out
+    assert "unknown-macro" in told
+    assert "resources.dataset" in told
+    assert "unknown-user" not in told
+
+
 def test_what_is_not_enforced_says_so(
     ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,111 @@
+"""What `policies lint` finds in policies that the engine can use: a table of policies and findings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import servicedef
+from ranger_cdap.engine.service_def import compile_service_def
+from ranger_cdap.engine.wire import Policy, ServiceDef, UserStore
+from ranger_cdap.policies.lint import Known, LintCode, lint
+
+MODEL = compile_service_def(msgspec.convert(servicedef.service_definition(), ServiceDef))
+NOW = 1_800_000_000_000
+KNOWN = Known(users={"alice", "bob"}, groups={"staff"})
+PAST = {"startTime": "2020/01/01 00:00:00", "endTime": "2020/12/31 00:00:00", "timeZone": "UTC"}
+FUTURE = {**PAST, "endTime": "2099/12/31 00:00:00"}
+
+
+def item(users: str = "alice", *accesses: str, **more: Any) -> dict[str, Any]:
+    given = [name for name in users.split() if name[0] != "@"]
+    groups = [name[1:] for name in users.split() if name[0] == "@"]
+    wanted = accesses or ("read",)
+    return {"users": given, "groups": groups, "accesses": [{"type": a} for a in wanted], **more}
+
+
+def policy(allow: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
+    resources = more.pop("resources", {"instance": ["cdap"], "namespace": ["ns1"]})
+    return {
+        "id": 7,
+        "name": "p",
+        "resources": {n: v if isinstance(v, dict) else {"values": v} for n, v in resources.items()},
+        "policyItems": [item()] if allow is None else allow,
+        **more,
+    }
+
+
+ALL = ("read", "write", "admin", "execute")
+EVERYWHERE = {"instance": ["*"], "namespace": ["*"]}
+IP = [{"type": "ip", "values": ["10.0.0.1"]}]
+
+CASES = [
+    # the policy, and what is found: code and place
+    (policy(), []),
+    (
+        policy(resources={"instance": ["cdap"], "namespace": {"values": ["*"], "isExcludes": True}}),
+        [("never-matches", "resources.namespace")],
+    ),
+    (
+        policy(additionalResources=[{"instance": {"values": [], "isExcludes": True}}]),
+        [("never-matches", "additionalResources[0].instance")],
+    ),
+    (policy(resources={"instance": ["cdap"], "namespace": {"values": ["a"], "isExcludes": True}}), []),
+    (policy(validitySchedules=[PAST]), [("expired", "validitySchedules")]),
+    (policy(validitySchedules=[PAST, FUTURE]), []),
+    (policy([item("alice"), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (policy([item("alice", "read"), item("alice bob", "read", "write")]), [("shadowed", "policyItems[0]")]),
+    (policy([item("alice"), item("bob")]), []),
+    (policy([item("alice", conditions=IP), item("alice")]), [("shadowed", "policyItems[0]")]),
+    (policy([item("@public"), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (policy([item("{USER}"), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (policy([item("{USER}"), item("@staff")]), []),
+    (policy([item("alice"), item("alice", delegateAdmin=True)]), [("shadowed", "policyItems[0]")]),
+    (policy([item("alice", delegateAdmin=True), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (
+        policy([item("alice")], denyPolicyItems=[item("alice bob", "read", "write")]),
+        [("denied-anyway", "policyItems[0]")],
+    ),
+    (policy([item("alice", "read", "write")], denyPolicyItems=[item("alice")]), []),
+    (policy([item("alice")], denyPolicyItems=[item("alice", conditions=IP)]), []),
+    (policy([item("alice")], denyPolicyItems=[item("@public")], denyExceptions=[item("alice")]), []),
+    (policy([item("eve")]), [("unknown-user", "policyItems[0].users")]),
+    (policy([item("@ghosts")]), [("unknown-group", "policyItems[0].groups")]),
+    (policy([item("{USER} {OWNER} @public")]), []),
+    (policy(denyPolicyItems=[item("eve")]), [("unknown-user", "denyPolicyItems[0].users")]),
+    (
+        policy(resources={"instance": ["cdap"], "namespace": ["ns_{USER}", "{TEAM}"]}),
+        [("unknown-macro", "resources.namespace")],
+    ),
+    (policy([item("alice", *ALL)], resources=EVERYWHERE), [("one-account-everything", "policyItems[0]")]),
+    (policy([item("alice bob", *ALL)], resources=EVERYWHERE), []),
+    (policy([item("alice", "read")], resources=EVERYWHERE), []),
+    (policy([item("alice", *ALL)]), []),
+    (policy([item("eve")], isEnabled=False), []),
+]
+
+
+@pytest.mark.parametrize(("written", "found"), CASES)
+def test_what_is_found(written: dict[str, Any], found: list[tuple[str, str]]) -> None:
+    findings = lint([msgspec.convert(written, Policy)], MODEL, KNOWN, NOW)
+    assert [(finding.code.value, finding.place) for finding in findings] == found
+
+
+def test_without_a_user_store_nobody_is_unknown() -> None:
+    assert list(lint([msgspec.convert(policy([item("eve @ghosts")]), Policy)], MODEL, Known(), NOW)) == []
+
+
+def test_whom_a_user_store_knows() -> None:
+    store = UserStore(userAttrMapping={"alice": {}}, userGroupMapping={"bob": ["staff"]}, groupAttrMapping={"ops": {}})
+    assert Known.of(store) == Known({"alice", "bob"}, {"staff", "ops"})
+
+
+def test_every_code_has_a_case_and_a_line_in_the_docs() -> None:
+    assert {code for _, found in CASES for code, _ in found} == {code.value for code in LintCode}
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "policy-problems.md").read_text()
+    section = page.split("## What `policies lint` finds besides")[1].split("##")[0]
+    assert set(re.findall(r"`([a-z-]+)`", section.replace("`policies lint`", ""))) == {code.value for code in LintCode}
