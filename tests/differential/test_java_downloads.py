@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from apache_ranger.client.ranger_client import RangerClient
+from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
+from apache_ranger.model.ranger_role import RangerRole
+from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser
 from java_engine import JavaEngine
 
 from ranger_cdap.config import Secret
@@ -50,17 +54,18 @@ def configuration(url: str, cache: Path) -> dict[str, str]:
         "policy.pollIntervalMs": "3600000",
         "policy.cache.dir": str(cache),
         "supports.policy.deltas": "true",
+        "use.rangerGroups": "true",
     }
     return {f"ranger.plugin.cdap.{name}": value for name, value in settings.items()}
 
 
-def reading(name: str, user: str, namespace: str) -> Policy:
+def reading(name: str, namespace: str, **readers: list[str]) -> Policy:
     values = {"instance": "cdap", "namespace": namespace}
     return Policy(
         name=name,
         service=SERVICE,
         resources={level: PolicyResource(values=[value]) for level, value in values.items()},
-        policyItems=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type="read")])],
+        policyItems=[PolicyItem(**readers, accesses=[PolicyItemAccess(type="read")])],
     )
 
 
@@ -76,10 +81,10 @@ def readers(java: JavaEngine, namespace: str) -> set[str]:
 def test_java_s_plugin_downloads_and_decides(
     server: EmbeddedAdmin, admin: RangerAdmin, java: JavaEngine, tmp_path: Path
 ) -> None:
-    made = admin.create_policy(reading("first", "alice", "ns1"))
+    made = admin.create_policy(reading("first", "ns1", users=["alice"]))
     java.download("cdap", SERVICE, configuration(server.url, tmp_path), SERVICE)
     assert (readers(java, "ns1"), readers(java, "ns2")) == ({"alice"}, set())
-    admin.create_policy(reading("second", "bob", "ns2"))
+    admin.create_policy(reading("second", "ns2", users=["bob"]))
     assert readers(java, "ns2") == set()
     java.refresh(SERVICE)
     assert (readers(java, "ns1"), readers(java, "ns2")) == ({"alice"}, {"bob"})
@@ -87,3 +92,22 @@ def test_java_s_plugin_downloads_and_decides(
     admin.delete_policy(made.id)
     java.refresh(SERVICE)
     assert (readers(java, "ns1"), readers(java, "ns2")) == (set(), {"bob"})
+
+
+def test_java_s_plugin_knows_the_roles_and_groups_of_ranger(
+    server: EmbeddedAdmin, admin: RangerAdmin, java: JavaEngine, tmp_path: Path
+) -> None:
+    client = RangerClient(server.url, ("admin", PASSWORD.reveal()))
+    client.session.trust_env = False
+    people = RangerUserMgmtClient(client)
+    group = people.create_group(RangerGroup({"name": "devs"}))
+    bob = people.get_user("bob")
+    people.create_group_user(RangerGroupUser({"name": "devs", "parentGroupId": group.id, "userId": bob.id}))
+    client.create_role(SERVICE, RangerRole({"name": "reviewers", "users": [{"name": "alice", "isAdmin": False}]}))
+    admin.create_policy(reading("for a role", "ns1", roles=["reviewers"]))
+    admin.create_policy(reading("for a group", "ns2", groups=["devs"]))
+    java.download("cdap", SERVICE, configuration(server.url, tmp_path), SERVICE)
+    assert (readers(java, "ns1"), readers(java, "ns2")) == ({"alice"}, {"bob"})
+    (listed,) = client.client_http.call_api(RangerClient.GET_PLUGIN_INFO)
+    assert (listed["serviceName"], listed["appType"]) == (SERVICE, "cdap")
+    assert {f"{kind}DownloadTime" for kind in ("policy", "role", "tag", "userstore")} <= listed["info"].keys()
