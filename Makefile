@@ -6,7 +6,7 @@ JARS := $(VENV)/jars
 STAMP := $(VENV)/.installed
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check test fuzz bench format clean
+.PHONY: help setup demo check test fuzz bench format ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -44,6 +44,16 @@ bench: $(STAMP) ## how fast, measured on this machine
 format: $(STAMP) ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The password that the images come with; RANGER_CDAP_SETUP_PASSWORD is where `setup` looks.
+ranger-up: export RANGER_CDAP_RANGER__URL := http://127.0.0.1:6080
+ranger-up: export RANGER_CDAP_SETUP_PASSWORD ?= rangerR0cks!
+ranger-up: $(STAMP) ## a real Ranger Admin in Docker, with our service definition (takes minutes)
+	docker compose --file docker/compose.yaml up --detach --wait
+	$(BIN)/ranger-cdap setup --yes
+
+ranger-down: ## remove it with all it holds
+	docker compose --file docker/compose.yaml down --volumes
 
 clean: ## remove what was made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
