@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from ranger_cdap.cli.lint import lint_command
+from ranger_cdap.cli.transfer import diff_command, export_command, import_command
 
 
 @click.group()
 def policies() -> None:
-    """Look at the policies of the service."""
+    """Look at the policies of the service, and carry them from one Ranger Admin to another."""
 
 
-policies.add_command(lint_command)
+for command in (lint_command, export_command, diff_command, import_command):
+    policies.add_command(command)

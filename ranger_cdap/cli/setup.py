@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
+from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.config import Secret
 from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.service_setup import Change, Wanted
-
-PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
 
 
 @click.command()
@@ -55,7 +50,7 @@ def setup(
         admin_users=tuple(dict.fromkeys((*settings.admin.users, *admin_users))),
         admin_groups=tuple(dict.fromkeys((*settings.admin.groups, *admin_groups))),
     )
-    with _administrator(invocation, ranger_user) as admin:
+    with administrator(invocation, ranger_user) as admin:
         steps = service_setup.plan(wanted, service_setup.look(admin, wanted.service))
         if invocation.as_json:
             invocation.print_json([{"change": step.change.value, "what": str(step)} for step in steps])
@@ -68,11 +63,3 @@ def setup(
         if not yes:
             click.confirm(f"Make these changes in {settings.ranger.url}?", abort=True, err=True)
         service_setup.carry_out(changes, admin)
-
-
-def _administrator(invocation: Invocation, user: str) -> RangerAdmin:
-    ranger = invocation.settings.ranger
-    password = os.environ.get(PASSWORD_VARIABLE) or click.prompt(
-        f"Password of {user} in {ranger.url}", hide_input=True, err=True
-    )
-    return RangerAdmin.connect(ranger, user, Secret(password))

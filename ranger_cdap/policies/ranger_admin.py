@@ -181,6 +181,19 @@ class RangerAdmin:
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
         return list(self._policies(api, {}))
 
+    def policy_documents(self, service: str) -> list[Json]:
+        """All policies of a service as Ranger has them, with every member; as `list_policies` otherwise."""
+        api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
+        return [json_object(raw) for raw, _ in self._pages(api, {})]
+
+    def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
+        """As `create_policy`, with members this project does not know."""
+        return self._object(RangerClient.CREATE_POLICY, policy)
+
+    def update_policy_document(self, policy_id: int, policy: Mapping[str, Any]) -> Json:
+        """As `update_policy`, with members this project does not know."""
+        return self._object(RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy_id}), policy)
+
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
         """The policy of a service with that guid."""
         api = endpoints.GET_POLICY_BY_GUID.format_path({"guid": segment(guid)})
@@ -282,15 +295,18 @@ class RangerAdmin:
             return None
 
     def _policies(self, api: API, query: Mapping[str, Any]) -> Iterator[Policy]:
+        return (policy for _, policy in self._pages(api, query))
+
+    def _pages(self, api: API, query: Mapping[str, Any]) -> Iterator[tuple[msgspec.Raw, Policy]]:
         """Page after page until one brings nothing new: Ranger may cut a page shorter than asked for."""
         seen: set[int | None] = set()
         while True:
             page = {**query, "pageSize": _POLICIES_A_PAGE, "startIndex": len(seen), "sortBy": "policyId"}
             raws = _policy_list(self._http.fetch(api, page))
-            new = [policy for raw in raws if (policy := self._policy(raw)).id not in seen]
+            new = [(raw, policy) for raw in raws if (policy := self._policy(raw)).id not in seen]
             if not new:
                 return
-            seen.update(policy.id for policy in new)
+            seen.update(policy.id for _, policy in new)
             yield from new
 
     def _policy(self, raw: bytes | msgspec.Raw | None) -> Policy:
@@ -298,6 +314,11 @@ class RangerAdmin:
             return decode_policy(raw or b"")
         except PolicySetError as e:
             raise UnexpectedAnswer(f"Ranger Admin answered with a policy that can't be read: {e}") from None
+
+
+def json_object(raw: msgspec.Raw) -> Json:
+    """A JSON object that was read as something else before."""
+    return msgspec.json.decode(raw, type=dict[str, Any])
 
 
 def _policy_list(body: bytes | None) -> list[msgspec.Raw]:

@@ -77,6 +77,50 @@ def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]
     assert main(["who", "dataset:ns1.*"]) == 3
 
 
+def test_policies_travel_as_a_file(
+    ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["setup", "--yes"]) == 0
+    for name in ("kept", "changed", "lost"):
+        grant(ranger, name, {"instance": "cdap", "namespace": name}, "alice", "read")
+    assert main(["policies", "export", "--out", "policies.json"]) == 0
+    assert main(["policies", "diff", "policies.json"]) == 0
+    changed, lost = ranger.policy_by_name("cdapdev", "changed"), ranger.policy_by_name("cdapdev", "lost")
+    assert changed is not None
+    assert lost is not None
+    changed.policyItems[0].users = ["bob"]
+    ranger.update_policy(changed)
+    ranger.delete_policy(lost.id or 0)
+    grant(ranger, "new", {"instance": "cdap", "namespace": "new"}, "bob", "read")
+    capsys.readouterr()
+
+    assert main(["policies", "diff", "policies.json"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told == [
+        "update policy `changed`: differs in policyItems",
+        "create policy `lost`",
+        "extra policy `new`: is not in the file",
+    ]
+    assert main(["policies", "import", "--dry-run", "policies.json"]) == 0
+    assert capsys.readouterr().out.splitlines() == told
+    assert ranger.policy_by_name("cdapdev", "lost") is None
+
+    assert main(["policies", "import", "--yes", "policies.json"]) == 0
+    again = ranger.policy_by_name("cdapdev", "changed")
+    assert again is not None
+    assert again.policyItems[0].users == ["alice"]
+    assert ranger.policy_by_name("cdapdev", "new") is not None
+    capsys.readouterr()
+    assert main(["policies", "diff", "policies.json"]) == 1
+    assert capsys.readouterr().out.splitlines() == ["extra policy `new`: is not in the file"]
+
+    assert main(["policies", "diff", "nowhere.json"]) == 3
+    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", "wrong")
+    assert main(["policies", "export"]) == 1
+    shown = capsys.readouterr()
+    assert (shown.out, len(shown.err.splitlines())) == ("", 2)
+
+
 def test_lint_looks_at_what_ranger_has_now(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["setup", "--yes"]) == 0
     grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv{TEAM}"}, "alice", "read")

@@ -1,0 +1,22 @@
+"""What commands that change Ranger Admin share: whose account they use, and asking before acting."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.config import Secret
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+
+PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
+
+
+def administrator(invocation: Invocation, user: str) -> RangerAdmin:
+    """Ranger Admin by that account; its password is asked for, or in the environment, and never stored."""
+    ranger = invocation.settings.ranger
+    password = os.environ.get(PASSWORD_VARIABLE) or click.prompt(
+        f"Password of {user} in {ranger.url}", hide_input=True, err=True
+    )
+    return RangerAdmin.connect(ranger, user, Secret(password))

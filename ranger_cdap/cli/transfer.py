@@ -1,0 +1,105 @@
+"""`ranger-cdap policies export|diff|import`: the policies of the service as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ranger_cdap.cli.administrator import administrator
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.transfer import Change, Step, body, from_file, plan, to_file
+
+DIFFERENT = 1
+
+_account = click.option(
+    "--ranger-user", default="admin", show_default=True, help="An account that may see and edit the policies."
+)
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.command("export")
+@_account
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Standard output if not given.")
+@pass_invocation
+def export_command(invocation: Invocation, ranger_user: str, out: Path | None) -> None:
+    """Write all policies of the service as JSON, by name, without what only the server knows.
+
+    The password is asked for, or taken from RANGER_CDAP_SETUP_PASSWORD. Exit code: 0 written.
+    """
+    with administrator(invocation, ranger_user) as admin:
+        content = to_file(admin.policy_documents(invocation.settings.ranger.service))
+    if out is None:
+        click.echo(content, nl=False)
+    else:
+        out.write_bytes(content)
+
+
+@click.command("diff")
+@_account
+@_file
+@pass_invocation
+@click.pass_context
+def diff_command(context: click.Context, invocation: Invocation, ranger_user: str, file: Path) -> None:
+    """Show how the policies of the service differ from those of FILE. Exit code: 0 not at all, 1 they differ."""
+    steps = [step for step in _plan(invocation, ranger_user, file) if step.change is not Change.KEEP]
+    _print(invocation, steps)
+    if not steps and not invocation.as_json:
+        invocation.console.print("the policies are those of the file")
+    context.exit(DIFFERENT if steps else 0)
+
+
+@click.command("import")
+@_account
+@click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
+@click.option("--yes", is_flag=True, help="Don't ask before acting.")
+@_file
+@pass_invocation
+def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes: bool, file: Path) -> None:
+    """Create and change policies until they are those of FILE; the service's others stay as they are.
+
+    A policy is replaced as a whole. Exit code: 0 done, 1 Ranger Admin refuses one; those before it stand.
+    """
+    steps = _plan(invocation, ranger_user, file)
+    changes = [step for step in steps if step.change in (Change.CREATE, Change.UPDATE)]
+    _print(invocation, [step for step in steps if step.change is not Change.KEEP])
+    if dry_run or not changes:
+        return
+    ranger = invocation.settings.ranger
+    if not yes:
+        click.confirm(f"Make {len(changes)} changes in {ranger.url}?", abort=True, err=True)
+    with administrator(invocation, ranger_user) as admin:
+        for step in changes:
+            if step.there is None:
+                admin.create_policy_document(body(step, ranger.service))
+                continue
+            after = admin.update_policy_document(step.there["id"], body(step, ranger.service))
+            before = step.there.get("version")
+            if isinstance(before, int) and after.get("version") != before + 1:
+                invocation.messages.print(
+                    f"warning: somebody else changed policy `{step.name}` in the meantime; "
+                    f"its versions after {before} were overwritten"
+                )
+
+
+def _plan(invocation: Invocation, user: str, file: Path) -> tuple[Step, ...]:
+    try:
+        wanted = from_file(file.read_bytes())
+    except OSError as e:
+        raise InvalidInput(f"`{file}` can't be read: {type(e).__name__}") from None
+    with administrator(invocation, user) as admin:
+        return plan(wanted, admin.policy_documents(invocation.settings.ranger.service))
+
+
+def _print(invocation: Invocation, steps: list[Step]) -> None:
+    if invocation.as_json:
+        invocation.print_json(
+            [
+                {"change": step.change.value, "policy": step.name, "zone": step.zone, "differs": step.differs}
+                for step in steps
+            ]
+        )
+        return
+    for step in steps:
+        invocation.console.print(str(step))
