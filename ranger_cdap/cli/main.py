@@ -17,6 +17,7 @@ import click
 
 from ranger_cdap.cli.check import check
 from ranger_cdap.cli.config import config_group
+from ranger_cdap.cli.doctor import doctor
 from ranger_cdap.cli.embedded_admin import embedded_admin
 from ranger_cdap.cli.evaluate import evaluate
 from ranger_cdap.cli.explain import explain
@@ -53,6 +54,7 @@ class BuiltInCommands:
             operations,
             policies,
             config_group,
+            doctor,
             evaluate,
             embedded_admin,
         ):

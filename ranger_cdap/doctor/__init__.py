@@ -1,0 +1,38 @@
+"""Looking for what keeps the plugin and the sync job from working, or makes them unsafe; nothing is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from ranger_cdap.config import Configuration
+from ranger_cdap.doctor.accounts import Seen, accounts, examine_account, examine_service
+from ranger_cdap.doctor.finding import Finding, Health
+from ranger_cdap.doctor.local import examine_cache, examine_java_keys, examine_rules
+from ranger_cdap.doctor.network import reach
+from ranger_cdap.policies.http import addresses
+from ranger_cdap.policies.sign_in import tls_context
+
+__all__ = ["Finding", "Health", "examine"]
+
+
+def examine(configuration: Configuration, now: Callable[[], float] = time.time) -> Iterator[Finding]:
+    """All checks, from the network inwards; `now` is the time since 1970.
+
+    Raises:
+        ConfigError: a file of certificates can't be used.
+    """
+    settings = configuration.settings
+    ranger = settings.ranger
+    context = tls_context(ranger.ca_file, ranger.cert_file, ranger.key_file)
+    for url in addresses(ranger.url):
+        yield from reach(url, context, ranger.connect_timeout, now)
+    policies = service = None
+    for account in accounts(settings):
+        findings, seen = examine_account(account, settings)
+        yield from findings
+        policies, service = policies or seen.policies, service or seen.service
+    yield from examine_service(settings, Seen(policies, service))
+    yield from examine_cache(settings, policies.policyVersion if policies else None, now())
+    yield from examine_rules(settings)
+    yield from examine_java_keys(configuration.not_used)

@@ -1,0 +1,113 @@
+"""What can be said without Ranger Admin: the cache, what is enforced, who is who."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+from ranger_cdap.config import Settings
+from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.errors import CacheError, InvalidInput
+from ranger_cdap.hadoop import NotUsed
+from ranger_cdap.policies.cache import PolicyCache
+from ranger_cdap.rules import Rules
+
+
+def examine_cache(settings: Settings, ranger_version: int | None, now: float) -> Iterator[Finding]:
+    """The cache directory is ours, and the policies in it are those of Ranger Admin, or hardly older."""
+    directory, check = settings.plugin.cache_dir, "cache directory"
+    try:
+        status = directory.stat()
+    except FileNotFoundError:
+        yield note(check, f"`{directory}` is not there", "nothing to do: the first download makes it")
+        return
+    except OSError as e:
+        yield failed(check, f"`{directory}` can't be looked at: {e.strerror}", "correct `plugin.cache_dir`")
+        return
+    problem = _directory_problem(status, os.access(directory, os.W_OK | os.X_OK))
+    if problem:
+        advice = "give it to the user the plugin runs as, for nobody else to write (chown, chmod 700)"
+        yield failed(check, f"`{directory}` {problem}", advice)
+        return
+    yield well(check, f"`{directory}` is ours alone and can be written")
+    yield _lag(settings, ranger_version, now)
+
+
+def _directory_problem(status: os.stat_result, writable: bool) -> str:
+    if not stat.S_ISDIR(status.st_mode):
+        return "is not a directory"
+    if status.st_uid not in (os.geteuid(), 0):
+        return "belongs to somebody else, who could put policies there"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "can be written by others, who could put policies there"
+    return "" if writable else "can't be written"
+
+
+def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
+    check, told = "policies in the cache", list[str]()
+    service, plugin = settings.ranger.service, settings.plugin
+    cache = PolicyCache(
+        plugin.cache_dir, plugin.app_id, service, report=told.append, with_users=plugin.use_ranger_groups
+    )
+    try:
+        found = cache.load(now)
+    except CacheError as e:
+        return failed(check, str(e), "make the files readable for the user the plugin runs as, and for nobody else")
+    if found is None:
+        advice = "nothing to do: the plugin downloads them when it starts"
+        return failed(check, "; ".join(told), advice) if told else note(check, "none yet", advice)
+    version, age = found[0].versions.policies, found[1]
+    seen = f"version {version}, confirmed {age:.0f} s ago"
+    if ranger_version is None:
+        return skipped(check, f"{seen}; that of Ranger Admin is not known")
+    if version == ranger_version:
+        return well(check, f"{seen}, as in Ranger Admin")
+    seen = f"{seen}; Ranger Admin has version {ranger_version}"
+    if age <= 3 * plugin.poll_interval:
+        return well(check, f"{seen}, which the next refresh brings")
+    return failed(check, seen, "start the plugin, or look into its log: it does not refresh")
+
+
+def examine_rules(settings: Settings) -> Iterator[Finding]:
+    """What is enforced, and whether administrators and master user are who they should be."""
+    check, enforce = "enforcement", settings.enforce
+    try:
+        Rules.of(settings)
+    except InvalidInput as e:
+        yield failed(check, str(e), "correct `[enforce]` and `[cdap]`")
+        return
+    if enforce.operations is None and enforce.entity_types is None:
+        yield well(check, f"everything is enforced, by profile `{settings.cdap.profile}`")
+    elif enforce.outside == "deny":
+        yield note(check, "a part is enforced, everything else is denied", "leave `[enforce]` out to enforce all")
+    else:
+        seen = "a part is enforced, everything else is ALLOWED and only reported"
+        yield note(check, seen, "leave `[enforce]` out to enforce all")
+    yield from _people(settings)
+
+
+def _people(settings: Settings) -> Iterator[Finding]:
+    master, admin = settings.master.user, settings.admin
+    if not (admin.users or admin.groups):
+        yield note("administrators", "there are none", "set `admin.users` or `admin.groups`, then run setup")
+    elif master and master in admin.users:
+        yield failed("administrators", f"the master user `{master}` is one of them", "take it out of `admin.users`")
+    else:
+        yield well("administrators", ", ".join((*admin.users, *(f"group {group}" for group in admin.groups))))
+    if not master:
+        yield note("master user", "it is not set", "set `master.user` to the user CDAP runs as, then run setup")
+    elif settings.sync.username and master not in settings.sync.non_creators:
+        advice = "add it to `sync.non_creators`"
+        yield failed("master user", f"what `{master}` makes for others would be granted to it", advice)
+    else:
+        yield well("master user", f"`{master}`, creating: {settings.master.create}")
+    named = [name for name in (settings.plugin.username, settings.sync.username, master) if name]
+    if len(set(named)) < len(named):
+        yield note("accounts", "one account serves several purposes", "use one account for one purpose")
+
+
+def examine_java_keys(not_used: Sequence[NotUsed]) -> Iterator[Finding]:
+    """Keys of the Java plugin's files that have no effect here."""
+    for key in not_used:
+        yield note("Java configuration", f"`{key.key}` of {key.file.name} is not used", key.why)

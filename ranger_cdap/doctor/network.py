@@ -1,0 +1,94 @@
+"""Whether an address of Ranger Admin can be reached: its name, the connection, TLS, and its clock. Nobody signs in."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Final
+from urllib.parse import urlsplit
+
+from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+
+_DAY: Final = 24 * 3600
+_EXPIRES_SOON: Final = 30 * _DAY
+_CLOCKS_AGREE: Final = 60.0
+
+
+def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], float]) -> Iterator[Finding]:
+    """The checks of one address, up to the first that fails; `now` is the time since 1970."""
+    parts = urlsplit(url)
+    host, secure = parts.hostname or "", parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    try:
+        found = sorted({str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)})
+    except OSError:
+        yield failed(f"name of {url}", f"`{host}` can't be resolved", "correct `ranger.url`, or the name service")
+        return
+    yield well(f"name of {url}", f"`{host}` is {', '.join(found)}")
+    connection: HTTPConnection = (
+        HTTPSConnection(host, port, timeout=timeout, context=context) if secure else HTTPConnection(host, port, timeout)
+    )
+    try:
+        yield from _connected(connection, url, secure, all(map(_is_loopback, found)), now)
+    finally:
+        connection.close()
+
+
+def _connected(
+    connection: HTTPConnection, url: str, secure: bool, loopback: bool, now: Callable[[], float]
+) -> Iterator[Finding]:
+    try:
+        connection.connect()
+    except ssl.SSLCertVerificationError as e:
+        advice = "trust its authority by `ranger.ca_file`, or use the name that its certificate has"
+        yield failed(f"TLS of {url}", f"the certificate is not accepted: {e.verify_message}", advice)
+        return
+    except ssl.SSLError as e:
+        advice = "use http:// if the server has no TLS, or give `ranger.cert_file` if it asks for a certificate"
+        yield failed(f"TLS of {url}", f"no TLS connection: {e.reason or 'the server refuses it'}", advice)
+        return
+    except OSError as e:
+        seen = "no connection in time" if isinstance(e, TimeoutError) else f"no connection: {e.strerror or e}"
+        yield failed(f"connection to {url}", seen, "start Ranger Admin, or open the way to it (port, firewall)")
+        return
+    yield well(f"connection to {url}", "open")
+    yield _tls(connection, url, secure, loopback, now())
+    yield _clock(connection, url, now)
+
+
+def _tls(connection: HTTPConnection, url: str, secure: bool, loopback: bool, now: float) -> Finding:
+    check = f"TLS of {url}"
+    if not secure:
+        if loopback:
+            return well(check, "none, and the server is on this machine")
+        return note(check, "none: passwords and policies travel in the clear", "use https:// in `ranger.url`")
+    assert isinstance(connection.sock, ssl.SSLSocket)
+    expiry = (connection.sock.getpeercert() or {}).get("notAfter")
+    left = ssl.cert_time_to_seconds(str(expiry)) - now
+    seen = f"certificate accepted, valid for {int(left // _DAY)} days"
+    return well(check, seen) if left > _EXPIRES_SOON else note(check, seen, "renew the certificate of Ranger Admin")
+
+
+def _clock(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Finding:
+    check = f"clock of {url}"
+    try:
+        connection.request("HEAD", "/login.jsp", headers={"User-Agent": "ranger-cdap"})
+        date = connection.getresponse().getheader("Date")
+        there = parsedate_to_datetime(date).timestamp() if date else None
+    except (OSError, HTTPException, ValueError):
+        there = None
+    if there is None:
+        return skipped(check, "it does not tell its time")
+    apart = abs(now() - there)
+    if apart <= _CLOCKS_AGREE:
+        return well(check, "agrees with the clock of this machine")
+    advice = "synchronise both clocks (NTP): policies with a schedule, Kerberos and certificates depend on them"
+    return failed(check, f"{apart:.0f} s apart from the clock of this machine", advice)
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback

@@ -1,0 +1,302 @@
+"""`ranger-cdap doctor` against a Ranger Admin that is set up well, and with one thing wrong at a time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ranger_cdap.cli.main import main
+from ranger_cdap.config import (
+    AdminSettings,
+    Configuration,
+    EnforceSettings,
+    MasterSettings,
+    PluginSettings,
+    RangerSettings,
+    Secret,
+    Settings,
+    SyncSettings,
+)
+from ranger_cdap.doctor import Finding, Health, examine
+from ranger_cdap.doctor.network import reach
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.hadoop import NotUsed
+from ranger_cdap.policies import service_setup
+from ranger_cdap.policies.keeper import PolicyKeeper
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.service_setup import Wanted
+
+PASSWORD = Secret("Correct-Horse-1")
+SERVICE = "cdapdev"
+
+
+@dataclass
+class World:
+    """A Ranger Admin that is set up for the settings, its administrator, and the directory of the test."""
+
+    settings: Settings
+    admin: RangerAdmin
+    directory: Path
+
+    def change(self, table: str, **values: Any) -> None:
+        changed = msgspec.structs.replace(getattr(self.settings, table), **values)
+        self.settings = msgspec.structs.replace(self.settings, **{table: changed})
+
+    def configs(self, **lists: str) -> None:
+        """Change lists of the service, written with `_` for `.`."""
+        service = self.admin.get_service(SERVICE) or {}
+        new = {key.replace("_", "."): value for key, value in lists.items()}
+        self.admin.update_service(service["id"], {**service, "configs": {**service["configs"], **new}})
+
+    def download(self) -> None:
+        """What the plugin does: policies into the cache."""
+        plugin = self.settings.plugin
+        with RangerAdmin.connect(self.settings.ranger, plugin.username, plugin.password) as admin:
+            keeper = PolicyKeeper(admin, self.settings)
+            keeper.refresh()
+            keeper.close()
+
+    def policy(self, user: str) -> None:
+        self.admin.create_policy(
+            Policy(
+                service=SERVICE,
+                name=f"of {user}",
+                resources={"instance": PolicyResource(values=["cdap"]), "namespace": PolicyResource(values=["ns1"])},
+                policyItems=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type="read")])],
+            )
+        )
+
+    def examine(self, now: Callable[[], float] = time.time) -> tuple[Finding, ...]:
+        return tuple(examine(Configuration(self.settings, {}), now))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server:
+        settings = Settings(
+            ranger=RangerSettings(url=server.url),
+            plugin=PluginSettings(username="plugin", password=PASSWORD, cache_dir=tmp_path / "cache"),
+            sync=SyncSettings(username="sync", password=PASSWORD),
+            admin=AdminSettings(users=("ann",)),
+            master=MasterSettings(user="cdap"),
+        )
+        with RangerAdmin.connect(settings.ranger, "admin", PASSWORD) as admin:
+            for name in ("plugin", "sync", "ann", "cdap"):
+                admin.create_user(name, PASSWORD)
+            wanted = Wanted(
+                SERVICE, "cdap", plugin_account="plugin", sync_account="sync", master_user="cdap", admin_users=("ann",)
+            )
+            service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, SERVICE)), admin)
+            found = World(settings, admin, tmp_path)
+            found.download()
+            yield found
+
+
+def test_after_setup_and_a_download_all_is_well(world: World) -> None:
+    assert {finding.health for finding in world.examine()} == {Health.WELL}, world.examine()
+
+
+def wrong_password(world: World) -> None:
+    world.change("plugin", password=Secret("wrong"))
+
+
+def no_account(world: World) -> None:
+    world.change("plugin", username="")
+
+
+def nobody_listens(world: World) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    world.change("ranger", url=f"http://127.0.0.1:{port}")
+
+
+def unknown_name(world: World) -> None:
+    world.change("ranger", url="http://no-such-host.invalid:6080")
+
+
+def unknown_service(world: World) -> None:
+    world.change("ranger", service="nosuch")
+
+
+def service_of_another_type(world: World) -> None:
+    other = {
+        "name": "hive",
+        "displayName": "hive",
+        "implClass": "",
+        "resources": [{"itemId": 1, "name": "database", "type": "string", "level": 10, "matcher": ""}],
+        "accessTypes": [{"itemId": 1, "name": "select", "label": "select"}],
+    }
+    world.admin.create_service_def(other)
+    lists = dict.fromkeys(("policy.download.auth.users", "tag.download.auth.users"), "plugin,sync")
+    world.admin.create_service({"name": "warehouse", "type": "hive", "isEnabled": True, "configs": lists})
+    world.change("ranger", service="warehouse")
+
+
+def disabled_service(world: World) -> None:
+    service = world.admin.get_service(SERVICE) or {}
+    world.admin.update_service(service["id"], {**service, "isEnabled": False})
+
+
+def right_missing(world: World) -> None:
+    world.configs(tag_download_auth_users="")
+
+
+def right_too_many(world: World) -> None:
+    world.configs(service_admin_users="ann,sync,plugin")
+
+
+def right_to_grant(world: World) -> None:
+    world.configs(policy_grantrevoke_auth_users="cdap, sync")
+
+
+def ranger_administrator(world: World) -> None:
+    world.change("sync", username="admin")
+
+
+def access_by_a_policy(world: World) -> None:
+    world.policy("plugin")
+    world.download()
+
+
+def cache_for_everybody(world: World) -> None:
+    world.settings.plugin.cache_dir.chmod(0o777)
+
+
+def cache_is_a_file(world: World) -> None:
+    (world.directory / "file").touch()
+    world.change("plugin", cache_dir=world.directory / "file")
+
+
+def unknown_operation(world: World) -> None:
+    world.change("enforce", operations=("no.such",), outside="deny")
+
+
+def master_administers(world: World) -> None:
+    world.change("master", user="ann")
+
+
+def master_creates(world: World) -> None:
+    world.change("sync", non_creators=("root",))
+
+
+FAULTS = [
+    (wrong_password, "sign-in of plugin account `plugin`", "password"),
+    (no_account, "sign-in of plugin account", "plugin.username"),
+    (nobody_listens, "connection to", "start Ranger Admin"),
+    (unknown_name, "name of", "ranger.url"),
+    (unknown_service, "service", "setup"),
+    (service_of_another_type, "service", "ranger.service"),
+    (disabled_service, "service", "enable it"),
+    (right_missing, "right of plugin account `plugin`: tag.download.auth.users", "setup"),
+    (right_too_many, "right of plugin account `plugin`: service.admin.users", "take it out"),
+    (right_to_grant, "right of sync account `sync`: policy.grantrevoke.auth.users", "take it out"),
+    (ranger_administrator, "right of sync account `admin`: tag.download.auth.users", "ordinary user"),
+    (access_by_a_policy, "policies of plugin account `plugin`", "take it out"),
+    (cache_for_everybody, "cache directory", "chmod"),
+    (cache_is_a_file, "cache directory", "chown"),
+    (unknown_operation, "enforcement", "[enforce]"),
+    (master_administers, "administrators", "admin.users"),
+    (master_creates, "master user", "sync.non_creators"),
+]
+
+
+@pytest.mark.parametrize(("fault", "check", "advice"), FAULTS, ids=[fault[0].__name__ for fault in FAULTS])
+def test_a_fault_is_found_and_the_remedy_told(
+    world: World, fault: Callable[[World], None], check: str, advice: str
+) -> None:
+    fault(world)
+    found = [finding for finding in world.examine() if finding.health is Health.FAILED]
+    assert any(finding.check.startswith(check) and advice in finding.advice for finding in found), found
+    assert PASSWORD.reveal() not in repr(found)
+
+
+def test_a_wrong_password_is_tried_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.change("plugin", password=Secret("wrong"))
+    for _ in range(4):
+        world.examine()
+    world.change("plugin", password=PASSWORD)  # a fifth failure would have locked the account
+    assert not [finding for finding in world.examine() if finding.health is Health.FAILED]
+
+
+def test_a_plugin_that_does_not_refresh_is_found_by_its_version(world: World) -> None:
+    world.policy("ann")
+    interval = world.settings.plugin.poll_interval
+    cached = {h: f for f in world.examine() if f.check == "policies in the cache" for h in [f.health]}
+    later = {f.check: f.health for f in world.examine(lambda: time.time() + 4 * interval)}
+    assert cached.keys() == {Health.WELL}
+    assert later["policies in the cache"] is Health.FAILED
+
+
+def test_clocks_that_disagree_are_found(world: World) -> None:
+    clock = [f for f in world.examine(lambda: time.time() + 3600) if f.check.startswith("clock")]
+    assert [finding.health for finding in clock] == [Health.FAILED]
+
+
+def test_what_is_not_enforced_is_noted_and_loudest_where_it_allows(world: World) -> None:
+    world.settings = msgspec.structs.replace(world.settings, enforce=EnforceSettings(operations=(), outside="report"))
+    seen = {finding.check: finding for finding in world.examine()}["enforcement"]
+    assert (seen.health, "ALLOWED" in seen.seen) == (Health.NOTE, True)
+
+
+def test_java_s_keys_without_effect_are_noted(world: World) -> None:
+    key = NotUsed("ranger.plugin.cdap.super.users", Path("ranger-cdap-security.xml"), "no setting")
+    findings = tuple(examine(Configuration(world.settings, {}, (key,))))
+    assert any(key.key in finding.seen for finding in findings if finding.health is Health.NOTE)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with `openssl`")
+@pytest.mark.parametrize(
+    ("trusted", "days_later", "health"),
+    [(True, 0, Health.WELL), (True, 80, Health.NOTE), (False, 0, Health.FAILED)],
+    ids=["trusted", "expires soon", "not trusted"],
+)
+def test_the_certificate_is_looked_at(tmp_path: Path, trusted: bool, days_later: int, health: Health) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 90 -subj /CN=x"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(cert), "-keyout", str(key)]
+    subprocess.run(["openssl", *new.split(), *names], check=True, capture_output=True)
+    server = subprocess.Popen(
+        ["openssl", "s_server", "-accept", "0", "-cert", str(cert), "-key", str(key), "-www"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        port = next(line for line in server.stdout if line.startswith("ACCEPT")).split(":")[-1].strip()
+        context = ssl.create_default_context(cafile=str(cert) if trusted else None)
+        url = f"https://127.0.0.1:{port}"
+        findings = tuple(reach(url, context, 5.0, lambda: time.time() + days_later * 86400))
+    finally:
+        server.kill()
+        server.communicate()
+    assert {f.check: f.health for f in findings}[f"TLS of {url}"] is health
+
+
+def test_the_command_fails_with_what_failed(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(world.directory)
+    monkeypatch.setenv("PLUGIN_PASSWORD", PASSWORD.reveal())
+    ranger, plugin = world.settings.ranger, world.settings.plugin
+    base = ["--format", "json", "--set", f"ranger.url={ranger.url}", "--set", "plugin.username=plugin"]
+    base += ["--set", "plugin.password=env:PLUGIN_PASSWORD", "--set", f"plugin.cache_dir={plugin.cache_dir}"]
+
+    assert main([*base, "doctor"]) == 0
+    findings = json.loads(capsys.readouterr().out)
+    assert {finding["health"] for finding in findings} <= {"well", "note", "not checked"}
+
+    assert main([*base, "--set", "ranger.service=nosuch", "doctor"]) == 1
+    assert any(finding["health"] == "failed" for finding in json.loads(capsys.readouterr().out))
