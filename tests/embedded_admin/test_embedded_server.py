@@ -22,7 +22,13 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin, Store
 from ranger_cdap.errors import InvalidInput, ServerError
 from servicedef import service_definition
 
-COMMAND = [sys.executable, "-c", "from ranger_cdap.cli.embedded_admin import embedded_admin as run; run()"]
+# As from a terminal: what a shell starts in the background ignores interrupts.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+COMMAND = [
+    sys.executable,
+    "-c",
+    f"{INTERRUPTIBLE}; from ranger_cdap.cli.embedded_admin import embedded_admin as run; run()",
+]
 
 
 @contextmanager

@@ -92,7 +92,9 @@ def processes_with(marker: str) -> list[str]:
 
 
 def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).with_name("ranger-cdap")), "demo"]
+    # As from a terminal: what a shell starts in the background ignores interrupts.
+    interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{interruptible}; from ranger_cdap.cli.main import run; run()", "demo"]
     with subprocess.Popen(
         command,
         env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
