@@ -45,7 +45,9 @@ class RangerThatAlternates:
         self.asked, self.may_answer = threading.Event(), threading.Event()
         self.may_answer.set()
 
-    def download_policies(self, service: str, *, last_known_version: int, plugin_id: str, deltas: bool = False) -> bytes:
+    def download_policies(
+        self, service: str, *, last_known_version: int, plugin_id: str, deltas: bool = False
+    ) -> bytes:
         self.asked.set()
         assert self.may_answer.wait(60)
         self.version += 1
