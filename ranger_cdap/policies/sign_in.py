@@ -12,7 +12,7 @@ from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase, HTTPBasicAuth
 
 from ranger_cdap.config import Secret
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import AuthenticationFailed, ConfigError
 
 Way = Literal["basic", "bearer", "kerberos", "certificate"]
 
@@ -81,6 +81,22 @@ class _Bearer(AuthBase):
         return request
 
 
+class _Ticket(AuthBase):
+    """A Kerberos ticket for each request; where there is none, that is no failure of the network."""
+
+    def __init__(self, ticket: AuthBase, no_ticket: type[Exception]) -> None:
+        self._ticket = ticket
+        self._no_ticket = no_ticket
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        try:
+            return self._ticket(request)
+        except self._no_ticket:
+            raise AuthenticationFailed(
+                "there is no Kerberos ticket for Ranger Admin, or it has expired: get one with kinit"
+            ) from None
+
+
 def _basic(username: str, password: Secret) -> AuthBase | None:
     if ":" in username:
         raise ConfigError("the user name for Ranger Admin must not have a colon: Basic authentication can't carry it")
@@ -105,10 +121,10 @@ def _kerberos(username: str) -> AuthBase:
     except gssapi.exceptions.GSSError:
         raise ConfigError(f"there is no Kerberos ticket or key of `{username}`: get one with kinit") from None
     # Sent with the first request: Ranger Admin's 401 may come without saying what it wants.
-    wanted: AuthBase = negotiation.HTTPSPNEGOAuth(
+    ticket = negotiation.HTTPSPNEGOAuth(
         creds=creds, opportunistic_auth=True, mutual_authentication=negotiation.OPTIONAL
     )
-    return wanted
+    return _Ticket(ticket, negotiation.exceptions.SPNEGOExchangeError)
 
 
 def _show(context: ssl.SSLContext, cert_file: str, key_file: str | None) -> None:

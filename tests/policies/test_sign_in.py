@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
+import requests
 import responses
 from apache_ranger.utils import API, HttpMethod, HTTPStatus
 from requests.auth import AuthBase
@@ -70,27 +70,49 @@ def test_without_the_package_kerberos_says_what_to_install(monkeypatch: pytest.M
         credentials("kerberos", "svc@EXAMPLE.TEST", Secret(""))
 
 
+class _NoTicketError(requests.RequestException):
+    """As the package's own, of which `requests` makes a kind of failing request."""
+
+
 class _Negotiation(AuthBase):
     """Stands for the package, which needs the Kerberos libraries of the system."""
 
-    def __init__(self, **given: Any) -> None:
-        self.given = given
+    def __init__(self, creds: str | None, opportunistic_auth: bool, mutual_authentication: object) -> None:
+        self.creds = creds
+        assert opportunistic_auth
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self.creds == "ticket of expired@EXAMPLE.TEST":
+            raise _NoTicketError
+        request.headers["Authorization"] = f"Negotiate {self.creds}"
+        return request
 
 
-@pytest.mark.parametrize(("username", "creds"), [("svc@EXAMPLE.TEST", "ticket of svc@EXAMPLE.TEST"), ("", None)])
-def test_kerberos_sends_the_ticket_of_the_account_at_once(
-    monkeypatch: pytest.MonkeyPatch, username: str, creds: str | None
-) -> None:
+@pytest.fixture
+def kerberos(monkeypatch: pytest.MonkeyPatch) -> None:
     gssapi = SimpleNamespace(
         Name=lambda name, kind: name,
         NameType=SimpleNamespace(kerberos_principal="principal"),
         Credentials=lambda name, usage: f"ticket of {name}",
         exceptions=SimpleNamespace(GSSError=RuntimeError),
     )
-    negotiation = SimpleNamespace(HTTPSPNEGOAuth=_Negotiation, OPTIONAL=3)
+    exceptions = SimpleNamespace(SPNEGOExchangeError=_NoTicketError)
+    negotiation = SimpleNamespace(HTTPSPNEGOAuth=_Negotiation, OPTIONAL=2, exceptions=exceptions)
     monkeypatch.setitem(sys.modules, "gssapi", gssapi)
     monkeypatch.setitem(sys.modules, "requests_gssapi", negotiation)
-    made = credentials("kerberos", username, Secret("not used"))
-    assert isinstance(made, _Negotiation)
-    assert made.given["creds"] == creds
-    assert made.given["opportunistic_auth"] is True
+
+
+@pytest.mark.usefixtures("kerberos")
+@pytest.mark.parametrize(
+    ("username", "header"), [("svc@EXAMPLE.TEST", "Negotiate ticket of svc@EXAMPLE.TEST"), ("", "Negotiate None")]
+)
+def test_kerberos_sends_the_ticket_of_the_account_at_once_and_no_password(username: str, header: str) -> None:
+    assert sent_header("kerberos", username, "not used") == header
+
+
+@pytest.mark.usefixtures("kerberos")
+def test_without_a_ticket_nothing_is_sent_and_nothing_is_tried_again() -> None:
+    http = AdminHttp(URL, username="expired@EXAMPLE.TEST", password=Secret(""), auth="kerberos")
+    with responses.mock, pytest.raises(errors.AuthenticationFailed, match="kinit"):
+        http.call_api(GET)
+    assert len(responses.calls) == 0
