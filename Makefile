@@ -51,6 +51,7 @@ ranger-up: export RANGER_CDAP_SETUP_PASSWORD ?= rangerR0cks!
 ranger-up: $(STAMP) ## a real Ranger Admin in Docker, with our service definition (takes minutes)
 	docker compose --file docker/compose.yaml up --detach --wait
 	$(BIN)/ranger-cdap setup --yes
+	@echo 'for the tests: export RANGER_URL=$(RANGER_CDAP_RANGER__URL) RANGER_PASSWORD=...'
 
 ranger-down: ## remove it with all it holds
 	docker compose --file docker/compose.yaml down --volumes
