@@ -27,8 +27,8 @@ class Invocation:
         self.format = output_format
         # A pipe has no width: what goes through it must not be broken at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
-        self.console = Console(soft_wrap=True, highlight=False, markup=False, width=width)
-        self.messages = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+        self.console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False, width=width)
+        self.messages = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
     @cached_property
     def configuration(self) -> Configuration:

@@ -28,11 +28,14 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     for url in addresses(ranger.url):
         yield from reach(url, context, ranger.connect_timeout, now)
     policies = service = None
+    told: set[str] = set()
     for account in accounts(settings):
         findings, seen = examine_account(account, settings)
-        yield from findings
+        yield from (finding for finding in findings if finding.check not in told)
+        told.update(finding.check for finding in findings)
         policies, service = policies or seen.policies, service or seen.service
-    yield from examine_service(settings, Seen(policies, service))
+    if policies or "service" not in told:
+        yield from examine_service(settings, Seen(policies, service))
     yield from examine_cache(settings, policies.policyVersion if policies else None, now())
     yield from examine_rules(settings)
     yield from examine_java_keys(configuration.not_used)

@@ -222,6 +222,13 @@ def test_a_fault_is_found_and_the_remedy_told(
     assert PASSWORD.reveal() not in repr(found)
 
 
+@pytest.mark.parametrize("fault", [unknown_service, disabled_service])
+def test_nothing_is_said_twice(world: World, fault: Callable[[World], None]) -> None:
+    fault(world)
+    checks = [finding.check for finding in world.examine()]
+    assert len(checks) == len(set(checks))
+
+
 def test_a_wrong_password_is_tried_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.change("plugin", password=Secret("wrong"))
     for _ in range(4):
