@@ -176,3 +176,16 @@ def test_a_client_certificate_that_can_not_be_used_is_one_sentence(
             cert_file=str(ours),
             key_file=str(key[wrong]),
         )
+
+
+def test_authorities_that_a_library_brings_are_not_trusted(
+    certificate: Callable[[str], Path],
+    serve: Callable[..., tuple[str, list[str | None]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = certificate("IP:127.0.0.1")
+    url, asked = serve(own)
+    monkeypatch.setattr("requests.adapters.DEFAULT_CA_BUNDLE_PATH", str(own))
+    with pytest.raises(errors.AdminUnreachable, match="certificate"):
+        ask(url, certificate("DNS:other.test"))
+    assert asked == []
