@@ -152,12 +152,12 @@ def test_the_tls_file_is_found_where_the_security_file_says(tmp_path: Path) -> N
     assert found.settings.ranger.ca_file == "/etc/ca.pem"
 
 
-ENTITIES = (
-    '<!DOCTYPE c [<!ENTITY e SYSTEM "file:///etc/hostname">]><configuration><property>&e;</property></configuration>'
-)
+NAME = f"<property><name>{P}service.name</name><value>&e;</value></property>"
+LAUGHS = f'<!DOCTYPE c [<!ENTITY e "ha">]><configuration>{NAME}</configuration>'
+FOREIGN = f'<!DOCTYPE c [<!ENTITY e SYSTEM "file:///etc/hostname">]><configuration>{NAME}</configuration>'
 
 
-@pytest.mark.parametrize("text", ["", "not xml", "<html/>", "<configuration>", ENTITIES])
+@pytest.mark.parametrize("text", ["", "not xml", "<html/>", "<configuration>", LAUGHS, FOREIGN])
 def test_what_is_no_hadoop_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "ranger-cdap-security.xml"
     path.write_text(text)
