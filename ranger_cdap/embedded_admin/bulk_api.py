@@ -46,7 +46,8 @@ def import_policies(call: Call) -> Answer:
         raise refuse("the embedded Ranger Admin does not know `isOverride=true`: delete the policies first", 501)
     for policy in _uploaded(call):
         service = service_of(call, policy)
-        if call.flag("mergeIfExists") and call.tables.policy_by_signature(service.stamp.id, signature(policy)):
+        same = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
+        if call.flag("mergeIfExists") and same is not None:
             # What the real server answers to every repeated import that merges.
             raise refuse("policyID mismatch")
         if call.flag("updateIfExists"):

@@ -19,7 +19,6 @@ class Change:
     policy_id: int
     policy_type: int
     service_type: str
-    zone: str = ""
     id: int = 0
     version: int = 0
 
@@ -27,7 +26,7 @@ class Change:
 class ChangeLog:
     """The log inside one transaction.
 
-    A policy version without an entry is a change of another kind, such as one of a definition or a role.
+    A policy version without an entry is a change of another kind, such as one of a definition, a role or a zone.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -36,9 +35,9 @@ class ChangeLog:
     def write(self, service_id: int, version: int, change: Change) -> None:
         """Say what made that version."""
         self._connection.execute(
-            "INSERT INTO policy_change (service_id, version, kind, policy_id, policy_type, service_type, zone)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (service_id, version, change.kind, change.policy_id, change.policy_type, change.service_type, change.zone),
+            "INSERT INTO policy_change (service_id, version, kind, policy_id, policy_type, service_type)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (service_id, version, change.kind, change.policy_id, change.policy_type, change.service_type),
         )
         self._connection.execute(
             "DELETE FROM policy_change WHERE service_id = ? AND version <= ?", (service_id, version - KEPT_VERSIONS)
@@ -49,7 +48,7 @@ class ChangeLog:
         if not 0 < known < current:
             return None
         rows = self._connection.execute(
-            "SELECT kind, policy_id, policy_type, service_type, zone, id, version FROM policy_change"
+            "SELECT kind, policy_id, policy_type, service_type, id, version FROM policy_change"
             " WHERE service_id = ? AND version > ? AND version <= ? ORDER BY version",
             (service_id, known, current),
         ).fetchall()

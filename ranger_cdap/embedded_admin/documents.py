@@ -214,6 +214,27 @@ class Role(Document):
     roles: list[RoleMember] = []
 
 
+class ZoneService(Document):
+    """What of one service is in a zone: rows of levels with their values."""
+
+    resources: list[dict[str, list[str]]] = []
+
+
+class Zone(Document):
+    """A security zone as it is sent."""
+
+    name: str = ""
+    services: dict[str, ZoneService] = {}
+    tag_services: list[str] = []
+    admin_users: list[str] = []
+    admin_user_groups: list[str] = []
+    admin_roles: list[str] = []
+    audit_users: list[str] = []
+    audit_user_groups: list[str] = []
+    audit_roles: list[str] = []
+    description: str = ""
+
+
 class GrantRevoke(Document):
     """A grant or revoke request."""
 

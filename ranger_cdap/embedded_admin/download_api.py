@@ -56,6 +56,8 @@ def download_policies(call: Call) -> Answer:
     if changes is not None:
         return json_answer(answer | {"policyDeltas": _deltas(call, changes)})
     answer["policies"] = _policies(call, service, enabled_only=not with_deltas)
+    if zones := _zones(call, service, enabled_only=not with_deltas):
+        answer["securityZones"] = zones
     if tags is not None:
         answer["tagPolicies"] |= {
             "policyVersion": tags.policy_version,
@@ -80,12 +82,26 @@ def _changed_policy(call: Call, change: Change) -> dict[str, Any]:
     stored = call.tables.policy_by_id(change.policy_id)
     if stored is not None:
         return stored.answer()
-    gone = Policy(policy_type=change.policy_type, zone_name=change.zone)
+    gone = Policy(policy_type=change.policy_type)
     return {"id": change.policy_id, "serviceType": change.service_type} | to_json_object(gone)
 
 
-def _policies(call: Call, service: StoredService, *, enabled_only: bool) -> list[msgspec.Raw]:
-    return [msgspec.Raw(stored.listed) for stored in call.tables.policies(service.stamp.id, enabled_only=enabled_only)]
+def _policies(call: Call, service: StoredService, *, zone: str = "", enabled_only: bool) -> list[msgspec.Raw]:
+    stored = call.tables.policies(service.stamp.id, zone=zone, enabled_only=enabled_only)
+    return [msgspec.Raw(row.listed) for row in stored]
+
+
+def _zones(call: Call, service: StoredService, *, enabled_only: bool) -> dict[str, Any]:
+    return {
+        zone.name: {
+            "zoneName": zone.name,
+            "resources": resources,
+            "policies": _policies(call, service, zone=zone.name, enabled_only=enabled_only),
+            "containsAssociatedTagService": service.document.tag_service in zone.document.tag_services,
+        }
+        for zone in call.tables.zones.all()
+        if (resources := zone.resources(service.name))
+    }
 
 
 def _heads(call: Call, service: StoredService) -> tuple[dict[str, Any], StoredService | None]:

@@ -23,19 +23,21 @@ _TABLES = {"users": ("user", "user"), "groups": ("group", "user_group"), "roles"
 def grant(call: Call) -> Answer:
     """POST a grant: into the policy of exactly that resource, or into a new one named `grant-<milliseconds>`."""
     service, request = _service(call), call.read(GrantRevoke, "GrantRevokeRequest")
-    definition = _require_right(call, service, request, "grant")
+    zone = _zone(call, service, request)
+    definition = _require_right(call, service, request, zone, "grant")
     wanted = Policy(
         service=service.name,
         description="created by grant",
         is_audit_enabled=request.enable_audit,
         resources=requested_resources(request),
+        zone_name=zone,
     )
-    old = call.tables.policy_by_signature(service.stamp.id, signature(wanted))
+    old = call.tables.policy_by_signature(service.stamp.id, signature(wanted), zone)
     if old is not None:
         _refuse_unknown_types(request, definition, old.document.name, service)
         replace_policy(call, service, old, granted(old.document, request))
         return json_answer(_DONE)
-    named = msgspec.structs.replace(wanted, name=_free_name(call, service))
+    named = msgspec.structs.replace(wanted, name=_free_name(call, service, zone))
     _refuse_unknown_types(request, definition, named.name, service)
     add_policy(call, service, granted(named, request))
     return json_answer(_DONE)
@@ -44,9 +46,10 @@ def grant(call: Call) -> Answer:
 def revoke(call: Call) -> Answer:
     """POST a revoke; a resource without a policy is fine, and an emptied policy stays."""
     service, request = _service(call), call.read(GrantRevoke, "GrantRevokeRequest")
-    _require_right(call, service, request, "revoke")
-    wanted = Policy(service=service.name, resources=requested_resources(request))
-    old = call.tables.policy_by_signature(service.stamp.id, signature(wanted))
+    zone = _zone(call, service, request)
+    _require_right(call, service, request, zone, "revoke")
+    wanted = Policy(service=service.name, resources=requested_resources(request), zone_name=zone)
+    old = call.tables.policy_by_signature(service.stamp.id, signature(wanted), zone)
     if old is not None:
         replace_policy(call, service, old, revoked(old.document, request))
     return json_answer(_DONE)
@@ -59,14 +62,23 @@ def _service(call: Call) -> StoredService:
     return service
 
 
-def _require_right(call: Call, service: StoredService, request: GrantRevoke, what: str) -> ServiceDef:
+def _zone(call: Call, service: StoredService, request: GrantRevoke) -> str:
+    """The zone that is named, or that has the resource; empty for none. Raises `Refusal` 400 for an unknown one."""
+    zones = call.tables.zones
+    if request.zone_name:
+        if zones.by_name(request.zone_name) is None:
+            raise refuse(f"Unknown security zone: {request.zone_name}", code=1)
+        return request.zone_name
+    resource = {level: values.values for level, values in requested_resources(request).items()}
+    return next((zone.name for zone in zones.all() if zone.holds(service.name, resource)), "")
+
+
+def _require_right(call: Call, service: StoredService, request: GrantRevoke, zone: str, what: str) -> ServiceDef:
     """The service's definition, if this grantor may do this.
 
     Raises:
-        Refusal: 403 with Ranger's text; 400 for a zone, because there are none here.
+        Refusal: 403 with Ranger's text.
     """
-    if request.zone_name:
-        raise refuse(f"Unknown security zone: {request.zone_name}", code=1)
     trusted = may_administer(call, service) or is_named(service, GRANTORS, call.caller.name)
     if not trusted and (request.grantor not in ("", call.caller.name) or request.owner_user):
         raise _forbidden("Invalid grant/revoke request - contains grantor or userOwner specification")
@@ -81,19 +93,19 @@ def _require_right(call: Call, service: StoredService, request: GrantRevoke, wha
         if principals.missing(table, [grantee.name]):
             raise _forbidden(f"Grantee {kind} {grantee.name} doesn't exist")
     definition = call.tables.definition(service.document.type)
-    if definition is None or not _grantor_may(call, service, request):
+    if definition is None or not _grantor_may(call, service, request, zone):
         raise _forbidden(f"User doesn't have necessary permission to {what} access")
     return definition.document
 
 
-def _grantor_may(call: Call, service: StoredService, request: GrantRevoke) -> bool:
+def _grantor_may(call: Call, service: StoredService, request: GrantRevoke, zone: str) -> bool:
     grantor = call.tables.principals.user(request.grantor) if request.grantor else None
     if grantor is None:
         return False
     login = call.tables.principals.login(request.grantor)
     if (login is not None and login.is_admin) or is_service_admin(call, service, request.grantor):
         return True
-    return delegation(call, service, request.grantor)(requested_resources(request), request.access_types)
+    return delegation(call, service, request.grantor, zone)(requested_resources(request), request.access_types)
 
 
 def _refuse_unknown_types(request: GrantRevoke, definition: ServiceDef, policy: str, service: StoredService) -> None:
@@ -108,10 +120,10 @@ def _refuse_unknown_types(request: GrantRevoke, definition: ServiceDef, policy: 
             raise refuse(f"{access}: is not a valid access-type. {where}", code=1)
 
 
-def _free_name(call: Call, service: StoredService) -> str:
+def _free_name(call: Call, service: StoredService, zone: str) -> str:
     # The real server refuses the second of two grants in one millisecond; here it takes the next free one.
     millis = call.now
-    while call.tables.policy_by_name(service.stamp.id, f"grant-{millis}"):
+    while call.tables.policy_by_name(service.stamp.id, f"grant-{millis}", zone):
         millis += 1
     return f"grant-{millis}"
 

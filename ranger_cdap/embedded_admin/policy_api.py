@@ -46,7 +46,7 @@ def create_policy(call: Call) -> Answer:
     if merge or (update and by_resources):
         return json_answer(upsert(call, policy, merge=merge).answer())
     service = service_of(call, policy)
-    same = call.tables.policy_by_signature(service.stamp.id, signature(policy))
+    same = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
     if call.flag("deleteIfExists") and not update and same is not None:
         require_policy_right(call, service, same.document)
         remove_policy(call, service, same)
@@ -124,7 +124,8 @@ def delete_policy(call: Call) -> Answer:
 def delete_policy_by_name(call: Call) -> Answer:
     """DELETE by the parameters `servicename` and `policyname`."""
     service = call.tables.service(call.query.get("servicename", ""))
-    stored = call.tables.policy_by_name(service.stamp.id, call.query.get("policyname", "")) if service else None
+    name, zone = (call.query.get(parameter, "") for parameter in ("policyname", "zoneName"))
+    stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
     if service is None or stored is None:
         raise not_found()
     require_policy_right(call, service, stored.document)
@@ -175,7 +176,7 @@ def chosen_policies(call: Call, service_name: str | None) -> Iterator[StoredPoli
 
 def _chosen_of(call: Call, service: StoredService, *, filtered: bool) -> Iterator[StoredPolicy]:
     sees_all, may_read = may_administer(call, service), policy_readers(call, service)
-    for stored in call.tables.policies(service.stamp.id):
+    for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", "")):
         if (sees_all or may_read(stored.document)) and (not filtered or _matches(call.query, stored.document)):
             yield stored
 
@@ -221,7 +222,8 @@ def _by_id(call: Call) -> tuple[StoredService, StoredPolicy]:
 
 def _by_name(call: Call) -> tuple[StoredService, StoredPolicy]:
     service = call.tables.service(call.path["name"])
-    stored = call.tables.policy_by_name(service.stamp.id, call.path["policy"]) if service else None
+    name, zone = call.path["policy"], call.query.get("zoneName", "")
+    stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
     if service is None or stored is None:
         raise not_found()
     return service, stored

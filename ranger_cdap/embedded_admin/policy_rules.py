@@ -40,6 +40,7 @@ def signature(policy: Policy) -> str:
         text += f"[{', '.join(_canonical_schedule(schedule) for schedule in policy.validity_schedules)}]"
     if policy.policy_priority:
         text += str(policy.policy_priority)
+    text += policy.zone_name
     return hashlib.sha256(f"{{version=1,type={policy.policy_type},resource={text}}}".encode()).hexdigest()
 
 
@@ -63,6 +64,7 @@ def check_policy(
     neighbours: Neighbours,
     *,
     may_exclude: bool,
+    has_zone: bool = False,
     name_field: str = "policy name",
 ) -> Iterator[Problem]:
     """Every rule the policy breaks, in Ranger's order.
@@ -72,6 +74,7 @@ def check_policy(
         definition: the completed definition of its service.
         neighbours: the other policies, without the stored version of this one.
         may_exclude: the caller is an administrator of Ranger or of the service.
+        has_zone: the zone that the policy names exists and has something of the service.
         name_field: `policy name` for a new policy, `id/name` for a change.
     """
     namesake = neighbours.by_name(policy.name) if policy.name else None
@@ -95,7 +98,7 @@ def check_policy(
             yield problem(3010, same.name, policy.service)
     if policy.policy_priority not in (0, 1):
         yield problem(3030)
-    if policy.zone_name:
+    if policy.zone_name and not has_zone:
         yield problem(3033, policy.zone_name)
 
 

@@ -30,15 +30,21 @@ def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolic
         raise refuse_invalid([problem(3007, policy.service)])
     own_id = old.stamp.id if old else None
     neighbours = Neighbours(
-        by_name=lambda name: _other(call.tables.policy_by_name(service.stamp.id, name), own_id),
-        by_signature=lambda sign: _other(call.tables.policy_by_signature(service.stamp.id, sign), own_id),
+        by_name=lambda name: _other(call.tables.policy_by_name(service.stamp.id, name, policy.zone_name), own_id),
+        by_signature=lambda sign: _other(
+            call.tables.policy_by_signature(service.stamp.id, sign, policy.zone_name), own_id
+        ),
     )
+    zone = call.tables.zones.by_name(policy.zone_name) if policy.zone_name else None
+    if old is not None and old.document.zone_name != policy.zone_name:
+        raise refuse("a policy is not moved to another security zone: delete it and create it there", code=1)
     problems = list(
         check_policy(
             policy,
             definition.document,
             neighbours,
             may_exclude=may_administer(call, service),
+            has_zone=zone is not None and service.name in zone.document.services,
             name_field="id/name" if old else "policy name",
         )
     )
@@ -128,5 +134,6 @@ def remove_policy(call: Call, service: StoredService, policy: StoredPolicy) -> N
 
 def _tell(call: Call, service: StoredService, stored: StoredPolicy, kind: int) -> None:
     policy = stored.document
-    change = Change(kind, stored.stamp.id, policy.policy_type, service.document.type, policy.zone_name)
-    call.tables.raise_policy_version(service.stamp.id, call.now, change)
+    change = Change(kind, stored.stamp.id, policy.policy_type, service.document.type)
+    # What changes inside a zone is not written down, so plugins get everything then.
+    call.tables.raise_policy_version(service.stamp.id, call.now, None if policy.zone_name else change)

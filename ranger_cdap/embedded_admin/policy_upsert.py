@@ -38,9 +38,9 @@ def change(call: Call, service: StoredService, old: StoredPolicy, policy: Policy
 def upsert(call: Call, policy: Policy, *, merge: bool) -> StoredPolicy:
     """Into the enabled policy of the same resources, whatever its name, or a new one; never a name twice."""
     service = service_of(call, policy)
-    old = call.tables.policy_by_signature(service.stamp.id, signature(policy))
+    old = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
     if old is not None:
         return change(call, service, old, applied(old.document, policy) if merge else policy)
-    taken = policy.name and call.tables.policy_by_name(service.stamp.id, policy.name)
+    taken = policy.name and call.tables.policy_by_name(service.stamp.id, policy.name, policy.zone_name)
     free = f"{policy.name}{call.now}" if taken else policy.name
     return create(call, service, msgspec.structs.replace(policy, name=free))

@@ -82,6 +82,7 @@ RULES: dict[int, Rule] = {
         "name",
     ),
     3033: Rule("Non-existent Zone name={0} in policy create", "zoneName"),
+    3036: Rule("Another security zone already exists for this name: zone-id=[{0}]]", "name", ""),
     3050: Rule(
         "Invalid service display name [{0}]. It should not be longer than 256 characters, should not start with "
         "space, and should not include special characters (except underscore, hyphen and space)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from ranger_cdap.embedded_admin.answers import Refusal, refuse
 from ranger_cdap.embedded_admin.call import Call
@@ -42,8 +43,8 @@ MayDelegate = Callable[[Mapping[str, PolicyResource], Iterable[str]], bool]
 """Whether somebody may delegate all these access types on that resource; without types, any at all."""
 
 
-def delegation(call: Call, service: StoredService, user: str) -> MayDelegate:
-    """What the policies of the service let that user delegate."""
+def delegation(call: Call, service: StoredService, user: str, zone: str) -> MayDelegate:
+    """What the policies of one zone of the service, or of no zone (empty), let that user delegate."""
     stored_user = call.tables.principals.user(user)
     definition = call.tables.definition(service.document.type)
     if stored_user is None or definition is None:
@@ -53,7 +54,7 @@ def delegation(call: Call, service: StoredService, user: str) -> MayDelegate:
     def names_him(item: PolicyItem) -> bool:
         return user in item.users or bool(groups & set(item.groups))
 
-    stored = call.tables.policies(service.stamp.id, enabled_only=True)
+    stored = call.tables.policies(service.stamp.id, zone=zone, enabled_only=True)
     policies = [policy for policy in (row.document for row in stored) if any(map(names_him, policy.items()))]
     implied = {access.name: frozenset(access.implied_grants) for access in definition.document.access_types}
     return lambda resources, types: may_delegate(policies, resources, types, names_him, implied)
@@ -63,8 +64,10 @@ def policy_readers(call: Call, service: StoredService) -> Callable[[Policy], boo
     """Which policies of the service the caller may see: all as administrator, else where he may delegate something."""
     if may_administer(call, service):
         return lambda policy: True
-    may = delegation(call, service, call.caller.name)
-    return lambda policy: all(may(resources, ()) for resources in (policy.resources, *policy.additional_resources))
+    may = cache(lambda zone: delegation(call, service, call.caller.name, zone))
+    return lambda policy: all(
+        may(policy.zone_name)(resources, ()) for resources in (policy.resources, *policy.additional_resources)
+    )
 
 
 def require_policy_reader(call: Call, service: StoredService, policy: Policy) -> None:
@@ -83,8 +86,8 @@ def require_policy_right(call: Call, service: StoredService, *policies: Policy) 
     """
     if may_administer(call, service):
         return
-    may = delegation(call, service, call.caller.name)
     for policy in policies:
+        may = delegation(call, service, call.caller.name, policy.zone_name)
         types = {name for item in policy.items() for name in item.access_types()}
         sets = (policy.resources, *policy.additional_resources)
         if policy.policy_type != 0 or not all(may(resources, types) for resources in sets):

@@ -16,6 +16,7 @@ from ranger_cdap.embedded_admin import (
     role_api,
     service_api,
     user_api,
+    zone_api,
 )
 from ranger_cdap.embedded_admin.answers import JSON, Answer
 from ranger_cdap.embedded_admin.call import Call
@@ -99,6 +100,13 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/roles/name/{{name}}", Access.USER, role_api.get_role_by_name),
     Row("DELETE", f"{_V2}/roles/name/{{name}}", Access.USER, role_api.delete_role_by_name),
     Row("GET", f"{_V2}/roles/user/{{name}}", Access.USER, role_api.list_roles_of_user),
+    Row("GET", f"{_V2}/zones", Access.ADMIN, zone_api.list_zones),
+    Row("POST", f"{_V2}/zones", Access.ADMIN, zone_api.create_zone),
+    Row("GET", f"{_V2}/zones/{{id}}", Access.ADMIN, zone_api.get_zone),
+    Row("PUT", f"{_V2}/zones/{{id}}", Access.ADMIN, zone_api.update_zone),
+    Row("DELETE", f"{_V2}/zones/{{id}}", Access.ADMIN, zone_api.delete_zone),
+    Row("GET", f"{_V2}/zones/name/{{name}}", Access.ADMIN, zone_api.get_zone_by_name),
+    Row("DELETE", f"{_V2}/zones/name/{{name}}", Access.ADMIN, zone_api.delete_zone_by_name),
     Row("GET", f"{_USERS}/users", Access.ADMIN_PAGE, user_api.list_users),
     Row("GET", f"{_USERS}/users/userName/{{name}}", Access.ADMIN_PAGE, user_api.get_user_by_name),
     Row("GET", f"{_USERS}/lookup/users", Access.USER, user_api.lookup_users),

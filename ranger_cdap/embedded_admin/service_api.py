@@ -14,6 +14,7 @@ from ranger_cdap.embedded_admin.answers import (
     json_answer,
     not_found,
     not_found_by_id,
+    refuse,
     refuse_invalid,
 )
 from ranger_cdap.embedded_admin.call import Call
@@ -115,6 +116,8 @@ def update_service_by_name(call: Call) -> Answer:
 def _update(call: Call, old: StoredService) -> Answer:
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, old)
+    if sent.name != old.name and any(zone.resources(old.name) for zone in call.tables.zones.all()):
+        raise refuse(f"service `{old.name}` is in a security zone: take it out before it is renamed", code=1)
     new = msgspec.structs.replace(
         sent,
         display_name=sent.display_name or sent.name,
@@ -134,13 +137,19 @@ def _update(call: Call, old: StoredService) -> Answer:
 
 def delete_service(call: Call) -> Answer:
     """DELETE by id, with all policies."""
-    call.tables.delete_service(_by_id(call).stamp.id)
-    return empty(204)
+    return _delete(call, _by_id(call))
 
 
 def delete_service_by_name(call: Call) -> Answer:
     """DELETE by name, with all policies."""
-    call.tables.delete_service(_by_name(call).stamp.id)
+    return _delete(call, _by_name(call))
+
+
+def _delete(call: Call, service: StoredService) -> Answer:
+    for zone in call.tables.zones.all():
+        zone.document.services.pop(service.name, None)
+        call.tables.zones.update(zone.stamp.id, zone.document, call.caller.shown_name, call.now)
+    call.tables.delete_service(service.stamp.id)
     return empty(204)
 
 

@@ -15,7 +15,7 @@ from ranger_cdap.embedded_admin.tables import Tables
 from ranger_cdap.errors import InvalidInput
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 3
+_SCHEMA_VERSION = 4
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -31,14 +31,18 @@ CREATE TABLE policy (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, guid TEXT NOT NULL, version INTEGER NOT NULL,
     created_by TEXT, updated_by TEXT, create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, body BLOB NOT NULL,
     service_id INTEGER NOT NULL REFERENCES service (id) ON DELETE CASCADE,
-    is_enabled INTEGER NOT NULL, signature TEXT NOT NULL,
-    UNIQUE (service_id, name), UNIQUE (service_id, guid)
+    zone TEXT NOT NULL, is_enabled INTEGER NOT NULL, signature TEXT NOT NULL,
+    UNIQUE (service_id, zone, name), UNIQUE (service_id, guid)
 ) STRICT;
-CREATE UNIQUE INDEX policy_signature ON policy (service_id, signature) WHERE is_enabled;
+CREATE UNIQUE INDEX policy_signature ON policy (service_id, zone, signature) WHERE is_enabled;
+CREATE TABLE zone (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, created_by TEXT, updated_by TEXT,
+    create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, body BLOB NOT NULL
+) STRICT;
 CREATE TABLE policy_change (
     id INTEGER PRIMARY KEY AUTOINCREMENT, service_id INTEGER NOT NULL REFERENCES service (id) ON DELETE CASCADE,
     version INTEGER NOT NULL, kind INTEGER NOT NULL, policy_id INTEGER NOT NULL, policy_type INTEGER NOT NULL,
-    service_type TEXT NOT NULL, zone TEXT NOT NULL,
+    service_type TEXT NOT NULL,
     UNIQUE (service_id, version)
 ) STRICT;
 CREATE TABLE plugin (

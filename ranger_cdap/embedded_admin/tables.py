@@ -18,6 +18,7 @@ from ranger_cdap.embedded_admin.records import (
     StoredService,
     listed_policy,
 )
+from ranger_cdap.embedded_admin.zone_tables import ZoneTable
 
 _DEFINITIONS = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body FROM definition "
 _SERVICES = (
@@ -35,6 +36,7 @@ class Tables:
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
         self.plugins = PluginList(connection)
+        self.zones = ZoneTable(connection)
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self._connection.execute(sql, values).fetchall()
@@ -141,13 +143,13 @@ class Tables:
 
     # Policies
 
-    def policies(self, service_id: int, *, enabled_only: bool = False) -> list[StoredPolicy]:
-        """Those of a service, in the order they were made."""
+    def policies(self, service_id: int, *, zone: str | None = None, enabled_only: bool = False) -> list[StoredPolicy]:
+        """Those of a service, in the order they were made: of one zone, of no zone (empty), or of all (None)."""
         return [
             _policy(row)
             for row in self._rows(
-                _POLICIES + "WHERE service_id = ? AND is_enabled >= ? ORDER BY id",
-                *(service_id, int(enabled_only)),
+                _POLICIES + "WHERE service_id = ? AND is_enabled >= ? AND zone = coalesce(?, zone) ORDER BY id",
+                *(service_id, int(enabled_only), zone),
             )
         ]
 
@@ -156,9 +158,9 @@ class Tables:
         row = self._row(_POLICIES + "WHERE id = ?", policy_id)
         return _policy(row) if row else None
 
-    def policy_by_name(self, service_id: int, name: str) -> StoredPolicy | None:
+    def policy_by_name(self, service_id: int, name: str, zone: str = "") -> StoredPolicy | None:
         """The one of that name, in upper and lower case as written."""
-        row = self._row(_POLICIES + "WHERE service_id = ? AND name = ?", service_id, name)
+        row = self._row(_POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
         return _policy(row) if row else None
 
     def policy_by_guid(self, service_id: int, guid: str) -> StoredPolicy | None:
@@ -166,9 +168,10 @@ class Tables:
         row = self._row(_POLICIES + "WHERE service_id = ? AND guid = ?", service_id, guid)
         return _policy(row) if row else None
 
-    def policy_by_signature(self, service_id: int, signature: str) -> StoredPolicy | None:
+    def policy_by_signature(self, service_id: int, signature: str, zone: str = "") -> StoredPolicy | None:
         """The enabled one with exactly these resources."""
-        row = self._row(_POLICIES + "WHERE service_id = ? AND signature = ? AND is_enabled", service_id, signature)
+        where = "WHERE service_id = ? AND signature = ? AND zone = ? AND is_enabled"
+        row = self._row(_POLICIES + where, service_id, signature, zone)
         return _policy(row) if row else None
 
     def insert_policy(
@@ -177,10 +180,10 @@ class Tables:
         """Store a new policy, as version 1."""
         stored_id = self._row(
             "INSERT INTO policy (name, guid, version, created_by, updated_by, create_time, update_time, body,"
-            " service_id, is_enabled, signature)"
-            " VALUES (?, ?, 1, ?, ?, ?, ?, x'', ?, ?, ?) RETURNING id",
+            " service_id, zone, is_enabled, signature)"
+            " VALUES (?, ?, 1, ?, ?, ?, ?, x'', ?, ?, ?, ?) RETURNING id",
             *(policy.name, policy.guid, author, author, now, now),
-            *(service.stamp.id, int(policy.is_enabled), signature),
+            *(service.stamp.id, policy.zone_name, int(policy.is_enabled), signature),
         )[0]
         stamp = Stamp(stored_id, policy.guid, 1, author, author, now, now)
         return self._write_policy(service, StoredPolicy(stamp, signature, b""), policy)

@@ -7,6 +7,8 @@ from typing import Any
 
 from embedded_exchanges import basic, send
 
+from servicedef import service_definition
+
 PASSWORD = "Correct-horse-7"
 V2 = "/service/public/v2/api"
 
@@ -48,3 +50,18 @@ def policy(name: str = "p", namespace: str = "ns1", user: str = "alice", **more:
         "policyItems": [{"users": [user], "accesses": [{"type": "read"}]}],
         **more,
     }
+
+
+def prepared(admin: Caller) -> Caller:
+    """The server with our definition, a service `cdapdev` and the users alice, bob, plugin and sync."""
+    assert admin("POST", f"{V2}/servicedef", service_definition())[0] == 200
+    for name in ("alice", "bob", "plugin", "sync"):
+        admin.create_user(name)
+    configs = {
+        "policy.download.auth.users": "plugin, sync",
+        "tag.download.auth.users": "plugin",
+        "userstore.download.auth.users": "plugin",
+        "service.admin.users": "sync",
+    }
+    assert admin("POST", f"{V2}/service", {"name": "cdapdev", "type": "cdap", "configs": configs})[0] == 200
+    return admin

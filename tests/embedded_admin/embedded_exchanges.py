@@ -156,7 +156,7 @@ def seen(status: int, content_type: str | None, body: Any) -> dict[str, Any]:
 def stable(text: str) -> str:
     """An error text without what differs from run to run: numbers, object addresses, order of names in brackets."""
     text = re.sub(r"VXResponse@[0-9a-f]+statusCode", "VXResponse@0statusCode", text)
-    text = re.sub(r"policy-id=\[[\d,]+\]", "policy-id=[N]", text)
+    text = re.sub(r"(policy|zone)-id=\[[\d,]+\]", r"\1-id=[N]", text)
     text = re.sub(r"policy='grant-\d+'", "policy='grant-N'", text)
     sets = sorted("[" + ", ".join(sorted(names[1:-1].split(", "))) + "]" for names in BRACKETS.findall(text))
     return " ".join([BRACKETS.sub("[]", text).replace("[] ", ""), *sets])

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import prepared
-from embedded_caller import PASSWORD, V2, Caller, policy
+from embedded_caller import PASSWORD, V2, Caller, policy, prepared
 
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED, Change, folded
@@ -94,6 +93,16 @@ def test_a_change_that_is_no_policy_s_gets_everything_and_disabled_policies_too(
     answer = download(admin_with_deltas, known)[1]
     assert "policyDeltas" not in answer
     assert [row["name"] for row in answer["policies"]] == ["off", "on"]
+
+
+def test_a_change_inside_a_security_zone_gets_everything(admin_with_deltas: Caller) -> None:
+    resources = [{"instance": ["cdap"], "namespace": ["fin*"]}]
+    admin_with_deltas("POST", f"{V2}/zones", {"name": "z", "services": {"cdapdev": {"resources": resources}}})
+    known = version(admin_with_deltas)
+    make(admin_with_deltas, "fin1", zoneName="z")
+    answer = download(admin_with_deltas, known)[1]
+    assert "policyDeltas" not in answer
+    assert [row["name"] for row in answer["securityZones"]["z"]["policies"]] == ["fin1"]
 
 
 def test_deltas_need_both_sides(admin_with_deltas: Caller, cdapdev: Caller) -> None:

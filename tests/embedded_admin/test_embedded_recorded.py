@@ -139,7 +139,6 @@ NOT_OFFERED: dict[str, frozenset[int]] = {
     "lists of sessions, changes and policy versions": frozenset({310, 322, 323, 324}),
     "roles made by service users, grants of roles": frozenset({250, 251, 252}),
     "user synchronisation": frozenset({280, 281}),
-    "security zones": frozenset({286, 287, 289, 290, 292, 294}),
     "sessions, cookies and tokens: there is Basic only": frozenset({303, 304, 307}),
     "look-up of resources": frozenset({358}),
     "deltas, an option of the server that is off by default": frozenset({*range(326, 337)}),
