@@ -30,7 +30,7 @@ check: $(STAMP) ## the quick checks
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not spark and not java and not real_ranger"
+	$(BIN)/pytest -q -n auto -m "not spark and not java and not real_ranger"
 
 test: setup check ## all checks and tests
 	$(BIN)/pytest -q -m "spark or java or real_ranger"

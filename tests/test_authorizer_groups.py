@@ -67,7 +67,9 @@ def test_groups_come_from_everywhere(source: dict[str, Any]) -> None:
     assert allowed(NOT_FOR_STAFF)
 
 
-@pytest.mark.parametrize("hook", [fails, lambda _: "staff", lambda _: [None], lambda _: 5], ids=str)
+@pytest.mark.parametrize(
+    "hook", [fails, lambda _: "staff", lambda _: [None], lambda _: 5], ids=["raises", "a text", "no name", "a number"]
+)
 def test_a_look_up_that_fails_never_allows_more(hook: Callable[[str], Any]) -> None:
     assert not allowed(NOT_FOR_STAFF, hook=hook)
     assert not allowed(FOR_STAFF, hook=hook)
