@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from ranger_cdap.cli.eval_request import EvalError, EvalRequest, to_access_request, to_answer
+from ranger_cdap.cli.files import read_file
 from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_roles, decode_service_policies, decode_service_tags
 from ranger_cdap.engine.wire import UserStore, decode_user_store
 from ranger_cdap.errors import InvalidInput
@@ -63,14 +64,14 @@ def evaluate(
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
     engine = PolicyEngine.build(
-        decode_service_policies(_read(policies)),
-        roles=decode_roles(_read(roles)) if roles else None,
-        tags=decode_service_tags(_read(tags)) if tags else None,
+        decode_service_policies(read_file(policies)),
+        roles=decode_roles(read_file(roles)) if roles else None,
+        tags=decode_service_tags(read_file(tags)) if tags else None,
         options=options,
     )
     if deltas:
-        engine = engine.with_deltas(decode_service_policies(_read(deltas)))
-    users = decode_user_store(_read(userstore)) if userstore and use_groups else UserStore()
+        engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
+    users = decode_user_store(read_file(userstore)) if userstore and use_groups else UserStore()
     for problem in engine.problems:
         click.echo(f"warning: {problem}", err=True)
     encode = msgspec.json.Encoder().encode
@@ -141,13 +142,6 @@ def _id_of(line: bytes) -> int | str | None:
         return None
     found = known.get("id") if isinstance(known, dict) else None
     return found if isinstance(found, int | str) else None
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as e:
-        raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
 
 
 @contextmanager

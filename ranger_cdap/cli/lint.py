@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from ranger_cdap.cli.files import read_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.engine import EngineOptions, Problem
 from ranger_cdap.engine.service_def import compile_service_def
@@ -97,18 +98,11 @@ def _download(invocation: Invocation) -> Documents:
 
 def _read_files(policies: Path, roles: Path | None, tags: Path | None, userstore: Path | None) -> Documents:
     return Documents(
-        _read(policies),
-        _read(roles) if roles else b"{}",
-        _read(tags) if tags else b"{}",
-        _read(userstore) if userstore else None,
+        read_file(policies),
+        read_file(roles) if roles else b"{}",
+        read_file(tags) if tags else b"{}",
+        read_file(userstore) if userstore else None,
     )
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as e:
-        raise InvalidInput(f"`{path}` can't be read: {type(e).__name__}") from None
 
 
 def _policy(one: Problem | Finding) -> str:

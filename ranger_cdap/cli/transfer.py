@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ranger_cdap.cli.administrator import administrator
+from ranger_cdap.cli.files import read_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.transfer import Change, Step, body, from_file, plan, to_file
 
 DIFFERENT = 1
@@ -84,10 +84,7 @@ def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes:
 
 
 def _plan(invocation: Invocation, user: str, file: Path) -> tuple[Step, ...]:
-    try:
-        wanted = from_file(file.read_bytes())
-    except OSError as e:
-        raise InvalidInput(f"`{file}` can't be read: {type(e).__name__}") from None
+    wanted = from_file(read_file(file))
     with administrator(invocation, user) as admin:
         return plan(wanted, admin.policy_documents(invocation.settings.ranger.service))
 

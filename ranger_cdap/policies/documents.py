@@ -56,9 +56,10 @@ class PolicySet:
 
 
 class _Envelope(msgspec.Struct):
-    """So much of a download of policies as tells whether tags matter; the rest is skipped, which is fast."""
+    """So much of a download of policies as tells what else is needed; the rest is skipped, which is fast."""
 
-    tagPolicies: msgspec.Raw = _NULL  # noqa: N815 - Ranger's name
+    policyDeltas: msgspec.Raw = _NULL  # noqa: N815 - Ranger's name
+    tagPolicies: msgspec.Raw = _NULL  # noqa: N815
 
 
 def needs_tags(policies: bytes | PolicyText) -> bool:
@@ -69,11 +70,7 @@ def needs_tags(policies: bytes | PolicyText) -> bool:
     """
     if isinstance(policies, PolicyText):
         return bytes(policies.members.get("tagPolicies", _NULL)) != bytes(_NULL)
-    try:
-        tag_policies = msgspec.json.decode(policies, type=_Envelope).tagPolicies
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise PolicySetError("the downloaded policies can't be read: not a JSON object") from None
-    return bytes(tag_policies) != bytes(_NULL)
+    return bytes(_envelope(policies).tagPolicies) != bytes(_NULL)
 
 
 def holds_deltas(policies: bytes) -> bool:
@@ -82,8 +79,16 @@ def holds_deltas(policies: bytes) -> bool:
     Raises:
         PolicySetError: it can't be read.
     """
-    document = decode_service_policies(policies)
-    return document.policyDeltas is not None and not document.policies
+    if bytes(_envelope(policies).policyDeltas) == bytes(_NULL):
+        return False
+    return not decode_service_policies(policies).policies
+
+
+def _envelope(policies: bytes) -> _Envelope:
+    try:
+        return msgspec.json.decode(policies, type=_Envelope)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise PolicySetError("the downloaded policies can't be read: not a JSON object") from None
 
 
 def pieces(content: bytes | PolicyText) -> Iterable[bytes]:

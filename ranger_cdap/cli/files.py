@@ -1,0 +1,19 @@
+"""Files that a person names on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ranger_cdap.errors import InvalidInput
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        InvalidInput: it can't be read; the message says why.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
