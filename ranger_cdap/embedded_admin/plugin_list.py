@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from dataclasses import dataclass
-from typing import Any
-
-import msgspec
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
 
 ADDRESS = "127.0.0.1"
 """Every caller's; the server listens on this machine only."""
 ADMIN_CAPABILITIES = "7ffff"
+MAX_PLUGINS = 10_000
 _UNKNOWN = "**Unknown**"
-_INFO = msgspec.json.Decoder(dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +40,26 @@ class ListedPlugin:
 
 
 class PluginList:
-    """The list inside one transaction."""
+    """The list, in memory only: plugins call all the time, and after a restart each is back with its next download.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    Everything is done inside a transaction of the store, so one at a time.
+    """
 
-    def note(self, service: str, plugin: Plugin, told: dict[str, str], now: int) -> None:
-        """Add what a plugin tells to what is known of it."""
-        self._connection.execute(
-            "INSERT INTO plugin (service, app_type, host, create_time, update_time, info) VALUES (?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET update_time = excluded.update_time, info = json_patch(info, excluded.info)",
-            (service, plugin.app_type, plugin.host, now, now, msgspec.json.encode(told).decode()),
-        )
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, Plugin], ListedPlugin] = {}
+        self._last_id = 0
+
+    def note(self, service: str, plugin: Plugin, told: Mapping[str, str], now: int) -> None:
+        """Add what a plugin tells to what is known of it; with too many, those silent for longest are forgotten."""
+        key = (service, plugin)
+        known = self._rows.pop(key, None)
+        if known is None:
+            self._last_id += 1
+            known = ListedPlugin(self._last_id, now, now, service, plugin, {})
+        self._rows[key] = replace(known, update_time=now, info={**known.info, **told})
+        if len(self._rows) > MAX_PLUGINS:
+            del self._rows[next(iter(self._rows))]
 
     def all(self) -> list[ListedPlugin]:
-        """Everybody, the latest caller last."""
-        rows: list[tuple[Any, ...]] = self._connection.execute(
-            "SELECT id, create_time, update_time, service, app_type, host, info FROM plugin ORDER BY id"
-        ).fetchall()
-        return [
-            ListedPlugin(number, made, changed, service, Plugin(app, host), _INFO.decode(info))
-            for number, made, changed, service, app, host, info in rows
-        ]
+        """Everybody, the latest newcomer last."""
+        return sorted(self._rows.values(), key=attrgetter("id"))

@@ -1,6 +1,7 @@
 """What the embedded Ranger Admin keeps: one SQLite database, in a file (WAL) or in memory, behind one lock.
 
-A transaction is the unit: what it wrote is on disk before its answer leaves, or none of it is there.
+A transaction is the unit: what it wrote is on disk before its answer leaves, or none of it is there. The list of
+plugins is in memory, so that a download writes nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ranger_cdap.embedded_admin.plugin_list import PluginList
 from ranger_cdap.embedded_admin.tables import Tables
 from ranger_cdap.errors import InvalidInput
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 4
+_SCHEMA_VERSION = 5
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -44,11 +46,6 @@ CREATE TABLE policy_change (
     version INTEGER NOT NULL, kind INTEGER NOT NULL, policy_id INTEGER NOT NULL, policy_type INTEGER NOT NULL,
     service_type TEXT NOT NULL,
     UNIQUE (service_id, version)
-) STRICT;
-CREATE TABLE plugin (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, app_type TEXT NOT NULL, host TEXT NOT NULL,
-    create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, info TEXT NOT NULL,
-    UNIQUE (service, app_type, host)
 ) STRICT;
 CREATE TABLE user (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, password_hash TEXT, roles TEXT NOT NULL,
@@ -79,6 +76,7 @@ class Store:
 
     def __init__(self, database: Path | None = None) -> None:
         self._lock = threading.Lock()
+        self._plugins = PluginList()
         self._name = str(database) if database else ":memory:"
         try:
             if database is not None:
@@ -113,7 +111,7 @@ class Store:
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                yield Tables(self._connection)
+                yield Tables(self._connection, self._plugins)
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:

@@ -31,11 +31,11 @@ _POLICIES = "SELECT id, guid, version, created_by, updated_by, create_time, upda
 class Tables:
     """One transaction's view of the store."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, plugins: PluginList) -> None:
         self._connection = connection
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
-        self.plugins = PluginList(connection)
+        self.plugins = plugins
         self.zones = ZoneTable(connection)
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:

@@ -9,6 +9,8 @@ import pytest
 from embedded_caller import PASSWORD, V2, Caller, policy
 from embedded_exchanges import basic, send
 
+from ranger_cdap.embedded_admin.plugin_list import MAX_PLUGINS, Plugin, PluginList
+
 EXPORT = "/service/plugins/policies/exportJson"
 IMPORT = "/service/plugins/policies/importPoliciesFromFile"
 BULK = f"{V2}/policies/bulk"
@@ -138,3 +140,14 @@ def test_the_list_is_searched_counted_and_for_administrators(cdapdev: Caller) ->
     assert [row["hostName"] for row in cdapdev("GET", f"{PLUGINS}?pluginHostName=two")[1]] == ["two"]
     assert [row["appType"] for row in cdapdev("GET", PLUGINS)[1]] == ["cdap", "cdap", "**Unknown**"]
     assert cdapdev.as_user("plugin")("GET", PLUGINS)[0] == 403
+
+
+def test_of_too_many_plugins_those_silent_for_longest_are_forgotten() -> None:
+    plugins = PluginList()
+    for number in range(MAX_PLUGINS):
+        plugins.note("cdapdev", Plugin("cdap", str(number)), {}, number)
+    plugins.note("cdapdev", Plugin("cdap", "0"), {}, MAX_PLUGINS)
+    plugins.note("cdapdev", Plugin("cdap", "new"), {}, MAX_PLUGINS)
+    listed = plugins.all()
+    assert [row.plugin.host for row in (*listed[:2], listed[-1])] == ["0", "2", "new"]
+    assert len(listed) == MAX_PLUGINS

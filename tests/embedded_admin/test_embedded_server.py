@@ -117,6 +117,18 @@ def test_a_file_keeps_everything_but_the_password_that_is_given_anew(tmp_path: P
         assert admin.as_user("alice")("GET", f"{V2}/servicedef/name/cdap")[0] == 200
 
 
+def test_a_download_notes_the_plugin_and_writes_nothing(tmp_path: Path) -> None:
+    database = tmp_path / "admin.sqlite"
+    with EmbeddedAdmin(database, admin_password=PASSWORD) as server:
+        admin = filled(server.url)
+        files = [database, database.with_name(f"{database.name}-wal")]
+        before = [file.read_bytes() for file in files]
+        path = "/service/plugins/secure/policies/download/cdapdev?lastKnownVersion=-1&pluginId=cdap@here-cdapdev"
+        assert admin("GET", path)[0] == 200
+        assert [row["hostName"] for row in admin("GET", f"{V2}/plugins/info")[1]] == ["here"]
+        assert [file.read_bytes() for file in files] == before
+
+
 def test_passwords_are_not_in_the_file(tmp_path: Path) -> None:
     database = tmp_path / "admin.sqlite"
     with EmbeddedAdmin(database, admin_password=PASSWORD) as server:
