@@ -5,8 +5,10 @@ Alternatives of a row hold or fail whole; not determined counts as denied (desig
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+
+import msgspec
 
 from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.entity import EntityId
@@ -75,6 +77,11 @@ class Answer:
     tried: tuple[tuple[Examined, ...], ...] = field(default=(), repr=False)
     ready: bool = True
     enforced: bool = True
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the same policies may answer otherwise at another time or from another address."""
+        return any(e.decision.conditional for examined in self.tried for e in examined)
 
     @property
     def policy_ids(self) -> tuple[int, ...]:
@@ -168,15 +175,21 @@ def _decide(need: Need, action: str, ask: Ask, inherits: bool) -> Decision:
         if not is_allowed(decision):
             return decision
         decisions.append(decision)
-    return decisions[0]
+    return _marked(decisions[0], decisions)
 
 
 def _inherited(decision: Decision, person: str, entity: EntityId, action: str, ask: Ask) -> Decision:
     """The nearest decision on the way up; what a policy or a security zone says below is not overruled from above."""
-    above, nearest = entity.parent, decision
-    while above is not None and nearest.zone == decision.zone and _undecided(nearest):
-        nearest, above = ask(person, above, action), above.parent
-    return nearest if nearest.zone == decision.zone else decision
+    above, asked = entity.parent, [decision]
+    while above is not None and asked[-1].zone == decision.zone and _undecided(asked[-1]):
+        asked.append(ask(person, above, action))
+        above = above.parent
+    return _marked(asked[-1] if asked[-1].zone == decision.zone else decision, asked)
+
+
+def _marked(decision: Decision, asked: Iterable[Decision]) -> Decision:
+    """The decision, conditional if one of those it was chosen from is."""
+    return msgspec.structs.replace(decision, conditional=any(d.conditional for d in asked))
 
 
 def _undecided(decision: Decision) -> bool:

@@ -22,6 +22,8 @@ class Decision(msgspec.Struct, frozen=True):
 
     `determined` is false where there was nothing to decide by. `policy_id` is the policy that decided, -1 for none;
     `audit_policy_id` the one that asks for the audit record. `zone` is the security zone whose policies decided.
+    `conditional` says that a condition or a validity was looked at: asked at another time, or from elsewhere, the same
+    policies may say something else.
     `trace` is filled by `PolicyEngine.explain` only.
     """
 
@@ -34,4 +36,5 @@ class Decision(msgspec.Struct, frozen=True):
     audit_policy_id: int = NO_POLICY
     reason: str = ""
     zone: str | None = None
+    conditional: bool = False
     trace: tuple[TraceEntry, ...] = ()

@@ -36,11 +36,12 @@ _RESERVED = frozenset({ANY_ACCESS, SUPER_USER_ACCESS})
 class PolicyEngine:
     """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
 
-    __slots__ = ("_parts", "_quick")
+    __slots__ = ("_parts", "_quick", "_timed_tags")
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         p = parts
+        self._timed_tags = p.tag_repository is not None and p.tag_table.depends_on_time
         special = (
             p.zones or p.tag_repository or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
         )
@@ -272,6 +273,7 @@ class PolicyEngine:
             audit_policy_id=progress.audit_policy_id,
             reason=progress.reason,
             zone=zone,
+            conditional=query.conditional or self._timed_tags,
         )
 
     def _start(self, query: Query) -> Progress:

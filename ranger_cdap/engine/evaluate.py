@@ -193,6 +193,8 @@ class Evaluator:
 
     def _hold(self, conditions: tuple[Condition, ...], *, restricts: bool) -> bool:
         assume = self.query.assume
+        if conditions:
+            self.query.conditional = True
         if assume is None or not conditions:
             return self.rules.hold(conditions, self.query.circumstances, restricts=restricts)
         return restricts is not assume

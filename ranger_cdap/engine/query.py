@@ -32,6 +32,8 @@ class Query:
     circumstances: Circumstances
     assume: bool | None = None
     """Whether conditions speak for whoever asks; None: they are judged."""
+    conditional: bool = False
+    """Whether anything that may change by itself was looked at."""
 
 
 def requested(resource: Mapping[str, Value], model: ServiceModel) -> tuple[Path | None, tuple[Value, ...]]:

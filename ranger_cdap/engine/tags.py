@@ -73,6 +73,11 @@ class TagTable:
         self._placed = Placed(((matcher, tag) for matcher, tag in placed if matcher.path), model)
         self.doubts = tuple(dict.fromkeys(self._doubts))
 
+    @property
+    def depends_on_time(self) -> bool:
+        """Whether some resource carries some tag at some times only."""
+        return any(tag.schedules for tag in self._all)
+
     def of(
         self,
         path: Path | None,

@@ -8,13 +8,15 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from our_engine import AS_RANGER, decide
+from our_engine import AS_RANGER, decide, load, read_request
+from phenomena import validity_scenarios
 from phenomena_conditions import condition_scenarios
 from phenomena_deltas import delta_scenarios
 from phenomena_tags import tag_and_zone_scenarios
 from strategies import core_scenarios, numbered
 
 from ranger_cdap.engine import EngineOptions
+from ranger_cdap.engine.wire import replaced
 
 Json = Mapping[str, Any]
 
@@ -81,3 +83,20 @@ def test_what_cannot_be_evaluated_allows_nothing_that_ranger_would_not(before: J
         condition["type"] = "unheard of"
     pairs = zip(scenario["requests"], decide(scenario, SAFE), decide(scenario, AS_RANGER), strict=True)
     assert [request for request, safe, as_ranger in pairs if safe["allowed"] and not as_ranger["allowed"]] == []
+
+
+@laws
+@given(
+    st.one_of(core_scenarios(), condition_scenarios(), validity_scenarios()),
+    st.integers(1, 2_000_000_000_000),
+    st.sampled_from(["10.0.0.1", "192.168.1.7", None]),
+)
+def test_a_decision_that_is_not_conditional_is_the_same_at_any_time_and_from_anywhere(
+    scenario: Json, time: int, address: str | None
+) -> None:
+    engine = load(scenario, SAFE)
+    for asked in map(read_request, scenario["requests"]):
+        decision = engine.evaluate(asked)
+        if not decision.conditional:
+            later = replaced(asked, access_time=time, client_ip=address)
+            assert engine.evaluate(later) == decision
