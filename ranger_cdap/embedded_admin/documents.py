@@ -253,6 +253,17 @@ class GrantRevoke(Document):
     zone_name: str = ""
 
 
+class GrantRevokeRole(Document):
+    """A request to grant roles to somebody, or to revoke them."""
+
+    grantor: str = ""
+    target_roles: list[str] = []
+    users: list[str] = []
+    groups: list[str] = []
+    roles: list[str] = []
+    grant_option: bool = False
+
+
 def read_document(body: bytes, kind: type[T], java_class: str) -> T:
     """The document of a request.
 

@@ -46,8 +46,12 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         (("POST", "/service/xusers/ugsync/users"), ("POST", "/service/xusers/ugsync/groups")),
     ),
     LeftOut(
-        "roles are changed by PUT of the whole role, by administrators only",
-        (("PUT", f"{_V2}/roles/grant/cdapdev"), ("PUT", f"{_V2}/roles/revoke/cdapdev")),
+        "a second way to what `public/v2/api/roles` does; no client uses it",
+        (
+            ("PUT", "/service/roles/roles/grant/cdapdev"),
+            ("GET", "/service/roles/roles"),
+            ("GET", "/service/roles/roles/names"),
+        ),
     ),
     LeftOut(
         "nothing here connects to CDAP",

@@ -19,12 +19,19 @@ from ranger_cdap.embedded_admin.documents import Role
 from ranger_cdap.embedded_admin.policy_store import create_principals
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import StoredRole, StoredService
+from ranger_cdap.embedded_admin.rights import may_administer
 
 
 def create_role(call: Call) -> Answer:
-    """POST a new one; unknown members are refused unless `createNonExistUserGroup` makes users and groups."""
-    _require_admin(call)
-    sent = _checked(call, None)
+    """POST a new one; unknown members are refused unless `createNonExistUserGroup` makes users and groups.
+
+    Administrators of the service that `serviceName` names may do this too, but can't make users and groups.
+    """
+    service = call.tables.service(call.query.get("serviceName", ""))
+    if service is None or not may_administer(call, service):
+        _require_admin(call)
+    sent = call.read(Role, "RangerRole")
+    require_sound_role(call, sent, None)
     call.tables.principals.insert_role(sent, call.caller.shown_name, call.now)
     _tell_services(call, sent.name)
     return json_answer(_role(call, sent.name).answer())
@@ -34,11 +41,17 @@ def update_role(call: Call) -> Answer:
     """PUT by id."""
     _require_admin(call)
     old = _by_id(call)
-    sent = _checked(call, old)
-    call.tables.principals.update_role(old.id, sent, call.caller.shown_name, call.now)
+    sent = call.read(Role, "RangerRole")
+    require_sound_role(call, sent, old)
     _rename_in_policies(call, old.document.name, sent.name)
-    _tell_services(call, sent.name)
+    store_role(call, old, sent)
     return json_answer(_role(call, sent.name).answer())
+
+
+def store_role(call: Call, old: StoredRole, role: Role) -> None:
+    """Store a role over its old version, and tell the services whose policies name it."""
+    call.tables.principals.update_role(old.id, role, call.caller.shown_name, call.now)
+    _tell_services(call, role.name)
 
 
 def get_role(call: Call) -> Answer:
@@ -101,8 +114,12 @@ def _delete(call: Call, role: StoredRole) -> Answer:
     return empty(204)
 
 
-def _checked(call: Call, old: StoredRole | None) -> Role:
-    sent = call.read(Role, "RangerRole")
+def require_sound_role(call: Call, sent: Role, old: StoredRole | None) -> None:
+    """Check a role before it is stored.
+
+    Raises:
+        Refusal: 400; it has no name or one that is taken, contains itself, or names somebody Ranger does not know.
+    """
     principals = call.tables.principals
     if not sent.name.strip():
         raise refuse_invalid([problem(4003)])
@@ -112,12 +129,11 @@ def _checked(call: Call, old: StoredRole | None) -> Role:
     if old is not None and _reaches(call, sent, sent.name):
         raise refuse(f"Role '{sent.name}' would contain itself", code=1)
     users, groups, roles = ([member.name for member in members] for members in (sent.users, sent.groups, sent.roles))
-    if call.flag("createNonExistUserGroup"):
+    if call.flag("createNonExistUserGroup") and call.caller.is_admin:
         create_principals(call, users=users, groups=groups)
     for kind, table, names in (("user", "user", users), ("Group", "user_group", groups), ("Role", "role", roles)):
         if missing := principals.missing(table, names):
             raise refuse_because("INVALID_INPUT_DATA", f"{kind} with name: {missing[0]} does not exist ")
-    return sent
 
 
 def _reaches(call: Call, role: Role, target: str) -> bool:

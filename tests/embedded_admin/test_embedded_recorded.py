@@ -137,7 +137,6 @@ LEFT_OUT_OF_THE_RECORDING: dict[int, list[Exchange]] = {
 NOT_OFFERED: dict[str, frozenset[int]] = {
     "the first password is given at the start": frozenset({4}),
     "lists of sessions, changes and policy versions": frozenset({310, 322, 323, 324}),
-    "roles made by service users, grants of roles": frozenset({250, 251, 252}),
     "user synchronisation": frozenset({280, 281}),
     "sessions, cookies and tokens: there is Basic only": frozenset({303, 304, 307}),
     "look-up of resources": frozenset({358}),
