@@ -245,9 +245,21 @@ class Authorizer:
             raise NotReady(snapshot.reason)
         return snapshot.engine.who_can(resource)
 
-    def refresh(self) -> Snapshot:
-        """Ask Ranger Admin for changes now and wait for the outcome."""
-        return self._keeper.refresh()
+    def refresh(self, *, wait: bool = True) -> Snapshot:
+        """Ask Ranger Admin for changes now, and give what is in force then; without `wait`, have them asked for soon.
+
+        What was in force goes on deciding where this fails. Without `wait` the answer is what is in force already,
+        and a failure is told by `snapshot`, later. After a failed login only `wait` asks before its time: five
+        failures within 300 s lock the account.
+
+        Raises:
+            RangerCdapError: what Ranger Admin has now could not be had: one of its subclasses, by why.
+            InvalidInput: not to be waited for, and policies are not refreshed in the background.
+        """
+        if wait:
+            return self._keeper.refresh_now()
+        self._keeper.nudge()
+        return self._keeper.snapshot
 
     def close(self) -> None:
         """End the background refresh and close the audit sinks."""

@@ -8,8 +8,10 @@ nearest known one. Secrets are given as `env:NAME` or `file:PATH` (or, for tryin
 from __future__ import annotations
 
 import difflib
+import logging
 import os
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +22,8 @@ import platformdirs
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.hadoop import NotUsed, hadoop_layer
 from ranger_cdap.layers import Layer, environment_layer, file_layer, flag_layer, overlay
+
+_log = logging.getLogger(__name__)
 
 
 class Secret:
@@ -124,11 +128,15 @@ class MasterSettings(_Table, frozen=True):
 
 
 class PluginSettings(_Table, frozen=True):
-    """`[plugin]`: the account that downloads policies, the cache, how old policies may be (seconds), and groups."""
+    """`[plugin]`: the account that downloads policies, the cache, how old policies may be (seconds), and groups.
+
+    `app_id` and `cluster_name` are what Ranger's page of plugins shows.
+    """
 
     username: str = ""
     password: Secret = Secret("")
     app_id: str = "cdap"
+    cluster_name: str = ""
     cache_dir: Path = msgspec.field(default_factory=lambda: Path(platformdirs.user_cache_dir("ranger-cdap")))
     poll_interval: float = 30.0
     max_staleness: float = 24 * 3600.0
@@ -176,6 +184,63 @@ class SyncSettings(_Table, frozen=True):
     jars_dir: Path | None = None
 
 
+class CallerSettings(_Table, frozen=True):
+    """`[[service.callers]]`: a program that asks the decision service, how it proves who it is, what it may ask.
+
+    Without a secret it comes with a token (`[service.jwt]`) or through a proxy (`[service.proxy]`).
+    """
+
+    name: str
+    roles: tuple[Literal["enforce", "audit", "grant", "evaluate", "delegate"], ...]
+    secret: Secret | None = None
+
+
+class JwtSettings(_Table, frozen=True):
+    """`[service.jwt]`: tokens are believed if this key signed them for this audience; `name_claim` names the caller."""
+
+    key_file: Path | None = None
+    algorithms: tuple[Literal["RS256", "ES256", "EdDSA", "HS256"], ...] = ("RS256",)
+    issuer: str = ""
+    audience: str = ""
+    name_claim: str = "sub"
+
+
+class ProxySettings(_Table, frozen=True):
+    """`[service.proxy]`: a proxy at these addresses names the caller in `header`, if it also shows the secret."""
+
+    addresses: tuple[str, ...] = ()
+    header: str = "X-Forwarded-User"
+    secret: Secret | None = None
+    secret_header: str = "X-Proxy-Secret"
+
+
+class ServiceSettings(_Table, frozen=True):
+    """`[service]`: the decision service: where it listens, who may ask, how much, and where it stores records.
+
+    `ranger_services` are decided besides `[ranger] service`; `hosts` are names it is asked under besides loopback.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 6500
+    hosts: tuple[str, ...] = ()
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    ranger_services: tuple[str, ...] = ()
+    ranger_ui: str = ""
+    callers: tuple[CallerSettings, ...] = ()
+    jwt: JwtSettings = JwtSettings()
+    proxy: ProxySettings = ProxySettings()
+    max_body: int = 4_000_000
+    max_batch: int = 5_000
+    max_requests: int = 256
+    body_timeout: float = 10.0
+    stop_timeout: float = 10.0
+    events_dir: Path = msgspec.field(default_factory=lambda: Path(platformdirs.user_data_dir("ranger-cdap")) / "events")
+    grants: Literal["refuse", "bridge"] = "refuse"
+    bridge_username: str = ""
+    bridge_password: Secret = Secret("")
+
+
 class HadoopSettings(_Table, frozen=True):
     """`[hadoop]`: the Java plugin's files, by their directory or one by one; they count before the defaults."""
 
@@ -196,16 +261,24 @@ class Settings(_Table, frozen=True):
     plugin: PluginSettings = PluginSettings()
     audit: AuditSettings = AuditSettings()
     sync: SyncSettings = SyncSettings()
+    service: ServiceSettings = ServiceSettings()
     hadoop: HadoopSettings = HadoopSettings()
+
+
+_LISTS_OF_TABLES: Mapping[str, type[_Table]] = {"sources": SourceSettings, "callers": CallerSettings}
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The settings, by `table.key` where each that is not a default comes from, and Java's keys not used."""
+    """The settings, by `table.key` where each that is not a default comes from, and Java's keys not used.
+
+    `exposed` are files that hold a secret and that everybody on this machine can read.
+    """
 
     settings: Settings
     origins: Mapping[str, str]
     not_used: tuple[NotUsed, ...] = ()
+    exposed: tuple[Path, ...] = ()
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -230,13 +303,18 @@ def read_configuration(
         path = default
     flag_values = flag_layer(flags)
     _refuse_secrets(flag_values)
-    above = overlay([file_layer(path) if path else Layer({}), environment_layer(environ), flag_values])
+    file_values, environment = file_layer(path) if path else Layer({}), environment_layer(environ)
+    above = overlay([file_values, environment, flag_values])
     origin = f"`{path}`" if path else "the environment"
     hadoop = parse_settings({"hadoop": above.tables.get("hadoop", {})}, origin=origin, environ=environ).hadoop
     below, not_used = hadoop_layer(hadoop.conf_dir, hadoop.security_file, hadoop.audit_file, hadoop.ssl_file)
     merged = overlay([below, above])
     origin += " with the files of `[hadoop]`" if below.tables else ""
-    return Configuration(parse_settings(merged.tables, origin=origin, environ=environ), merged.origins, not_used)
+    settings = parse_settings(merged.tables, origin=origin, environ=environ)
+    exposed = _exposed((below, file_values, environment, flag_values), settings)
+    for file in exposed:
+        _log.warning("file `%s` holds a secret and can be read by everybody on this machine; chmod o-r it", file)
+    return Configuration(settings, merged.origins, not_used, exposed)
 
 
 def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[str, str] | None = None) -> Settings:
@@ -264,10 +342,37 @@ def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[s
 
 def _refuse_secrets(flags: Layer) -> None:
     """Everybody on the machine can read a command line."""
-    for table, values in flags.tables.items():
-        for key, text in values.items():
-            if _field_type(table, key) is Secret and not text.startswith(("env:", "file:")):
-                raise ConfigError(f"`{table}.{key}` must not stand on the command line; name it by `env:` or `file:`")
+    for name, text in _secrets(flags):
+        if not text.startswith(("env:", "file:")):
+            raise ConfigError(f"`{name}` must not stand on the command line; name it by `env:` or `file:`")
+
+
+def _secrets(layer: Layer) -> Iterator[tuple[str, str]]:
+    """Each secret of a layer by its `table.key`, as it is written there."""
+    for table, values in layer.tables.items():
+        for key, text in values.items() if isinstance(values, Mapping) else ():
+            if isinstance(text, str) and _field_type(table, key) is Secret:
+                yield f"{table}.{key}", text
+
+
+def _exposed(layers: Iterable[Layer], settings: Settings) -> tuple[Path, ...]:
+    """The files that hold a secret, in force or not, and that everybody can read; those of a key of TLS too."""
+    key = settings.ranger.key_file or settings.ranger.cert_file
+    found = [Path(key)] if key else []
+    for layer in layers:
+        for name, text in _secrets(layer):
+            if text.startswith("file:"):
+                found.append(Path(text.removeprefix("file:")))
+            elif text and not text.startswith("env:") and name in layer.files:
+                found.append(layer.files[name])
+    return tuple(file for file in dict.fromkeys(found) if _everybody_can_read(file))
+
+
+def _everybody_can_read(file: Path) -> bool:
+    try:
+        return bool(file.stat().st_mode & stat.S_IROTH)
+    except OSError:
+        return False
 
 
 def _field_type(table: str, key: str) -> Any:
@@ -307,9 +412,9 @@ def _refuse_unknown_keys(value: Any, struct: type[_Table], where: str, origin: s
         wanted = fields[key]
         if isinstance(wanted, type) and issubclass(wanted, _Table):
             _refuse_unknown_keys(inner, wanted, f"{where}{key}.", origin)
-        elif key == "sources" and isinstance(inner, list):
-            for n, source in enumerate(inner):
-                _refuse_unknown_keys(source, SourceSettings, f"{where}{key}[{n}].", origin)
+        elif key in _LISTS_OF_TABLES and isinstance(inner, list):
+            for n, table in enumerate(inner):
+                _refuse_unknown_keys(table, _LISTS_OF_TABLES[key], f"{where}{key}[{n}].", origin)
 
 
 def _check_ranges(settings: Settings, origin: str) -> None:
@@ -320,6 +425,11 @@ def _check_ranges(settings: Settings, origin: str) -> None:
         "ranger.attempts": ranger.attempts,
         "plugin.poll_interval": plugin.poll_interval,
         "plugin.max_staleness": plugin.max_staleness,
+        "service.max_body": settings.service.max_body,
+        "service.max_batch": settings.service.max_batch,
+        "service.max_requests": settings.service.max_requests,
+        "service.body_timeout": settings.service.body_timeout,
+        "service.stop_timeout": settings.service.stop_timeout,
     }
     for name, number in positive.items():
         if not 0 < number < float("inf"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -77,6 +77,7 @@ def _existing(conf_dir: Path | None, named: Mapping[str, Path | None]) -> Iterat
 
 def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUsed, ...]]:
     values: dict[str, tuple[Any, str]] = {}
+    files: dict[str, Path] = {}
     not_used = []
     audited = properties.get(_AUDIT_SWITCH)
     for key, found in properties.items():
@@ -92,12 +93,13 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
             not_used.append(NotUsed(key, found.file, str(e)))
             continue
         setting, origin = row["setting"], f"{found.file}: {key}"
+        files[setting] = found.file
         if row.get("as") != "sink":
             values[setting] = (value, origin)
         elif value and (audited is None or audited.value.lower() == "true"):
             sinks, others = values.get(setting, ((), ""))
             values[setting] = ((*sinks, value), f"{others}, {origin}" if others else origin)
-    return named_layer(values), tuple(not_used)
+    return replace(named_layer(values), files=files), tuple(not_used)
 
 
 def _value(text: str, row: Mapping[str, str]) -> Any:

@@ -15,10 +15,11 @@ ENVIRONMENT_PREFIX = "RANGER_CDAP_"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Tables of raw values, and by `table.key` where each value comes from."""
+    """Tables of raw values, and by `table.key` where each value comes from, and in which file it stands, if in one."""
 
     tables: Mapping[str, Any]
     origins: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
 
 
 def overlay(layers: Iterable[Layer]) -> Layer:
@@ -53,7 +54,7 @@ def file_layer(path: Path) -> Layer:
         if isinstance(values, dict)
         for key in values
     }
-    return Layer(tables, origins)
+    return Layer(tables, origins, dict.fromkeys(origins, path))
 
 
 def environment_layer(environ: Mapping[str, str]) -> Layer:

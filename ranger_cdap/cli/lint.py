@@ -16,12 +16,12 @@ from ranger_cdap.engine.wire import Policy, decode_policy, decode_service_polici
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.plugins import condition_makers, plugin_manager
 from ranger_cdap.policies.documents import NO_VERSION, Documents, compile_set, needs_tags, no_tags
+from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.lint import Finding, Known, lint
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 FOUND = 1
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_ASKED_BY = "ranger-cdap-lint"
 
 
 @click.command("lint")
@@ -83,16 +83,17 @@ def _download(invocation: Invocation) -> Documents:
     """What Ranger has now, by the account of the plugin; the cache plays no part."""
     settings = invocation.settings
     service, plugin = settings.ranger.service, settings.plugin
+    by = Downloader.here("lint", service)
     with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password) as admin:
-        policies = admin.download_policies(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY)
-        roles = admin.download_roles(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY)
+        policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
+        roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
         if policies is None or roles is None:
             raise PolicySetError(f"Ranger Admin has no policies of service `{service}`")
         tags = users = None
         if needs_tags(policies):
-            tags = admin.download_tags(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY) or no_tags(service)
+            tags = admin.download_tags(service, last_known_version=NO_VERSION, by=by) or no_tags(service)
         if plugin.use_ranger_groups:
-            users = admin.download_user_store(service, last_known_version=NO_VERSION, plugin_id=_ASKED_BY)
+            users = admin.download_user_store(service, last_known_version=NO_VERSION, by=by)
     return Documents(policies, roles, tags, users)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from ranger_cdap.config import Configuration
 from ranger_cdap.doctor.accounts import Seen, accounts, examine_account, examine_service
 from ranger_cdap.doctor.finding import Finding, Health
-from ranger_cdap.doctor.local import examine_cache, examine_java_keys, examine_rules
+from ranger_cdap.doctor.local import examine_cache, examine_java_keys, examine_rules, examine_secrets
 from ranger_cdap.doctor.network import reach
 from ranger_cdap.policies.http import addresses
 from ranger_cdap.policies.sign_in import tls_context
@@ -38,4 +38,5 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
         yield from examine_service(settings, Seen(policies, service))
     yield from examine_cache(settings, policies.policyVersion if policies else None, now())
     yield from examine_rules(settings)
+    yield from examine_secrets(configuration.exposed)
     yield from examine_java_keys(configuration.not_used)

@@ -5,7 +5,6 @@ What an account may do is asked of Ranger Admin by doing it; everything asked fo
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from ranger_cdap.errors import (
     ServiceDisabled,
     ServiceNotFound,
 )
+from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, Change, Found, Wanted, plan
 
@@ -89,16 +89,16 @@ def _definition(definition: dict[str, Any] | None, settings: Settings) -> Findin
     return failed("service definition", "it is not registered" if not definition else step.detail, _SETUP)
 
 
-def _policies(admin: RangerAdmin, service: str, plugin_id: str) -> bytes | None:
-    admin.download_roles(service, last_known_version=-1, plugin_id=plugin_id)
-    return admin.download_policies(service, last_known_version=-1, plugin_id=plugin_id)
+def _policies(admin: RangerAdmin, service: str, by: Downloader) -> bytes | None:
+    admin.download_roles(service, last_known_version=-1, by=by)
+    return admin.download_policies(service, last_known_version=-1, by=by)
 
 
 # What each right lets an account do; an account that can do it and is in no such list is a Ranger administrator.
-_PROOFS: Final[Mapping[str, Callable[[RangerAdmin, str, str], Any]]] = {
+_PROOFS: Final[Mapping[str, Callable[[RangerAdmin, str, Downloader], Any]]] = {
     "policy.download.auth.users": _policies,
-    "tag.download.auth.users": lambda a, s, p: a.download_tags(s, last_known_version=-1, plugin_id=p),
-    "userstore.download.auth.users": lambda a, s, p: a.download_user_store(s, last_known_version=-1, plugin_id=p),
+    "tag.download.auth.users": lambda a, s, by: a.download_tags(s, last_known_version=-1, by=by),
+    "userstore.download.auth.users": lambda a, s, by: a.download_user_store(s, last_known_version=-1, by=by),
     "service.admin.users": lambda a, s, _: a.get_service(s),
 }
 
@@ -108,8 +108,7 @@ def _rights(account: Account, admin: RangerAdmin, service: str) -> tuple[list[Fi
     for right, proof in _PROOFS.items():
         check, wanted = f"right of {account}: {right}", right in account.rights
         try:
-            # Ranger's page of plugins takes the name before the `@` for the kind of program.
-            answers[right] = proof(admin, service, f"doctor@{socket.gethostname()}-{service}")
+            answers[right] = proof(admin, service, Downloader.here("doctor", service))
         except AccessForbidden:
             advice = f"add it to `{right}` of service `{service}`: {_SETUP}"
             findings.append(

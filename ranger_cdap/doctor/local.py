@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
@@ -51,7 +52,7 @@ def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
         plugin.cache_dir, plugin.app_id, service, report=told.append, with_users=plugin.use_ranger_groups
     )
     try:
-        found = cache.load(now)
+        found = cache.look(now)
     except CacheError as e:
         return failed(check, str(e), "make the files readable for the user the plugin runs as, and for nobody else")
     if found is None:
@@ -105,6 +106,15 @@ def _people(settings: Settings) -> Iterator[Finding]:
     named = [name for name in (settings.plugin.username, settings.sync.username, master) if name]
     if len(set(named)) < len(named):
         yield note("accounts", "one account serves several purposes", "use one account for one purpose")
+
+
+def examine_secrets(exposed: Sequence[Path]) -> Iterator[Finding]:
+    """Files that hold a secret are not for everybody."""
+    check = "secrets"
+    for file in exposed:
+        yield note(check, f"`{file}` holds one and can be read by everybody on this machine", f"chmod o-r {file}")
+    if not exposed:
+        yield well(check, "no file that holds one can be read by everybody")
 
 
 def examine_java_keys(not_used: Sequence[NotUsed]) -> Iterator[Finding]:

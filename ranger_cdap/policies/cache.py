@@ -6,6 +6,7 @@ Several processes may share a directory. A file that can't be trusted never deci
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import stat
@@ -71,18 +72,28 @@ class PolicyCache:
         if not self._directory.is_dir():
             return None
         with self._locked(writing=False):
-            if (documents := self._documents()) is None:
-                return None
             try:
-                found = compile_set(documents, self._service, self._options)
+                return self._found(now)
             except PolicySetError as e:
                 self._set_aside("corrupt", str(e))
                 return None
-            age = self._age(found.versions, now)
-        if age is None:
-            self._report(f"policy cache `{self.path()}` is not used: it was written in the future")
+
+    def look(self, now: float) -> tuple[PolicySet, float] | None:
+        """What `load` finds, without changing anything; not locked, so it may be two sets, one replacing the other.
+
+        Raises:
+            CacheError: as `load`.
+        """
+        if not self._directory.is_dir():
             return None
-        return found, age
+        try:
+            self._refuse_what_others_can_change()
+            return self._found(now)
+        except PolicySetError as e:
+            self._report(f"policy cache `{self.path()}` can't be used: {e}")
+            return None
+        except OSError as e:
+            raise CacheError(f"policy cache `{self.path()}` can't be looked at: {_reason(e)}") from None
 
     def write(self, documents: Documents, contact: Contact) -> None:
         """Put documents and then their contact in the place of what is there, unless that was confirmed later.
@@ -126,16 +137,21 @@ class PolicyCache:
             with self._locked():
                 self._set_aside("gone", why)
 
-    def _documents(self) -> Documents | None:
-        try:
-            policies, roles = self._read(_POLICIES), self._read(_ROLES)
-            if policies is None:
-                return None
-            tags = self._read(_TAGS) if (tagged := needs_tags(policies)) else None
-            users = self._read(_USERS) if self._with_users else None
-        except PolicySetError as e:
-            self._set_aside("corrupt", str(e))
+    def _found(self, now: float) -> tuple[PolicySet, float] | None:
+        if (documents := self._documents()) is None:
             return None
+        found = compile_set(documents, self._service, self._options)
+        if (age := self._age(found.versions, now)) is None:
+            self._report(f"policy cache `{self.path()}` is not used: it was written in the future")
+            return None
+        return found, age
+
+    def _documents(self) -> Documents | None:
+        policies, roles = self._read(_POLICIES), self._read(_ROLES)
+        if policies is None:
+            return None
+        tags = self._read(_TAGS) if (tagged := needs_tags(policies)) else None
+        users = self._read(_USERS) if self._with_users else None
         needed = {_ROLES: roles, **({_TAGS: tags} if tagged else {}), **({_USERS: users} if self._with_users else {})}
         missing = next((kind for kind, content in needed.items() if content is None), None)
         if roles is None or missing is not None:
@@ -150,7 +166,7 @@ class PolicyCache:
         if contact is not None and contact.versions == versions:
             return contact.age + max(0.0, now - contact.noted)
         written = [p.stat().st_mtime for k in (_POLICIES, _ROLES, _TAGS, _USERS) if (p := self.path(k)).exists()]
-        age = now - min(written)
+        age = now - min(written, default=math.inf)
         return age if age >= 0 else None
 
     def _contact(self) -> Contact | None:
@@ -231,11 +247,7 @@ class PolicyCache:
     def _locked(self, *, writing: bool = True) -> Iterator[None]:
         """Nobody else writes meanwhile. Where nothing can be written there is nobody to keep out from reading."""
         try:
-            if not _ours_alone(self._directory.stat()):
-                raise CacheError(
-                    f"cache directory `{self._directory}` can be changed by other users, so it is not used; "
-                    "give it to this user alone (mode 0700)"
-                )
+            self._refuse_what_others_can_change()
             lock = filelock.FileLock(self._directory / f"{self._stem}.lock", timeout=_LOCK_TIMEOUT, mode=0o600)
             lock.acquire()
         except filelock.Timeout:
@@ -249,6 +261,13 @@ class PolicyCache:
             yield
         finally:
             lock.release()
+
+    def _refuse_what_others_can_change(self) -> None:
+        if not _ours_alone(self._directory.stat()):
+            raise CacheError(
+                f"cache directory `{self._directory}` can be changed by other users, so it is not used; "
+                "give it to this user alone (mode 0700)"
+            )
 
     def _sync_directory(self) -> None:
         descriptor = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

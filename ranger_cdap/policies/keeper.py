@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import random
-import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -21,6 +20,7 @@ from ranger_cdap.errors import (
     AdminUnreachable,
     AuthenticationFailed,
     CacheError,
+    InvalidInput,
     PolicySetError,
     RangerAdminError,
     RangerCdapError,
@@ -42,6 +42,7 @@ from ranger_cdap.policies.documents import (
     no_users,
     with_users,
 )
+from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.policy_text import PolicyText
 from ranger_cdap.policies.refresher import (
     CacheFailed,
@@ -84,11 +85,11 @@ class Downloads(Protocol):
     """So much of `RangerAdmin` as a plugin needs."""
 
     def download_policies(  # noqa: D102
-        self, service: str, *, last_known_version: int, plugin_id: str, deltas: bool = False
+        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
     ) -> bytes | None: ...
-    def download_roles(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
-    def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
-    def download_user_store(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None: ...  # noqa: D102
+    def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
+    def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
+    def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
 
@@ -147,7 +148,7 @@ class PolicyKeeper:
         self._account = plugin.username
         self._use_ranger_groups = plugin.use_ranger_groups
         self._options = options
-        self._plugin_id = f"{plugin.app_id}@{socket.gethostname()}-{service}"
+        self._downloader = Downloader.here(plugin.app_id, service, plugin.cluster_name)
         self._cache = PolicyCache(
             plugin.cache_dir,
             plugin.app_id,
@@ -161,6 +162,8 @@ class PolicyKeeper:
         self._on_change = on_change
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
+        self._wake = threading.Event()
+        self._failed: RangerCdapError | None = None
         self._thread: threading.Thread | None = None
         self._began = False
         state = RefresherState(Limits(plugin.poll_interval, plugin.max_staleness), clock())
@@ -180,14 +183,42 @@ class PolicyKeeper:
 
     def refresh(self) -> Snapshot:
         """Ask Ranger Admin once, before that the cache if nobody did; then what may decide."""
+        return self._refresh()[0]
+
+    def refresh_now(self) -> Snapshot:
+        """Ask Ranger Admin once, and return when what it has now is in force.
+
+        Raises:
+            RangerCdapError: one of its subclasses, by why that could not be had; what was in force goes on deciding.
+        """
+        snapshot, failed = self._refresh()
+        if failed is not None:
+            raise failed
+        return snapshot
+
+    def nudge(self) -> None:
+        """Have the background thread ask now instead of later, and do not wait for it.
+
+        After a failed login nothing becomes earlier, so that nudges can't lock the account.
+
+        Raises:
+            InvalidInput: there is no background thread.
+        """
+        if self._thread is None:
+            raise InvalidInput("policies are not refreshed in the background here, so there is nothing to hasten")
+        if self._current[0].failure is not Failure.LOGIN:
+            self._wake.set()
+
+    def _refresh(self) -> tuple[Snapshot, RangerCdapError | None]:
         before = self._current[1]
         with self._refreshing:
             if not self._began:
                 self._began = True
                 self._load_cache()
             self._handle(RefreshDue(self._clock()))
+            failed, self._failed = self._failed, None
         self._tell(before, self._current[1])
-        return self.snapshot
+        return self.snapshot, failed
 
     def start(self) -> None:
         """Refresh from now on in a background thread, which a program's end does not wait for."""
@@ -198,6 +229,7 @@ class PolicyKeeper:
     def close(self) -> None:
         """End the background thread and give the connections back."""
         self._closed.set()
+        self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_LONGEST_GOODBYE)
         self._admin.close()
@@ -211,15 +243,22 @@ class PolicyKeeper:
     def _run(self) -> None:
         if not self._began:
             self.refresh()
-        while not self._closed.wait(self.interval * self._spread()):
+        while True:
+            self._wake.wait(self.interval * self._spread())
+            if self._closed.is_set():
+                return
+            self._wake.clear()
             self.refresh()
 
     def _handle(self, first: Event) -> None:
         """Carry out what the state machine asks for, until it asks for nothing more."""
         events = deque([first])
         while events:
+            before = self._current[1].versions
             state, commands = step(self._current[0], events.popleft())
-            self._current = (state, self._look(state, state.now))
+            self._current = (state, snapshot := self._look(state, state.now))
+            since = self._downloader.activations.after(before, snapshot.versions, state.now.wall)
+            self._downloader = replace(self._downloader, activations=since)
             events.extend(self._do(command) for command in commands)
 
     def _do(self, command: Command) -> Event:
@@ -247,25 +286,28 @@ class PolicyKeeper:
             self._handle(CacheFound(self._clock(), *loaded))
 
     def _download(self, known: Versions) -> Event:
+        self._failed = None
         try:
             current = self._fetch(known)
         except RangerCdapError as e:
+            self._failed = e
             failure = next(failure for kind, failure in _FAILURES if isinstance(e, kind))
             return RefreshFailed(self._clock(), failure, str(e))
         except Exception as e:
             # Whatever it is, the thread must go on asking; meanwhile the policies grow old.
             logger.debug("a refresh failed unexpectedly", exc_info=True)
-            return RefreshFailed(self._clock(), Failure.AWAY, f"the refresh failed unexpectedly: {type(e).__name__}")
+            self._failed = UnexpectedAnswer(f"the refresh failed unexpectedly: {type(e).__name__}")
+            return RefreshFailed(self._clock(), Failure.AWAY, str(self._failed))
         return Confirmed(self._clock(), current)
 
     def _fetch(self, known: Versions) -> PolicySet:
         """What Ranger Admin has now: the very set in force if nothing changed; whole or not at all."""
         in_force = self._current[0].in_force
-        service, plugin_id = self._service, self._plugin_id
+        service, by = self._service, self._downloader
         text = self._admin.download_policies(
-            service, last_known_version=known.policies, plugin_id=plugin_id, deltas=in_force is not None
+            service, last_known_version=known.policies, by=by, deltas=in_force is not None
         )
-        roles = self._admin.download_roles(service, last_known_version=known.roles, plugin_id=plugin_id)
+        roles = self._admin.download_roles(service, last_known_version=known.roles, by=by)
         if in_force is None:
             if text is None or roles is None:
                 raise UnexpectedAnswer("Ranger Admin says that nothing changed since a version nobody has")
@@ -275,7 +317,7 @@ class PolicyKeeper:
         if text is not None and holds_deltas(text):
             changed = after_deltas(in_force, text, service) if roles is held.roles else None
             if changed is None:
-                text = self._admin.download_policies(service, last_known_version=NO_VERSION, plugin_id=plugin_id)
+                text = self._admin.download_policies(service, last_known_version=NO_VERSION, by=by)
                 if text is None:
                     raise UnexpectedAnswer("Ranger Admin has no policies, only changes to them")
             else:
@@ -299,7 +341,7 @@ class PolicyKeeper:
 
     def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
         with self._explained("the service has tag policies, but its tags can't be downloaded", "tag.download"):
-            tags = self._admin.download_tags(self._service, last_known_version=known, plugin_id=self._plugin_id)
+            tags = self._admin.download_tags(self._service, last_known_version=known, by=self._downloader)
         if tags is not None:
             return tags
         return held if held is not None else no_tags(self._service)
@@ -308,7 +350,7 @@ class PolicyKeeper:
         with self._explained(
             "`plugin.use_ranger_groups` is on, but the users can't be downloaded", "userstore.download"
         ):
-            users = self._admin.download_user_store(self._service, last_known_version=known, plugin_id=self._plugin_id)
+            users = self._admin.download_user_store(self._service, last_known_version=known, by=self._downloader)
         if users is not None:
             return users
         return held if held is not None else no_users()

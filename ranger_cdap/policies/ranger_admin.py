@@ -15,6 +15,7 @@ from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.engine.wire import Policy, decode_policy
 from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.policies import endpoints
+from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.http import AdminHttp, is_addressable, segment
 from ranger_cdap.policies.sign_in import Way
 
@@ -96,7 +97,7 @@ class RangerAdmin:
     # Downloads: the document as it came, or None when it still has the version last known (304).
 
     def download_policies(
-        self, service: str, *, last_known_version: int, plugin_id: str, deltas: bool = False
+        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
     ) -> bytes | None:
         """The policies of a service (`ServicePolicies`); -1 as last known version asks for them in any case.
 
@@ -106,40 +107,38 @@ class RangerAdmin:
             endpoints.DOWNLOAD_POLICIES,
             service,
             {
+                **by.query(by.activations.policies),
                 "lastKnownVersion": last_known_version,
-                "lastActivationTime": 0,
-                "pluginId": plugin_id,
                 "supportsPolicyDeltas": "true" if deltas else "false",
             },
         )
 
-    def download_roles(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
+    def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
         """The roles a service may use (`RangerRoles`)."""
         return self._download(
             endpoints.DOWNLOAD_ROLES,
             service,
-            {"lastKnownRoleVersion": last_known_version, "lastActivationTime": 0, "pluginId": plugin_id},
+            {**by.query(by.activations.roles), "lastKnownRoleVersion": last_known_version},
         )
 
-    def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
+    def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
         """The tags of a service's resources (`ServiceTags`)."""
         return self._download(
             endpoints.DOWNLOAD_TAGS,
             service,
             {
+                **by.query(by.activations.tags),
                 "lastKnownVersion": last_known_version,
-                "lastActivationTime": 0,
-                "pluginId": plugin_id,
                 "supportsTagDeltas": "false",
             },
         )
 
-    def download_user_store(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
+    def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
         """Users and their groups (`UserStore`)."""
         return self._download(
             endpoints.DOWNLOAD_USER_STORE,
             service,
-            {"lastKnownUserStoreVersion": last_known_version, "lastActivationTime": 0, "pluginId": plugin_id},
+            {**by.query(by.activations.users), "lastKnownUserStoreVersion": last_known_version},
         )
 
     def _download(self, api: API, service: str, query: Mapping[str, Any]) -> bytes | None:

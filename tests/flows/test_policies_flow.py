@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import requests
 
 from ranger_cdap import errors
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.downloader import Downloader, capabilities
 from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresher import PolicyState
@@ -86,6 +92,52 @@ def test_a_policy_decides_with_the_next_refresh_until_it_is_deleted(admin: Range
     assert created.id is not None
     admin.delete_policy(created.id)
     assert not may_read(keeper.refresh(), "alice", "ns1")
+
+
+def test_ranger_s_page_of_plugins_shows_the_version_in_force_and_what_the_plugin_can_do(
+    server: EmbeddedAdmin, admin: RangerAdmin, keeper: PolicyKeeper
+) -> None:
+    def listed() -> dict[str, Any]:
+        answer = requests.get(
+            f"{server.url}/service/public/v2/api/plugins/info", auth=("admin", ADMIN.reveal()), timeout=10
+        )
+        (row,) = answer.json()
+        found: dict[str, Any] = row
+        return found
+
+    keeper.refresh()
+    began = listed()
+    assert (began["serviceName"], began["appType"], began["hostName"]) == (SERVICE, "cdap", socket.gethostname())
+    assert began["info"]["pluginCapabilities"] == capabilities()
+    admin.create_policy(reading("p1", "alice", "ns1"))
+    version = keeper.refresh().versions.policies
+    keeper.refresh()
+    info = listed()["info"]
+    assert info["policyActiveVersion"] == info["latestPolicyVersion"] == str(version)
+    assert int(began["info"]["policyDownloadTime"]) <= int(info["policyActivationTime"])
+
+
+def test_a_refresh_on_demand_brings_what_is_there_or_says_why_not(
+    server: EmbeddedAdmin, admin: RangerAdmin, tmp_path: Path
+) -> None:
+    settings = Settings(
+        ranger=RangerSettings(url=server.url, service=SERVICE, attempts=1),
+        plugin=PluginSettings(username="cdapsvc", password=PLUGIN, cache_dir=tmp_path / "cache"),
+    )
+    ns1 = entity_id("namespace", ["ns1"])
+    with Authorizer.open(settings, refresh_in_background=False) as authorizer:
+        admin.create_policy(reading("p1", "alice", "ns1"))
+        assert not authorizer.check("alice", (), "namespace.get_preference", ns1).allowed
+        authorizer.refresh()
+        assert authorizer.check("alice", (), "namespace.get_preference", ns1).allowed
+        with pytest.raises(errors.InvalidInput, match="background"):
+            authorizer.refresh(wait=False)
+        server.stop()
+        with pytest.raises(errors.AdminUnreachable):
+            authorizer.refresh()
+        assert authorizer.check("alice", (), "namespace.get_preference", ns1).allowed
+    with Authorizer.open(settings) as authorizer:
+        assert authorizer.refresh(wait=False).state is PolicyState.FRESH
 
 
 def test_the_tag_service_every_real_ranger_links_stops_no_decision(admin: RangerAdmin, keeper: PolicyKeeper) -> None:
@@ -175,7 +227,7 @@ def test_what_is_not_there_is_not_there(admin: RangerAdmin) -> None:
     with pytest.raises(errors.NotFound):
         admin.delete_policy(99_999)
     with pytest.raises(errors.ServiceNotFound):
-        admin.download_policies("nosuch", last_known_version=-1, plugin_id="p")
+        admin.download_policies("nosuch", last_known_version=-1, by=Downloader("p"))
 
 
 def test_the_definition_comes_back_with_everything_ranger_adds(admin: RangerAdmin) -> None:

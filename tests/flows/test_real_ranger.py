@@ -28,6 +28,7 @@ from ranger_cdap.engine.wire import (
     decode_service_tags,
 )
 from ranger_cdap.errors import AccessForbidden, RequestRejected, ServiceNotFound
+from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.service_setup import Change, Wanted, carry_out, look, plan
 
@@ -93,14 +94,14 @@ def reading(service: str, name: str, namespace: str) -> Policy:
 
 def download(address: Address, service: str, known: int = -1, *, user: str = ALICE) -> bytes | None:
     with RangerAdmin(address.url, username=user, password=PASSWORD, attempts=1) as plugin:
-        return plugin.download_policies(service, last_known_version=known, plugin_id=f"cdap@test-{service}")
+        return plugin.download_policies(service, last_known_version=known, by=Downloader(f"cdap@test-{service}"))
 
 
 def readers(admin: RangerAdmin, answer: bytes | None, namespace: str) -> set[str]:
     """Who may read it by the downloaded policies; without the tags no engine judges tag policies."""
     assert answer is not None
     policies = decode_service_policies(answer)
-    tags = admin.download_tags(policies.serviceName, last_known_version=-1, plugin_id="cdap@test")
+    tags = admin.download_tags(policies.serviceName, last_known_version=-1, by=Downloader("cdap@test"))
     assert tags is not None
     engine = PolicyEngine.build(policies, tags=decode_service_tags(tags))
     resource = {"instance": "cdap", "namespace": namespace}
@@ -146,4 +147,4 @@ def test_a_download_is_for_the_account_that_has_the_right(address: Address, admi
     with pytest.raises(AccessForbidden):
         download(address, service, user=BOB)
     with pytest.raises(ServiceNotFound):
-        admin.download_policies("rcdap-no-such-service", last_known_version=-1, plugin_id="cdap@test-none")
+        admin.download_policies("rcdap-no-such-service", last_known_version=-1, by=Downloader("cdap@test-none"))

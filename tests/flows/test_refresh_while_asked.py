@@ -15,6 +15,7 @@ import servicedef
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Settings
+from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 SERVICE = "cdapdev"
@@ -46,7 +47,7 @@ class RangerThatAlternates:
         self.may_answer.set()
 
     def download_policies(
-        self, service: str, *, last_known_version: int, plugin_id: str, deltas: bool = False
+        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
     ) -> bytes:
         self.asked.set()
         assert self.may_answer.wait(60)
@@ -56,13 +57,13 @@ class RangerThatAlternates:
         document = {"serviceName": service, "policyVersion": self.version, "serviceDef": definition, "policies": listed}
         return json.dumps(document).encode()
 
-    def download_roles(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
+    def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
         return None if last_known_version == 1 else json.dumps({"serviceName": service, "roleVersion": 1}).encode()
 
-    def download_tags(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
+    def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
         raise AssertionError("no tag service is linked")
 
-    def download_user_store(self, service: str, *, last_known_version: int, plugin_id: str) -> bytes | None:
+    def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
         return None if last_known_version == 1 else json.dumps({"userStoreVersion": 1}).encode()
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from responses import matchers
 from ranger_cdap import errors
 from ranger_cdap.config import Secret
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.downloader import Activations, Downloader, capabilities
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 URL = "http://ranger.test:6080"
@@ -34,23 +35,29 @@ def policy(policy_id: int, name: str = "") -> dict[str, Any]:
 
 
 DOWNLOADS = [
-    ("download_policies", "plugins/secure/policies/download", "lastKnownVersion"),
-    ("download_roles", "roles/secure/download", "lastKnownRoleVersion"),
-    ("download_tags", "tags/secure/download", "lastKnownVersion"),
-    ("download_user_store", "xusers/secure/download", "lastKnownUserStoreVersion"),
+    ("download_policies", "plugins/secure/policies/download", "lastKnownVersion", "11"),
+    ("download_roles", "roles/secure/download", "lastKnownRoleVersion", "12"),
+    ("download_tags", "tags/secure/download", "lastKnownVersion", "13"),
+    ("download_user_store", "xusers/secure/download", "lastKnownUserStoreVersion", "14"),
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "version"), DOWNLOADS, ids=[row[0] for row in DOWNLOADS])
+@pytest.mark.parametrize(("method", "path", "version", "activated"), DOWNLOADS, ids=[row[0] for row in DOWNLOADS])
 def test_a_download_is_the_document_as_it_came_or_none(
-    admin: RangerAdmin, method: str, path: str, version: str
+    admin: RangerAdmin, method: str, path: str, version: str, activated: str
 ) -> None:
     def download(known: int) -> bytes | None:
-        found: bytes | None = getattr(admin, method)("cdapdev", last_known_version=known, plugin_id="cdap@h-cdapdev")
+        by = Downloader("cdap@h-cdapdev", "cluster 1", Activations(policies=11, roles=12, tags=13, users=14))
+        found: bytes | None = getattr(admin, method)("cdapdev", last_known_version=known, by=by)
         return found
 
     url = f"{URL}/service/{path}/cdapdev"
-    asks = {"pluginId": "cdap@h-cdapdev", "lastActivationTime": "0"}
+    asks = {
+        "pluginId": "cdap@h-cdapdev",
+        "clusterName": "cluster 1",
+        "pluginCapabilities": capabilities(),
+        "lastActivationTime": activated,
+    }
     body = b'{"serviceName": "cdapdev",  "unknown": 1}'
     responses.get(url, body=body, match=[matchers.query_param_matcher(asks | {version: "-1"}, strict_match=False)])
     responses.get(url, status=304, match=[matchers.query_param_matcher(asks | {version: "7"}, strict_match=False)])
@@ -75,7 +82,7 @@ def test_a_download_that_fails_says_how(
 ) -> None:
     responses.get(f"{URL}/service/plugins/secure/policies/download/x", status=status, json=answer)
     with pytest.raises(kind):
-        admin.download_policies("x", last_known_version=-1, plugin_id="p")
+        admin.download_policies("x", last_known_version=-1, by=Downloader("p"))
 
 
 GETS: list[tuple[str, Callable[[RangerAdmin], object], str]] = [
