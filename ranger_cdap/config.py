@@ -10,8 +10,7 @@ from __future__ import annotations
 import difflib
 import logging
 import os
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +19,7 @@ import msgspec
 import platformdirs
 
 from ranger_cdap.errors import ConfigError
+from ranger_cdap.exposure import exposed_files, secrets
 from ranger_cdap.hadoop import NotUsed, hadoop_layer
 from ranger_cdap.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 
@@ -311,7 +311,8 @@ def read_configuration(
     merged = overlay([below, above])
     origin += " with the files of `[hadoop]`" if below.tables else ""
     settings = parse_settings(merged.tables, origin=origin, environ=environ)
-    exposed = _exposed((below, file_values, environment, flag_values), settings)
+    layers = (below, file_values, environment, flag_values)
+    exposed = exposed_files(layers, Settings, Secret, _private_keys(settings))
     for file in exposed:
         _log.warning("file `%s` holds a secret and can be read by everybody on this machine; chmod o-r it", file)
     return Configuration(settings, merged.origins, not_used, exposed)
@@ -340,39 +341,17 @@ def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[s
     return settings
 
 
+def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
+    """A certificate's file without a file for its key holds both."""
+    ranger, service = settings.ranger, settings.service
+    return ranger.key_file or ranger.cert_file, service.tls_key or service.tls_certificate
+
+
 def _refuse_secrets(flags: Layer) -> None:
     """Everybody on the machine can read a command line."""
-    for name, text in _secrets(flags):
+    for name, text in secrets(flags, Settings, Secret):
         if not text.startswith(("env:", "file:")):
             raise ConfigError(f"`{name}` must not stand on the command line; name it by `env:` or `file:`")
-
-
-def _secrets(layer: Layer) -> Iterator[tuple[str, str]]:
-    """Each secret of a layer by its `table.key`, as it is written there."""
-    for table, values in layer.tables.items():
-        for key, text in values.items() if isinstance(values, Mapping) else ():
-            if isinstance(text, str) and _field_type(table, key) is Secret:
-                yield f"{table}.{key}", text
-
-
-def _exposed(layers: Iterable[Layer], settings: Settings) -> tuple[Path, ...]:
-    """The files that hold a secret, in force or not, and that everybody can read; those of a key of TLS too."""
-    key = settings.ranger.key_file or settings.ranger.cert_file
-    found = [Path(key)] if key else []
-    for layer in layers:
-        for name, text in _secrets(layer):
-            if text.startswith("file:"):
-                found.append(Path(text.removeprefix("file:")))
-            elif text and not text.startswith("env:") and name in layer.files:
-                found.append(layer.files[name])
-    return tuple(file for file in dict.fromkeys(found) if _everybody_can_read(file))
-
-
-def _everybody_can_read(file: Path) -> bool:
-    try:
-        return bool(file.stat().st_mode & stat.S_IROTH)
-    except OSError:
-        return False
 
 
 def _field_type(table: str, key: str) -> Any:
