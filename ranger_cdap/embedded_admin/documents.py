@@ -264,6 +264,48 @@ class GrantRevokeRole(Document):
     grant_option: bool = False
 
 
+class TagDef(Document):
+    """A type of tags."""
+
+    guid: str = ""
+    name: str = ""
+    source: str = ""
+    attribute_defs: list[dict[str, Any]] = []
+
+
+class Tag(Document):
+    """A tag on resources."""
+
+    id: int | None = None
+    guid: str = ""
+    type: str = ""
+    owner: int = 0
+    attributes: dict[str, str] = {}
+    options: dict[str, Any] = {}
+    validity_periods: list[dict[str, Any]] = []
+
+
+class TaggedResource(Document):
+    """A resource that carries tags; its id is a number within one document."""
+
+    id: int | None = None
+    guid: str = ""
+    resource_elements: dict[str, PolicyResource] = {}
+    owner_user: str = ""
+    additional_info: dict[str, str] = {}
+
+
+class ServiceTags(Document):
+    """An upload of tags: of resources of one service, which of the tags each carries, by their numbers in it."""
+
+    op: str = "add_or_update"
+    service_name: str = ""
+    tag_definitions: dict[str, TagDef] = {}
+    tags: dict[str, Tag] = {}
+    service_resources: list[TaggedResource] = []
+    resource_to_tag_ids: dict[str, list[int]] = {}
+
+
 def read_document(body: bytes, kind: type[T], java_class: str) -> T:
     """The document of a request.
 

@@ -26,6 +26,7 @@ from ranger_cdap.embedded_admin.rights import (
     require_download_right,
 )
 from ranger_cdap.embedded_admin.tag_definition import for_service_type
+from ranger_cdap.embedded_admin.tag_rules import downloaded
 
 AUDIT_MODE = "audit-default"
 PLUGIN_CONFIGS: dict[str, str] = {
@@ -36,8 +37,6 @@ PLUGIN_CONFIGS: dict[str, str] = {
     "ranger.plugins.conf.mapping.regex.separator": "/",
 }
 _PLUGIN_CONFIG_PREFIX = "ranger.plugin."
-_TAGS_VERSION = 1
-"""There are no tags here, so their version never changes."""
 
 
 def download_policies(call: Call) -> Answer:
@@ -142,21 +141,22 @@ def download_roles(call: Call) -> Answer:
 
 
 def download_tags(call: Call) -> Answer:
-    """GET the tags, or 304; there never are any."""
+    """GET the tags of the service's resources, or 304."""
     service = _service(call, TAG_DOWNLOAD, "tags")
     known = call.version("lastKnownVersion")
-    note_download(call, service, "tag", known, _TAGS_VERSION)
-    if known == _TAGS_VERSION:
+    note_download(call, service, "tag", known, service.tag_version)
+    if known == service.tag_version:
         return empty(304)
     return json_answer(
         {
             "op": "add_or_update",
             "serviceName": service.name,
-            "tagVersion": _TAGS_VERSION,
+            "tagVersion": service.tag_version,
             "isDelta": False,
             "tagsChangeExtent": "ALL",
             "isTagsDeduped": True,
         }
+        | downloaded(call.tables.tags(service.stamp.id))
     )
 
 

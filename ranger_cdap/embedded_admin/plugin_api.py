@@ -82,6 +82,8 @@ def _answer(call: Call, row: ListedPlugin) -> dict[str, Any]:
     latest = {
         "latestPolicyVersion": str(service.policy_version),
         "lastPolicyUpdateTime": str(service.policy_update_time),
+        "latestTagVersion": str(service.tag_version),
+        "lastTagUpdateTime": str(service.tag_update_time),
     }
     return fields | {
         "serviceDisplayName": service.document.display_name,

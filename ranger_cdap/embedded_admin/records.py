@@ -59,12 +59,14 @@ class StoredDefinition:
 
 @dataclass(frozen=True, slots=True)
 class StoredService:
-    """A service, with the version of its policies."""
+    """A service, with the versions of its policies and tags."""
 
     stamp: Stamp
     document: Service
     policy_version: int
     policy_update_time: int
+    tag_version: int
+    tag_update_time: int
 
     @property
     def name(self) -> str:
@@ -72,12 +74,12 @@ class StoredService:
         return self.document.name
 
     def answer(self) -> dict[str, Any]:
-        """Ranger's JSON; the tags never change here, so their version is always 1."""
+        """Ranger's JSON."""
         versions = {
             "policyVersion": self.policy_version,
             "policyUpdateTime": self.policy_update_time,
-            "tagVersion": 1,
-            "tagUpdateTime": self.stamp.create_time,
+            "tagVersion": self.tag_version,
+            "tagUpdateTime": self.tag_update_time,
         }
         return self.stamp.fields(self.document.is_enabled) | to_json_object(self.document) | versions
 

@@ -16,6 +16,7 @@ from ranger_cdap.embedded_admin import (
     role_api,
     role_grant_api,
     service_api,
+    tag_api,
     user_api,
     zone_api,
 )
@@ -110,6 +111,9 @@ ROUTES: tuple[Row, ...] = (
     Row("DELETE", f"{_V2}/zones/{{id}}", Access.ADMIN, zone_api.delete_zone),
     Row("GET", f"{_V2}/zones/name/{{name}}", Access.ADMIN, zone_api.get_zone_by_name),
     Row("DELETE", f"{_V2}/zones/name/{{name}}", Access.ADMIN, zone_api.delete_zone_by_name),
+    Row("GET", f"{_V2}/service/{{name}}/tags", Access.ADMIN_PAGE, tag_api.export_service_tags),
+    Row("PUT", f"{_V2}/service/{{name}}/tags", Access.ADMIN_PAGE, tag_api.import_service_tags),
+    Row("PUT", "/service/tags/importservicetags", Access.ADMIN_PAGE, tag_api.import_tags),
     Row("GET", f"{_USERS}/users", Access.ADMIN_PAGE, user_api.list_users),
     Row("GET", f"{_USERS}/users/userName/{{name}}", Access.ADMIN_PAGE, user_api.get_user_by_name),
     Row("GET", f"{_USERS}/lookup/users", Access.USER, user_api.lookup_users),

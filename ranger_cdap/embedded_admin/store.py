@@ -17,7 +17,7 @@ from ranger_cdap.embedded_admin.tables import Tables
 from ranger_cdap.errors import InvalidInput
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 5
+_SCHEMA_VERSION = 6
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -27,7 +27,8 @@ CREATE TABLE definition (
 CREATE TABLE service (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, guid TEXT NOT NULL, version INTEGER NOT NULL,
     created_by TEXT, updated_by TEXT, create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, body BLOB NOT NULL,
-    type TEXT NOT NULL, policy_version INTEGER NOT NULL, policy_update_time INTEGER NOT NULL
+    type TEXT NOT NULL, policy_version INTEGER NOT NULL, policy_update_time INTEGER NOT NULL,
+    tag_version INTEGER NOT NULL DEFAULT 1, tag_update_time INTEGER NOT NULL, tags BLOB NOT NULL DEFAULT x'7b7d'
 ) STRICT;
 CREATE TABLE policy (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, guid TEXT NOT NULL, version INTEGER NOT NULL,

@@ -18,12 +18,13 @@ from ranger_cdap.embedded_admin.records import (
     StoredService,
     listed_policy,
 )
+from ranger_cdap.embedded_admin.tag_rules import KeptTags
 from ranger_cdap.embedded_admin.zone_tables import ZoneTable
 
 _DEFINITIONS = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body FROM definition "
 _SERVICES = (
     "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body, policy_version,"
-    " policy_update_time FROM service "
+    " policy_update_time, tag_version, tag_update_time FROM service "
 )
 _POLICIES = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, signature, body FROM policy "
 
@@ -105,12 +106,12 @@ class Tables:
         """Store a new service, its policies as version 1."""
         stored_id = self._row(
             "INSERT INTO service (name, guid, version, created_by, updated_by, create_time, update_time, body, type,"
-            " policy_version, policy_update_time)"
-            " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, 1, ?) RETURNING id",
+            " policy_version, policy_update_time, tag_update_time)"
+            " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, 1, ?, ?) RETURNING id",
             *(document.name, document.guid, author, author, now, now, msgspec.json.encode(document)),
-            *(document.type, now),
+            *(document.type, now, now),
         )[0]
-        return StoredService(Stamp(stored_id, document.guid, 1, author, author, now, now), document, 1, now)
+        return StoredService(Stamp(stored_id, document.guid, 1, author, author, now, now), document, 1, now, 1, now)
 
     def update_service(self, service_id: int, document: Service, author: str | None, now: int) -> None:
         """Replace a service; its version goes up by one. A new name is written into its policies."""
@@ -136,6 +137,18 @@ class Tables:
         if change is not None:
             for raised_id, version in raised:
                 self.changes.write(raised_id, version, change)
+
+    def tags(self, service_id: int) -> KeptTags:
+        """The tags of a service's resources."""
+        row = self._row("SELECT tags FROM service WHERE id = ?", service_id)
+        return msgspec.json.decode(row[0], type=KeptTags)
+
+    def update_tags(self, service: StoredService, tags: KeptTags, now: int) -> None:
+        """Replace the tags of a service's resources; their version goes up by one."""
+        self._connection.execute(
+            "UPDATE service SET tags = ?, tag_version = tag_version + 1, tag_update_time = ? WHERE id = ?",
+            (msgspec.json.encode(tags), now, service.stamp.id),
+        )
 
     def delete_service(self, service_id: int) -> None:
         """Remove a service with its policies."""
@@ -219,7 +232,7 @@ def _definition(row: tuple[Any, ...]) -> StoredDefinition:
 
 
 def _service(row: tuple[Any, ...]) -> StoredService:
-    return StoredService(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Service), row[8], row[9])
+    return StoredService(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Service), *row[8:])
 
 
 def _policy(row: tuple[Any, ...]) -> StoredPolicy:

@@ -156,13 +156,6 @@ def test_a_deleted_user_is_taken_out_of_policies_and_groups(cdapdev: Caller) -> 
     assert cdapdev("DELETE", "/service/xusers/secure/users/admin?forceDelete=true")[0] == 400
 
 
-def test_tags_are_always_none(cdapdev: Caller) -> None:
-    plugin, path = cdapdev.as_user("plugin"), "/service/tags/secure/download/cdapdev"
-    status, answer = plugin("GET", f"{path}?lastKnownVersion=-1")
-    assert (status, "serviceResources" in answer) == (200, False)
-    assert plugin("GET", f"{path}?lastKnownVersion={answer['tagVersion']}") == (304, None)
-
-
 def test_the_user_store_holds_groups(cdapdev: Caller) -> None:
     _, user = cdapdev("GET", "/service/xusers/users/userName/alice")
     cdapdev("POST", "/service/xusers/secure/groups", {"name": "devs"})
