@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import ssl
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +86,12 @@ class World:
         return tuple(examine(Configuration(self.settings, {}), now))
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+@contextmanager
+def set_up(directory: Path) -> Iterator[World]:
     with EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server:
         settings = Settings(
             ranger=RangerSettings(url=server.url),
-            plugin=PluginSettings(username="plugin", password=PASSWORD, cache_dir=tmp_path / "cache"),
+            plugin=PluginSettings(username="plugin", password=PASSWORD, cache_dir=directory / "cache"),
             sync=SyncSettings(username="sync", password=PASSWORD),
             admin=AdminSettings(users=("ann",)),
             master=MasterSettings(user="cdap"),
@@ -99,9 +103,33 @@ def world(tmp_path: Path) -> Iterator[World]:
                 SERVICE, "cdap", plugin_account="plugin", sync_account="sync", master_user="cdap", admin_users=("ann",)
             )
             service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, SERVICE)), admin)
-            found = World(settings, admin, tmp_path)
-            found.download()
-            yield found
+            world = World(settings, admin, directory)
+            world.download()
+            yield world
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with set_up(tmp_path_factory.mktemp("doctor")) as world:
+        before = world.admin.get_service(SERVICE)
+        yield world
+        assert world.admin.get_service(SERVICE) == before, "a test changed what all look at; it needs `own_world`"
+
+
+@pytest.fixture
+def world(shared: World, tmp_path: Path) -> World:
+    """Settings and cache are the test's own; Ranger Admin is shared, so nothing may be changed there."""
+    shutil.copytree(shared.settings.plugin.cache_dir, tmp_path / "cache")
+    world = World(shared.settings, shared.admin, tmp_path)
+    world.change("plugin", cache_dir=tmp_path / "cache")
+    return world
+
+
+@pytest.fixture
+def own_world(tmp_path: Path) -> Iterator[World]:
+    """A Ranger Admin that the test may change."""
+    with set_up(tmp_path) as world:
+        yield world
 
 
 def test_after_setup_and_a_download_all_is_well(world: World) -> None:
@@ -191,59 +219,136 @@ def master_creates(world: World) -> None:
     world.change("sync", non_creators=("root",))
 
 
-FAULTS = [
+# a fault of the settings or of this machine, the check that fails, and the remedy
+FAULTS_HERE = [
     (wrong_password, "sign-in of plugin account `plugin`", "password"),
     (no_account, "sign-in of plugin account", "plugin.username"),
     (nobody_listens, "connection to", "start Ranger Admin"),
     (unknown_name, "name of", "ranger.url"),
     (unknown_service, "service", "setup"),
-    (service_of_another_type, "service", "ranger.service"),
-    (disabled_service, "service", "enable it"),
-    (right_missing, "right of plugin account `plugin`: tag.download.auth.users", "setup"),
-    (right_too_many, "right of plugin account `plugin`: service.admin.users", "take it out"),
-    (right_to_grant, "right of sync account `sync`: policy.grantrevoke.auth.users", "take it out"),
     (ranger_administrator, "right of sync account `admin`: tag.download.auth.users", "ordinary user"),
-    (access_by_a_policy, "policies of plugin account `plugin`", "take it out"),
     (cache_for_everybody, "cache directory", "chmod"),
     (cache_is_a_file, "cache directory", "chown"),
     (unknown_operation, "enforcement", "[enforce]"),
     (master_administers, "administrators", "admin.users"),
     (master_creates, "master user", "sync.non_creators"),
 ]
+# the same of a fault in Ranger Admin
+FAULTS_THERE = [
+    (service_of_another_type, "service", "ranger.service"),
+    (disabled_service, "service", "enable it"),
+    (right_missing, "right of plugin account `plugin`: tag.download.auth.users", "setup"),
+    (right_too_many, "right of plugin account `plugin`: service.admin.users", "take it out"),
+    (right_to_grant, "right of sync account `sync`: policy.grantrevoke.auth.users", "take it out"),
+    (access_by_a_policy, "policies of plugin account `plugin`", "take it out"),
+]
 
 
-@pytest.mark.parametrize(("fault", "check", "advice"), FAULTS, ids=[fault[0].__name__ for fault in FAULTS])
-def test_a_fault_is_found_and_the_remedy_told(
+def is_found_with_its_remedy(world: World, check: str, advice: str) -> None:
+    findings = world.examine()
+    found = [finding for finding in findings if finding.health is Health.FAILED]
+    assert any(finding.check.startswith(check) and advice in finding.advice for finding in found), found
+    assert PASSWORD.reveal() not in repr(found)
+    checks = [finding.check for finding in findings]
+    assert len(checks) == len(set(checks)), "something is said twice"
+
+
+@pytest.mark.parametrize(("fault", "check", "advice"), FAULTS_HERE, ids=[fault[0].__name__ for fault in FAULTS_HERE])
+def test_a_fault_here_is_found_and_the_remedy_told(
     world: World, fault: Callable[[World], None], check: str, advice: str
 ) -> None:
     fault(world)
-    found = [finding for finding in world.examine() if finding.health is Health.FAILED]
-    assert any(finding.check.startswith(check) and advice in finding.advice for finding in found), found
-    assert PASSWORD.reveal() not in repr(found)
+    is_found_with_its_remedy(world, check, advice)
 
 
-@pytest.mark.parametrize("fault", [unknown_service, disabled_service])
-def test_nothing_is_said_twice(world: World, fault: Callable[[World], None]) -> None:
-    fault(world)
-    checks = [finding.check for finding in world.examine()]
-    assert len(checks) == len(set(checks))
+@pytest.mark.parametrize(("fault", "check", "advice"), FAULTS_THERE, ids=[fault[0].__name__ for fault in FAULTS_THERE])
+def test_a_fault_in_ranger_admin_is_found_and_the_remedy_told(
+    own_world: World, fault: Callable[[World], None], check: str, advice: str
+) -> None:
+    fault(own_world)
+    is_found_with_its_remedy(own_world, check, advice)
 
 
-def test_a_wrong_password_is_tried_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.change("plugin", password=Secret("wrong"))
+def test_a_wrong_password_is_tried_once(own_world: World) -> None:
+    own_world.change("plugin", password=Secret("wrong"))
     for _ in range(4):
-        world.examine()
-    world.change("plugin", password=PASSWORD)  # a fifth failure would have locked the account
-    assert not [finding for finding in world.examine() if finding.health is Health.FAILED]
+        own_world.examine()
+    own_world.change("plugin", password=PASSWORD)  # a fifth failure would have locked the account
+    assert not [finding for finding in own_world.examine() if finding.health is Health.FAILED]
 
 
-def test_a_plugin_that_does_not_refresh_is_found_by_its_version(world: World) -> None:
-    world.policy("ann")
-    interval = world.settings.plugin.poll_interval
-    cached = {h: f for f in world.examine() if f.check == "policies in the cache" for h in [f.health]}
-    later = {f.check: f.health for f in world.examine(lambda: time.time() + 4 * interval)}
+def test_a_plugin_that_does_not_refresh_is_found_by_its_version(own_world: World) -> None:
+    own_world.policy("ann")
+    interval = own_world.settings.plugin.poll_interval
+    cached = {h: f for f in own_world.examine() if f.check == "policies in the cache" for h in [f.health]}
+    later = {f.check: f.health for f in own_world.examine(lambda: time.time() + 4 * interval)}
     assert cached.keys() == {Health.WELL}
     assert later["policies in the cache"] is Health.FAILED
+
+
+def as_it_is(cache: Path) -> None:
+    pass
+
+
+def no_directory(cache: Path) -> None:
+    shutil.rmtree(cache)
+
+
+def no_lock(cache: Path) -> None:
+    (cache / "cdap_cdapdev.lock").unlink()
+
+
+def cut_short(cache: Path) -> None:
+    os.truncate(cache / "cdap_cdapdev.json", 1000)
+
+
+def of_another_service(cache: Path) -> None:
+    roles = cache / "cdap_cdapdev_roles.json"
+    roles.write_text(json.dumps({**json.loads(roles.read_text()), "serviceName": "other"}))
+
+
+def no_roles(cache: Path) -> None:
+    (cache / "cdap_cdapdev_roles.json").unlink()
+
+
+def contact_unreadable(cache: Path) -> None:
+    (cache / "cdap_cdapdev_contact.json").write_text("{")
+
+
+# the cache before, and how its check comes out
+CACHES = [
+    (as_it_is, Health.WELL),
+    (no_directory, None),
+    (no_lock, Health.WELL),
+    (cut_short, Health.FAILED),
+    (of_another_service, Health.FAILED),
+    (no_roles, Health.FAILED),
+    (contact_unreadable, Health.WELL),
+]
+
+
+@pytest.mark.parametrize(("spoil", "health"), CACHES, ids=[spoil.__name__ for spoil, _ in CACHES])
+def test_whatever_is_in_the_cache_the_doctor_looks_and_changes_nothing(
+    world: World, spoil: Callable[[Path], None], health: Health | None
+) -> None:
+    def tree() -> dict[Path, tuple[bytes, int, int, int]]:
+        return {
+            path: (path.read_bytes() if path.is_file() else b"", s.st_mode, s.st_mtime_ns, s.st_ino)
+            for path in sorted(world.directory.rglob("*"))
+            for s in [path.stat()]
+        }
+
+    spoil(world.settings.plugin.cache_dir)
+    before = tree()
+    found = {finding.check: finding.health for finding in world.examine()}
+    assert tree() == before
+    assert found.get("policies in the cache") is health
+
+
+def test_a_secret_everybody_can_read_is_noted(world: World) -> None:
+    exposed = (world.directory / "ranger-cdap.toml",)
+    (found,) = [f for f in examine(Configuration(world.settings, {}, exposed=exposed)) if f.check == "secrets"]
+    assert (found.health, str(exposed[0]) in found.seen, "chmod" in found.advice) == (Health.NOTE, True, True)
 
 
 def test_clocks_that_disagree_are_found(world: World) -> None:
@@ -263,6 +368,17 @@ def test_java_s_keys_without_effect_are_noted(world: World) -> None:
     assert any(key.key in finding.seen for finding in findings if finding.health is Health.NOTE)
 
 
+class Hello(BaseHTTPRequestHandler):
+    """A server that tells its time."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with `openssl`")
 @pytest.mark.parametrize(
     ("trusted", "days_later", "health"),
@@ -274,21 +390,19 @@ def test_the_certificate_is_looked_at(tmp_path: Path, trusted: bool, days_later:
     new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 90 -subj /CN=x"
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(cert), "-keyout", str(key)]
     subprocess.run(["openssl", *new.split(), *names], check=True, capture_output=True)
-    server = subprocess.Popen(
-        ["openssl", "s_server", "-accept", "0", "-cert", str(cert), "-key", str(key), "-www"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        port = next(line for line in server.stdout if line.startswith("ACCEPT")).split(":")[-1].strip()
-        context = ssl.create_default_context(cafile=str(cert) if trusted else None)
-        url = f"https://127.0.0.1:{port}"
-        findings = tuple(reach(url, context, 5.0, lambda: time.time() + days_later * 86400))
-    finally:
-        server.kill()
-        server.communicate()
+    with HTTPServer(("127.0.0.1", 0), Hello) as server:
+        served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        served.load_cert_chain(cert, key)
+        server.socket = served.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            context = ssl.create_default_context(cafile=str(cert) if trusted else None)
+            url = f"https://127.0.0.1:{server.server_port}"
+            findings = tuple(reach(url, context, 5.0, lambda: time.time() + days_later * 86400))
+        finally:
+            server.shutdown()
+            thread.join()
     assert {f.check: f.health for f in findings}[f"TLS of {url}"] is health
 
 
