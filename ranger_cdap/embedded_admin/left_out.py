@@ -18,7 +18,19 @@ _V2 = "/service/public/v2/api"
 LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut(
         "zones are made and changed in their first form; their own administrators get no rights, which is stricter",
-        (("GET", f"{_V2}/zones-v2"), ("GET", f"{_V2}/zone-headers"), ("GET", f"{_V2}/zones/1/service-headers")),
+        (
+            ("GET", f"{_V2}/zones-v2"),
+            ("POST", f"{_V2}/zones-v2"),
+            ("GET", f"{_V2}/zones-v2/1"),
+            ("PUT", f"{_V2}/zones-v2/1"),
+            ("PUT", f"{_V2}/zones-v2/1/partial"),
+            ("GET", f"{_V2}/zones-v2/1/resources/cdapdev"),
+            ("GET", f"{_V2}/zones-v2/name/z"),
+            ("GET", f"{_V2}/zones-v2/name/z/resources/cdapdev"),
+            ("GET", f"{_V2}/zone-headers"),
+            ("GET", f"{_V2}/zones/1/service-headers"),
+            ("GET", f"{_V2}/zone-names/cdapdev/resource"),
+        ),
     ),
     LeftOut(
         "Basic authentication only: nothing here has a page, so nothing needs a session, a cookie or a form",
@@ -47,8 +59,21 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         (("GET", "/service/tags/lookup"),),
     ),
     LeftOut(
-        "users and groups are made one by one; there is no directory to be synchronised with",
-        (("POST", "/service/xusers/ugsync/users"), ("POST", "/service/xusers/ugsync/groups")),
+        "users and groups are made and deleted one by one; there is no directory to be synchronised with",
+        (
+            ("POST", "/service/xusers/ugsync/users"),
+            ("POST", "/service/xusers/ugsync/groups"),
+            ("DELETE", "/service/xusers/delete/external/users"),
+            ("DELETE", "/service/xusers/delete/external/groups"),
+        ),
+    ),
+    LeftOut(
+        "users and groups do not change: they are deleted and made again, memberships too",
+        (
+            ("PUT", "/service/xusers/secure/users/1"),
+            ("PUT", "/service/xusers/secure/groups/1"),
+            ("PUT", "/service/xusers/groupusers"),
+        ),
     ),
     LeftOut(
         "a second way to what `public/v2/api/roles` does; no client uses it",

@@ -9,11 +9,15 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.embedded_admin.documents import Group, Role, User
-from ranger_cdap.embedded_admin.records import StoredGroup, StoredRole, StoredUser
+from ranger_cdap.embedded_admin.records import StoredGroup, StoredMember, StoredRole, StoredUser
 from ranger_cdap.embedded_admin.sign_in import Login
 
 _USERS = "SELECT id, owner, create_time, body FROM user "
 _GROUPS = "SELECT id, owner, create_time, body FROM user_group "
+_MEMBERS = (
+    "SELECT m.id, m.create_time, m.group_id, g.name, m.user_id"
+    " FROM membership m JOIN user_group g ON g.id = m.group_id "
+)
 _ROLES = "SELECT id, created_by, updated_by, create_time, update_time, body FROM role "
 _KNOWN = {
     "user": "SELECT 1 FROM user WHERE name = ?",
@@ -116,6 +120,16 @@ class PrincipalTables:
         row = self._row(_GROUPS + "WHERE name = ?", name)
         return _group(row) if row else None
 
+    def group_by_id(self, group_id: int) -> StoredGroup | None:
+        """The one of that id."""
+        row = self._row(_GROUPS + "WHERE id = ?", group_id)
+        return _group(row) if row else None
+
+    def delete_group(self, group_id: int, now: int) -> None:
+        """Remove a group and its memberships."""
+        self._connection.execute("DELETE FROM user_group WHERE id = ?", (group_id,))
+        self.raise_counter(USER_STORE, now)
+
     def insert_group(self, group: Group, owner: str | None, now: int) -> None:
         """Store a new group."""
         self._connection.execute(
@@ -134,6 +148,18 @@ class PrincipalTables:
             self.raise_counter(USER_STORE, now)
         row = self._row("SELECT id, create_time FROM membership WHERE group_id = ? AND user_id = ?", group_id, user_id)
         return row[0], row[1]
+
+    def members(self, group: str | None = None) -> list[StoredMember]:
+        """All memberships, or those of one group; in the order they were made."""
+        rows = self._rows(_MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group)
+        return [StoredMember(*row) for row in rows]
+
+    def delete_member(self, member_id: int, now: int) -> bool:
+        """Take a user out of a group; false if there is no such membership."""
+        deleted = self._connection.execute("DELETE FROM membership WHERE id = ?", (member_id,)).rowcount > 0
+        if deleted:
+            self.raise_counter(USER_STORE, now)
+        return deleted
 
     # Roles
 

@@ -154,6 +154,22 @@ class StoredGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredMember:
+    """A user's membership of a group."""
+
+    id: int
+    create_time: int
+    group_id: int
+    group: str
+    user_id: int
+
+    def answer(self) -> dict[str, Any]:
+        """Ranger's JSON."""
+        fields = {"name": self.group, "parentGroupId": self.group_id, "userId": self.user_id}
+        return {"id": self.id, **dates(self.create_time, None), **fields}
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRole:
     """A role."""
 
