@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from apache_ranger.client.ranger_client import RangerClient
 from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
+from apache_ranger.model.ranger_policy import RangerPolicy
 from apache_ranger.model.ranger_role import RangerRole
+from apache_ranger.model.ranger_service_tags import RangerServiceTags
 from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser
-from java_engine import JavaEngine
+from java_engine import CLASS_PATH, JavaEngine, build
+from wire_tap import Exchange, WireTap
 
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED
+from ranger_cdap.embedded_admin.left_out import LEFT_OUT
+from ranger_cdap.embedded_admin.routes import ROUTES
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from servicedef import service_definition
@@ -69,13 +77,17 @@ def reading(name: str, namespace: str, **readers: list[str]) -> Policy:
     )
 
 
-def readers(java: JavaEngine, namespace: str) -> set[str]:
+def readers(java: JavaEngine, namespace: str, engine: str = SERVICE) -> set[str]:
     users = ["alice", "bob"]
     requests: list[dict[str, Any]] = [
         {"resource": {"instance": "cdap", "namespace": namespace}, "accessType": "read", "user": user} for user in users
     ]
-    answers = java.evaluate(requests, SERVICE)
+    answers = java.evaluate(requests, engine)
     return {user for user, answer in zip(users, answers, strict=True) if answer["allowed"]}
+
+
+def policy_downloads(tap: WireTap) -> list[Exchange]:
+    return [exchange for exchange in tap.seen if "/policies/download/" in exchange.path]
 
 
 def test_java_s_plugin_downloads_and_decides(
@@ -92,6 +104,72 @@ def test_java_s_plugin_downloads_and_decides(
     admin.delete_policy(made.id)
     java.refresh(SERVICE)
     assert (readers(java, "ns1"), readers(java, "ns2")) == (set(), {"bob"})
+
+
+@pytest.mark.parametrize("server", [True], indirect=True, ids=["what changed"])
+def test_java_s_plugin_asks_for_changes_gets_them_and_decides_as_with_all_policies(
+    server: EmbeddedAdmin, admin: RangerAdmin, java: JavaEngine, tmp_path: Path
+) -> None:
+    names = ("ns1", "ns2", "ns3", "ns4")
+    first, second, third = (admin.create_policy(reading(name, name, users=["alice"])) for name in names[:3])
+    with WireTap(server.url) as tap:
+        java.download("cdap", SERVICE, configuration(tap.url, tmp_path / "changes"), SERVICE)
+        known = policy_downloads(tap)[-1].document["policyVersion"]
+        assert first.id is not None
+        admin.delete_policy(first.id)
+        changed = reading("ns2", "ns2", users=["bob"])
+        changed.id = second.id
+        admin.update_policy(changed)
+        third.isEnabled = False
+        admin.update_policy(third)
+        admin.create_policy(reading("ns4", "ns4", users=["bob"]))
+        java.refresh(SERVICE)
+        asked = policy_downloads(tap)
+    assert {exchange.query["supportsPolicyDeltas"] for exchange in asked} == {"true"}
+    assert [exchange.query["lastKnownVersion"] for exchange in asked] == ["-1", str(known)]
+    whole, changes = (exchange.document for exchange in asked)
+    assert ("policyDeltas" in whole, "policies" in changes) == (False, False)
+    assert [delta["changeType"] for delta in changes["policyDeltas"]] == [DELETED, UPDATED, UPDATED, CREATED]
+    decided = {name: readers(java, name) for name in names}
+    assert decided == {"ns1": set(), "ns2": {"bob"}, "ns3": set(), "ns4": {"bob"}}
+    without = configuration(server.url, tmp_path / "all") | {"ranger.plugin.cdap.supports.policy.deltas": "false"}
+    java.download("cdap", SERVICE, without, "all policies")
+    assert {name: readers(java, name, "all policies") for name in names} == decided
+
+
+def test_java_s_plugin_decides_by_uploaded_tags(
+    server: EmbeddedAdmin, admin: RangerAdmin, java: JavaEngine, tmp_path: Path
+) -> None:
+    client = RangerClient(server.url, ("admin", PASSWORD.reveal()))
+    client.session.trust_env = False
+    for name in ("ns1", "ns2"):
+        admin.create_policy(reading(name, name, users=["alice", "bob"]))
+    denial = {"users": ["alice"], "accesses": [{"type": "cdap:read"}]}
+    tagged = {"service": "tag", "name": "personal", "resources": {"tag": {"values": ["PII"]}}}
+    client.create_policy(RangerPolicy(tagged | {"denyPolicyItems": [denial]}))
+    elements = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns2"]}}
+    upload = {
+        "tagDefinitions": {"1": {"name": "PII"}},
+        "tags": {"1": {"type": "PII"}},
+        "serviceResources": [{"id": 1, "serviceName": SERVICE, "resourceElements": elements}],
+        "resourceToTagIds": {"1": [1]},
+    }
+    java.download("cdap", SERVICE, configuration(server.url, tmp_path), SERVICE)
+    assert (readers(java, "ns1"), readers(java, "ns2")) == ({"alice", "bob"}, {"alice", "bob"})
+    client.import_service_tags(SERVICE, RangerServiceTags(upload))
+    java.refresh(SERVICE)
+    assert (readers(java, "ns1"), readers(java, "ns2")) == ({"alice", "bob"}, {"bob"})
+
+
+def test_every_path_of_java_s_client_is_served_or_left_out() -> None:
+    build()
+    jars = (Path(jar) for jar in CLASS_PATH.read_text(encoding="utf-8").strip().split(":"))
+    (jar,) = (jar for jar in jars if jar.name.startswith("ranger-plugins-common-"))
+    constants = ZipFile(jar).read("org/apache/ranger/plugin/util/RangerRESTUtils.class")
+    paths = {found.decode() for found in re.findall(rb"/service/[\w/]+", constants)}
+    assert "/service/public/v2/api/roles/grant/" in paths
+    known = [row.path for row in ROUTES] + [path for left in LEFT_OUT for _, path in left.requests]
+    assert [path for path in paths if not any(f"{one}/".startswith(path) for one in known)] == []
 
 
 def test_java_s_plugin_knows_the_roles_and_groups_of_ranger(
