@@ -34,13 +34,22 @@ class Neighbours:
 
 def signature(policy: Policy) -> str:
     """SHA-256 of the resource set: the order of keys and values does not matter, priority and schedules do."""
+    return _digest(policy, "")
+
+
+def kept_signature(policy: Policy) -> str:
+    """The signature a policy is stored with: a disabled one has its own, by its guid, and matches no other."""
+    return _digest(policy, "" if policy.is_enabled else policy.guid)
+
+
+def _digest(policy: Policy, own: str) -> str:
     sets = sorted(_canonical(resources) for resources in (policy.resources, *policy.additional_resources))
     text = sets[0] if len(sets) == 1 else f"[{', '.join(sets)}]"
     if policy.validity_schedules:
         text += f"[{', '.join(_canonical_schedule(schedule) for schedule in policy.validity_schedules)}]"
     if policy.policy_priority:
         text += str(policy.policy_priority)
-    text += policy.zone_name
+    text += policy.zone_name + own
     return hashlib.sha256(f"{{version=1,type={policy.policy_type},resource={text}}}".encode()).hexdigest()
 
 

@@ -11,7 +11,7 @@ from ranger_cdap.embedded_admin.answers import refuse, refuse_because, refuse_in
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED, Change
 from ranger_cdap.embedded_admin.documents import Group, Policy, Role, ServiceDef, User
-from ranger_cdap.embedded_admin.policy_rules import MAX_NAME_LENGTH, Neighbour, Neighbours, check_policy, signature
+from ranger_cdap.embedded_admin.policy_rules import MAX_NAME_LENGTH, Neighbour, Neighbours, check_policy, kept_signature
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import EXTERNAL, StoredPolicy, StoredService
 from ranger_cdap.embedded_admin.rights import may_administer
@@ -111,7 +111,7 @@ def add_policy(call: Call, service: StoredService, policy: Policy) -> StoredPoli
     named = msgspec.structs.replace(
         policy, guid=guid, service=service.name, name=policy.name or f"{service.name}-{guid}"
     )
-    stored = call.tables.insert_policy(service, named, signature(named), call.caller.shown_name, call.now)
+    stored = call.tables.insert_policy(service, named, kept_signature(named), call.caller.shown_name, call.now)
     _tell(call, service, stored, CREATED)
     return stored
 
@@ -121,7 +121,7 @@ def replace_policy(call: Call, service: StoredService, old: StoredPolicy, policy
     named = msgspec.structs.replace(
         policy, guid=old.stamp.guid, service=service.name, name=policy.name or old.document.name
     )
-    stored = call.tables.update_policy(service, old, named, signature(named), call.caller.shown_name, call.now)
+    stored = call.tables.update_policy(service, old, named, kept_signature(named), call.caller.shown_name, call.now)
     _tell(call, service, stored, UPDATED)
     return stored
 

@@ -140,7 +140,7 @@ NOT_OFFERED: dict[str, frozenset[int]] = {
     "user synchronisation": frozenset({280, 281}),
     "sessions, cookies and tokens: there is Basic only": frozenset({303, 304, 307}),
     "look-up of resources": frozenset({358}),
-    "deltas, an option of the server that is off by default": frozenset({*range(326, 337)}),
+    "deltas, an option of the server; `recorded_deltas.json` has them": frozenset({*range(326, 337)}),
     "a server that was told to let in callers without credentials": frozenset({340, 341, 342, 345, 351, 352, 353, 355}),
     "two requests of the same moment: here one waits for the other": frozenset({391, 392, 393, 394}),
     "a definition whose parent is missing: a sentence here, a NullPointerException there": frozenset({16}),
