@@ -87,6 +87,11 @@ class Authorizer:
         return cls(keeper, rules, audit=audit, plugins=plugins)
 
     @property
+    def asks_hooks(self) -> bool:
+        """Whether programs other than the policies have a say, or know of groups."""
+        return self._veto is not None or self._groups is not None
+
+    @property
     def snapshot(self) -> Snapshot:
         """The policies in force and how fresh they are."""
         return self._keeper.snapshot

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer, Missing, denied
@@ -34,7 +34,9 @@ class Enforced:
     @property
     def reason(self) -> str:
         """Why not, in a sentence for the person who asked; empty where it is allowed."""
-        return "; ".join(dict.fromkeys(answer.reason for answer in self.answers if not answer.allowed))
+        denials = (answer for answer in self.answers if not answer.allowed)
+        told = (map(str, answer.missing) if answer.missing else (answer.reason,) for answer in denials)
+        return "; ".join(dict.fromkeys(chain.from_iterable(told)))
 
     @property
     def missing(self) -> tuple[Missing, ...]:
@@ -45,6 +47,19 @@ class Enforced:
     def enforced(self) -> bool:
         """Whether all of it is enforced."""
         return all(answer.enforced for answer in self.answers)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the same policies answer so at any time and from anywhere."""
+        return _lasting(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Of each entity whether somebody sees it; `lasting` as in `Enforced`, of all of them together."""
+
+    of_each: list[bool]
+    lasting: bool
 
 
 class AccessEnforcer:
@@ -93,16 +108,17 @@ class AccessEnforcer:
 
     def visible(
         self, user: str, entities: Sequence[tuple[str, Sequence[str]]], *, groups: Collection[str] = ()
-    ) -> list[bool]:
+    ) -> Seen:
         """Of each entity (CDAP's type and idParts) whether the user sees it; not audited.
 
         Nobody sees an entity with too many or too few parts, or with a name CDAP does not allow.
         """
         of_each = [self._questions_of_seeing(kind, parts) for kind, parts in entities]
         rows = [row for rows in of_each for row in rows]
-        answers = iter(self._authorizer.look_at_rows(user, groups, rows))
-        answered = [list(islice(answers, len(rows))) for rows in of_each]
-        return [bool(one) and all(answer.allowed for answer in one) for one in answered]
+        answers = self._authorizer.look_at_rows(user, groups, rows)
+        remaining = iter(answers)
+        answered = [list(islice(remaining, len(rows))) for rows in of_each]
+        return Seen([bool(one) and all(answer.allowed for answer in one) for one in answered], _lasting(answers))
 
     def _rows(self, check: CdapCheck) -> Rows:
         resolved = self._table.resolve(check)
@@ -146,3 +162,8 @@ class AccessEnforcer:
         if unknown:
             with self._lock:
                 self._unknown.update(unknown)
+
+
+def _lasting(answers: Iterable[Answer]) -> bool:
+    """Whether policies alone decided, without looking at conditions."""
+    return all(answer.tried and not answer.conditional for answer in answers)

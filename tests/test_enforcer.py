@@ -74,9 +74,9 @@ def test_a_denial_is_a_sentence_with_what_is_missing() -> None:
 
 def test_seeing_is_any_privilege_on_it_or_below_in_the_order_asked() -> None:
     asked = [("NAMESPACE", ("ns1",)), ("NAMESPACE", ("ns9",)), KV, ("DATASET", ("ns1", "other"))]
-    assert enforcer().visible("bob", asked) == [True, False, True, False]
-    assert enforcer().visible("eve", asked) == [False] * 4
-    assert enforcer().visible("bob", []) == []
+    assert enforcer().visible("bob", asked).of_each == [True, False, True, False]
+    assert enforcer().visible("eve", asked).of_each == [False] * 4
+    assert enforcer().visible("bob", []).of_each == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_is_no_check_is_denied_and_the_reason_says_why(user: str, asked: Cd
 
 @pytest.mark.parametrize("parts", [("ns1",), ("ns1", "kv", "more"), ("ns1", "k*"), ("ns1", ""), ()])
 def test_nobody_sees_what_is_no_entity_and_everybody_sees_the_rest(parts: tuple[str, ...]) -> None:
-    assert enforcer().visible("alice", [("DATASET", parts), KV, ("DATASET", parts)]) == [False, True, False]
+    assert enforcer().visible("alice", [("DATASET", parts), KV, ("DATASET", parts)]).of_each == [False, True, False]
 
 
 def test_what_nobody_knows_is_counted() -> None:
@@ -118,7 +118,7 @@ def test_without_policies_everything_is_denied_also_to_the_master() -> None:
     asked = AccessEnforcer(authorizer(None), MasterCreate.ALLOW)
     assert not asked.enforce("alice", check(*KV, GET)).allowed
     assert not asked.enforce(MASTER, check("DATASET", ("ns1", "new"), CREATE)).allowed
-    assert asked.visible("alice", [KV]) == [False]
+    assert asked.visible("alice", [KV]).of_each == [False]
 
 
 # The master user

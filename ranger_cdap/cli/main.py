@@ -25,6 +25,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.operations import operations
 from ranger_cdap.cli.plan import plan_command
 from ranger_cdap.cli.policies import policies
+from ranger_cdap.cli.serve import serve
 from ranger_cdap.cli.setup import setup
 from ranger_cdap.cli.who import who
 from ranger_cdap.errors import RangerCdapError
@@ -55,6 +56,7 @@ class BuiltInCommands:
             policies,
             config_group,
             doctor,
+            serve,
             evaluate,
             embedded_admin,
         ):

@@ -1,0 +1,25 @@
+"""`Call`: one request as a handler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ranger_cdap.service.callers import Caller
+
+if TYPE_CHECKING:
+    from ranger_cdap.service.desk import Desk
+
+NOBODY = Caller("", frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was let in: who asks (`NOBODY` where everybody may), the decoded body, and what answers."""
+
+    desk: Desk
+    caller: Caller
+    body: Any
+    query: Mapping[str, str]
+    request_id: str

@@ -1,0 +1,59 @@
+"""Puts a decision service together from the settings."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.types import ASGIApp
+
+from ranger_cdap.audit import open_trail
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cdap.master import MasterCreate
+from ranger_cdap.config import Settings
+from ranger_cdap.enforcer import AccessEnforcer
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.plugins import audit_sinks, condition_makers, plugin_manager
+from ranger_cdap.policies.keeper import PolicyKeeper
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.rules import Rules
+from ranger_cdap.service.app import create_app
+from ranger_cdap.service.callers import Callers
+from ranger_cdap.service.desk import Desk
+from ranger_cdap.service.metrics import ServiceMetrics
+from ranger_cdap.service.ranger_service import RangerService
+from ranger_cdap.service.table import ROWS
+
+
+def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple[Desk, ASGIApp]:
+    """The desk, its policies downloaded or read from the cache, and the application over it.
+
+    Raises:
+        InvalidInput: a setting is not usable.
+        PluginError: an installed plugin is not usable.
+    """
+    rules = Rules.of(settings)
+    callers = Callers.of(settings.service)
+    plugins = plugin_manager()
+    audit = open_trail(settings.audit, audit_sinks(plugins))
+    options = EngineOptions(conditions=condition_makers(plugins))
+    hook = plugins.hook.ranger_cdap_groups
+    groups = hook if hook.get_hookimpls() else None
+    names = dict.fromkeys((settings.ranger.service, *settings.service.ranger_services))
+    services = {}
+    for name in names:
+        of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))
+        admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
+        services[name] = RangerService(name, PolicyKeeper(admin, of_service, options=options), audit, groups)
+    for service in services.values():
+        service.keeper.refresh()
+        if refresh_in_background:
+            service.keeper.start()
+    authorizer = Authorizer(services[settings.ranger.service].keeper, rules, audit=audit, plugins=plugins)
+    desk = Desk(
+        settings=settings,
+        authorizer=authorizer,
+        enforcer=AccessEnforcer(authorizer, MasterCreate(settings.master.create)),
+        services=services,
+        metrics=ServiceMetrics(),
+    )
+    desk.metrics.watch(desk.read_metrics)
+    return desk, create_app(desk, callers, ROWS)

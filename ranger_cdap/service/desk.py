@@ -1,0 +1,69 @@
+"""`Desk`: everything the handlers of one decision service answer from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.config import Settings
+from ranger_cdap.enforcer import AccessEnforcer
+from ranger_cdap.service.generation import Generation
+from ranger_cdap.service.hello import HelloLog
+from ranger_cdap.service.metrics import ServiceMetrics, state_metrics
+from ranger_cdap.service.ranger_service import RangerService
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The Ranger services by name (CDAP's first), CDAP's enforcer over the first, and what is counted."""
+
+    settings: Settings
+    authorizer: Authorizer
+    enforcer: AccessEnforcer
+    services: Mapping[str, RangerService]
+    metrics: ServiceMetrics
+    generation: Generation = field(default_factory=Generation)
+    hello: HelloLog = field(default_factory=HelloLog)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the policies of every service may decide."""
+        return all(service.snapshot.state.decides for service in self.services.values())
+
+    def close(self) -> None:
+        """End the background refreshes, then deliver the audit records that wait."""
+        for service in self.services.values():
+            service.keeper.close()
+        self.authorizer.close()
+
+    def read_metrics(self) -> Iterable[Metric]:
+        """The figures that are read when asked for."""
+        loaded = 0
+        for service in self.services.values():
+            snapshot = service.snapshot
+            age = None if snapshot.contact_at is None else max(0.0, time.time() - snapshot.contact_at)
+            problems = len(snapshot.engine.problems) if snapshot.engine is not None else 0
+            yield from state_metrics(service.name, snapshot.state, age, snapshot.versions.policies, problems)
+            loaded += snapshot.state.decides
+        yield GaugeMetricFamily("ranger_pdp_loaded_services_count", "Services that are decided for.", value=loaded)
+        unknown = CounterMetricFamily(
+            "ranger_cdap_unknown_checks", "Checks that held something nobody knows, by what.", labels=["what"]
+        )
+        for what, count in self.enforcer.unknown.items():
+            unknown.add_metric([what.value], count)
+        yield unknown
+        lost = next(iter(self.services.values())).audit.lost
+        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records no sink will ever have.", value=lost)
+        enforced = GaugeMetricFamily(
+            "ranger_cdap_enforced",
+            "1 where everything is enforced, 0 where some is only reported or closed.",
+            labels=["mode"],
+        )
+        enforcement = self.authorizer.rules.enforcement
+        mode = "all" if enforcement.everything else enforcement.outside.value
+        enforced.add_metric([mode], float(enforcement.everything))
+        yield enforced

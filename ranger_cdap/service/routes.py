@@ -1,0 +1,33 @@
+"""The interface as a table: method, path, who may ask, what is sent and answered, which function answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ranger_cdap.service.call import Call
+from ranger_cdap.service.callers import Role
+from ranger_cdap.service.reply import Refused, Reply, coded_error
+
+Handler = Callable[[Call], Reply]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table.
+
+    `roles`: any one of them lets a caller in; none at all: nobody has to say who he is. `takes` and `gives` are the
+    structs of the bodies. `waits`: the handler may wait for a disk or a network, or take long.
+    """
+
+    method: str
+    path: str
+    roles: frozenset[Role]
+    handler: Handler
+    summary: str
+    takes: type | None = None
+    gives: Any = None
+    waits: bool = False
+    error: Callable[[Refused], Reply] = coded_error
+    challenge: str = 'Basic realm="ranger-cdap", charset="UTF-8"'

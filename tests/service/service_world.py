@@ -1,0 +1,113 @@
+"""A decision service over policies written in few words, on a real socket, and programs that ask it."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from authorizer_world import Json, Memory, authorizer
+
+from ranger_cdap.audit import AuditTrail
+from ranger_cdap.cdap.master import MasterCreate
+from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
+from ranger_cdap.enforcer import AccessEnforcer
+from ranger_cdap.policies.keeper import Snapshot
+from ranger_cdap.service.app import create_app
+from ranger_cdap.service.callers import Callers, Role
+from ranger_cdap.service.desk import Desk
+from ranger_cdap.service.metrics import ServiceMetrics
+from ranger_cdap.service.ranger_service import RangerService
+from ranger_cdap.service.server import HttpServer
+from ranger_cdap.service.table import ROWS
+
+
+def secret_of(name: str) -> str:
+    return f"{name}-secret-0123456789"
+
+
+def caller(name: str, *roles: Role) -> CallerSettings:
+    return CallerSettings(name=name, roles=tuple(role.value for role in roles), secret=Secret(secret_of(name)))
+
+
+CALLERS = tuple(caller(role.value, role) for role in Role)
+"""One caller for each role, named after it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class World:
+    """A running service: `ask` as a caller, `memory` holds its audit records."""
+
+    url: str
+    desk: Desk
+    memory: Memory
+
+    def becomes(self, snapshot: Snapshot) -> None:
+        """What the keeper holds is another now."""
+        self.desk.authorizer._keeper.snapshot = snapshot  # type: ignore[misc]
+
+    def ask(self, who: str | None, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request; a body that is no text is sent as JSON, header names are written with `_`."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if who is not None:
+            sent["Authorization"] = basic(who)
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        if data is not None:
+            sent.setdefault("Content-Type", "application/json")
+        address = urlsplit(self.url)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port or 0, timeout=20)
+        try:
+            connection.request(method, path, data, sent)
+            response = connection.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+
+def basic(name: str, secret: str | None = None) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{secret or secret_of(name)}".encode()).decode()
+
+
+@contextmanager
+def serving(
+    policies: list[Json], tmp_path: Path, *, master: MasterCreate = MasterCreate.PREVIEW, **service: Any
+) -> Iterator[World]:
+    """A service that decides by these policies; `service` are settings of it."""
+    settings = Settings(
+        service=ServiceSettings(**{"port": 0, "callers": CALLERS, "events_dir": tmp_path / "events"} | service)
+    )
+    memory = Memory()
+    asked = authorizer(policies, memory)
+    keeper = asked._keeper
+    name = settings.ranger.service
+    desk = Desk(
+        settings=settings,
+        authorizer=asked,
+        enforcer=AccessEnforcer(asked, master),
+        services={name: RangerService(name, keeper, AuditTrail([memory]))},
+        metrics=ServiceMetrics(),
+    )
+    desk.metrics.watch(desk.read_metrics)
+    server = HttpServer(settings.service)
+    server.start(create_app(desk, Callers.of(settings.service), ROWS))
+    try:
+        yield World(server.url, desk, memory)
+    finally:
+        server.stop()
