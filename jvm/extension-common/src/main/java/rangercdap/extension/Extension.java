@@ -1,0 +1,63 @@
+package rangercdap.extension;
+
+import io.cdap.cdap.proto.id.EntityId;
+import io.cdap.cdap.proto.security.Principal;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/** What both jars do, whichever interface of CDAP they implement. */
+final class Extension {
+
+  private final Decisions decisions;
+  private final Grants grants;
+
+  Extension(Settings settings, LongSupplier nanoTime) {
+    this.decisions = new Decisions(settings, nanoTime);
+    this.grants = new Grants(settings, decisions.service());
+    decisions.service().introduce();
+  }
+
+  /** Whether CDAP may go on. */
+  Answer enforce(Check check, String clientIp) {
+    return unnamed(check.user()) ? Answer.denied("CDAP does not say who asks")
+        : decisions.enforce(check.question(CallingFrames.here(), clientIp));
+  }
+
+  /** For every entity whether the principal may see it; a refusal with a text if nobody can tell. */
+  Map<EntityId, Boolean> visible(Set<? extends EntityId> entities, Principal principal) throws Refusal {
+    List<EntityId> order = new ArrayList<>(entities);
+    List<Map<String, Object>> asking = new ArrayList<>();
+    for (EntityId entity : order) {
+      asking.add(Wire.entity(entity));
+    }
+    Map<EntityId, Boolean> visible = new LinkedHashMap<>();
+    try {
+      List<Boolean> seen = unnamed(principal.getName()) ? null
+          : decisions.visible(Wire.principal(principal), asking);
+      for (int i = 0; i < order.size(); i++) {
+        visible.put(order.get(i), seen != null && seen.get(i));
+      }
+      return visible;
+    } catch (ServiceFailure e) {
+      throw Refusal.unavailable(e);
+    }
+  }
+
+  /** Who may hand out privileges through CDAP. */
+  Grants grants() {
+    return grants;
+  }
+
+  /** The service that is asked. */
+  DecisionService service() {
+    return decisions.service();
+  }
+
+  private static boolean unnamed(String user) {
+    return user == null || user.isEmpty();
+  }
+}

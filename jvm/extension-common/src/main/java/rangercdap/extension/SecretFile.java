@@ -1,0 +1,55 @@
+package rangercdap.extension;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
+import java.util.Set;
+
+/** Reads a secret from a file that its owner alone may read and write. */
+final class SecretFile {
+
+  private static final int LONGEST = 1_000;
+  private static final Set<PosixFilePermission> OWNER =
+      EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
+
+  private SecretFile() {
+  }
+
+  /** The secret, without the line end after it; {@code setting} is the name that a complaint uses. */
+  static String read(String setting, String file) {
+    try {
+      Path path = Paths.get(file);
+      if (!Files.isRegularFile(path)) {
+        throw new BadSetting(setting + " names " + file + ", which is no file");
+      }
+      Set<PosixFilePermission> modes = Files.getPosixFilePermissions(path);
+      if (!OWNER.containsAll(modes)) {
+        throw new BadSetting(setting + " names " + file + ", which has the mode " + PosixFilePermissions.toString(modes)
+            + ": only its owner may read it (chmod 600)");
+      }
+      if (Files.size(path) > LONGEST) {
+        throw new BadSetting(setting + " names " + file + ", which is too long for a secret");
+      }
+      return checked(setting, file, new String(Files.readAllBytes(path), StandardCharsets.UTF_8));
+    } catch (UnsupportedOperationException e) {
+      throw new BadSetting(setting + " names " + file + " on a file system that does not say who may read it");
+    } catch (InvalidPathException | IOException e) {
+      throw new BadSetting(setting + " names " + file + ", which cannot be read (" + e.getClass().getSimpleName()
+          + ")");
+    }
+  }
+
+  private static String checked(String setting, String file, String content) {
+    String secret = content.replaceFirst("\r?\n$", "");
+    if (secret.isEmpty() || secret.chars().anyMatch(Character::isISOControl)) {
+      throw new BadSetting(setting + " names " + file + ", which must hold one line with the secret");
+    }
+    return secret;
+  }
+}

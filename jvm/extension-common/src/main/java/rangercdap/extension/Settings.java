@@ -1,0 +1,146 @@
+package rangercdap.extension;
+
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Properties;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What {@code security.authorization.extension.config.*} of cdap-site.xml says, checked; it never holds a secret. */
+final class Settings {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Settings.class);
+
+  private static final String PREFIX = "security.authorization.extension.config.";
+  private static final String SECRET_FILE = ".secret.file";
+  // CDAP itself passes the two of its own cache.
+  private static final List<String> KNOWN = Collections.unmodifiableList(Arrays.asList(
+      "url", "enforce.name", "enforce.secret.file", "audit.name", "audit.secret.file", "grant.name",
+      "grant.secret.file", "instance.name", "connect.timeout.ms", "read.timeout.ms", "cache.seconds",
+      "cache.max.entries", "cache.ttl.secs", "master.user", "admin.users"));
+  private static final int LONGEST_TIMEOUT = 60_000;
+  private static final int LONGEST_CACHE = 5;
+  private static final int MOST_ENTRIES = 10_000;
+
+  private final Properties properties;
+
+  Settings(Properties properties) {
+    this.properties = properties;
+    for (String key : new TreeSet<>(properties.stringPropertyNames())) {
+      if (key.contains("secret") && !key.endsWith(SECRET_FILE) || key.contains("password")) {
+        throw new BadSetting(PREFIX + key + " must go: settings are shown by CDAP, so a secret is kept in a file, "
+            + "which " + PREFIX + "enforce.secret.file names");
+      }
+      if (!KNOWN.contains(key)) {
+        LOG.warn("{}{} is no setting of this extension and changes nothing", PREFIX, key);
+      }
+    }
+  }
+
+  /** The address of the decision service. */
+  URL url() {
+    String text = text("url", "http://127.0.0.1:6500");
+    try {
+      URL url = new URL(text.endsWith("/") ? text : text + "/");
+      boolean web = url.getProtocol().equals("http") || url.getProtocol().equals("https");
+      if (web && !url.getHost().isEmpty() && url.getUserInfo() == null && url.getQuery() == null
+          && url.getRef() == null) {
+        return url;
+      }
+    } catch (MalformedURLException e) {
+      // said below
+    }
+    throw new BadSetting(PREFIX + "url is no address like http://127.0.0.1:6500 (without name and password)");
+  }
+
+  /** Who asks for decisions. */
+  Credentials enforce() {
+    Credentials credentials = credentials("enforce");
+    if (credentials == null) {
+      throw new BadSetting(PREFIX + "enforce.secret.file is missing: it names the file with the secret that the "
+          + "decision service knows");
+    }
+    return credentials;
+  }
+
+  /** Who brings audit records; null where none are to be brought. */
+  Credentials audit() {
+    return credentials("audit");
+  }
+
+  /** Who asks for grants; null where grants are refused. */
+  Credentials grant() {
+    return credentials("grant");
+  }
+
+  /** The name of the CDAP instance in Ranger. */
+  String instance() {
+    return text("instance.name", "cdap");
+  }
+
+  /** The longest time to connect, in milliseconds. */
+  int connectTimeout() {
+    return number("connect.timeout.ms", 2_000, 1, LONGEST_TIMEOUT);
+  }
+
+  /** The longest time to wait for an answer, in milliseconds. */
+  int readTimeout() {
+    return number("read.timeout.ms", 5_000, 1, LONGEST_TIMEOUT);
+  }
+
+  /** How long an allowed answer may be used again: at most five seconds, 0 is not at all. */
+  int cacheSeconds() {
+    return Math.min(LONGEST_CACHE, number("cache.seconds", LONGEST_CACHE, 0, Integer.MAX_VALUE));
+  }
+
+  /** How many answers are kept; 0 is none. */
+  int cacheEntries() {
+    return Math.max(0, Math.min(MOST_ENTRIES, number("cache.max.entries", MOST_ENTRIES, Integer.MIN_VALUE,
+        Integer.MAX_VALUE)));
+  }
+
+  /** The user CDAP's master runs as. */
+  String masterUser() {
+    return text("master.user", System.getProperty("user.name", ""));
+  }
+
+  /** Who CDAP's side takes for administrators; told to the service, which goes by its own list. */
+  List<String> adminUsers() {
+    String text = text("admin.users", "");
+    return text.isEmpty() ? Collections.<String>emptyList() : Arrays.asList(text.split("\\s*,\\s*"));
+  }
+
+  private Credentials credentials(String role) {
+    String file = text(role + SECRET_FILE, "");
+    if (file.isEmpty()) {
+      return null;
+    }
+    String name = text(role + ".name", "cdap-" + role);
+    if (name.indexOf(':') >= 0) {
+      throw new BadSetting(PREFIX + role + ".name must not hold a colon");
+    }
+    return new Credentials(name, SecretFile.read(PREFIX + role + SECRET_FILE, file));
+  }
+
+  private String text(String key, String otherwise) {
+    String text = properties.getProperty(key, "").trim();
+    return text.isEmpty() ? otherwise : text;
+  }
+
+  private int number(String key, int otherwise, int least, int most) {
+    String text = text(key, Integer.toString(otherwise));
+    try {
+      int number = Integer.parseInt(text);
+      if (least <= number && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // said below
+    }
+    throw new BadSetting(PREFIX + key + " must be a whole number from " + least + " to " + most);
+  }
+}
