@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text(encodi
 RECORDING = Path(__file__).parents[3] / "shared/reference/ranger/exchanges.jsonl"
 
 
-@pytest.fixture(scope="module")
-def replay() -> Iterator[Replay]:
-    with EmbeddedAdmin(admin_password=PASSWORDS["admin"]) as admin:
-        yield Replay(admin.url, PASSWORDS)
-
-
 def resolved(value: Any) -> Any:
     """The value with `{"$": name}` exchanged for the document of that name."""
     if isinstance(value, dict) and value.keys() == {"$"}:
@@ -40,11 +33,20 @@ def resolved(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("case", RECORDED["exchanges"], ids=lambda case: f"{case['n']}-{case['name']}")
-def test_a_recorded_exchange(replay: Replay, case: Exchange) -> None:
-    """The cases share one server and build on each other, so they run in their order."""
-    exchange = resolved(case)
-    status, headers, body = replay.play(exchange)
+CASES = [resolved(case) for case in RECORDED["exchanges"]]
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[int, tuple[int, dict[str, str], Any]]:
+    """What one server answers to all of them in their order, because they build on each other."""
+    with EmbeddedAdmin(admin_password=PASSWORDS["admin"]) as admin:
+        replay = Replay(admin.url, PASSWORDS)
+        return {exchange["n"]: replay.play(exchange) for exchange in CASES}
+
+
+@pytest.mark.parametrize("exchange", CASES, ids=lambda case: f"{case['n']}-{case['name']}")
+def test_a_recorded_exchange(answers: dict[int, tuple[int, dict[str, str], Any]], exchange: Exchange) -> None:
+    status, headers, body = answers[exchange["n"]]
     recorded = exchange["response"]
     assert view(status, headers, body, exchange) == view(
         recorded["status"], recorded["headers"], recorded["body"], exchange
