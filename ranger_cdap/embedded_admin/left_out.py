@@ -94,5 +94,12 @@ LEFT_OUT: tuple[LeftOut, ...] = (
         "the log of changes keeps its last entries by itself",
         (("DELETE", f"{_V2}/server/policydeltas"), ("DELETE", f"{_V2}/server/purge/records")),
     ),
-    LeftOut("Ranger 2.9.0 does not have it either", (("GET", "/service/gds/secure/download/cdapdev"),)),
+    LeftOut(
+        "the first form of the interface; clients of today use `public/v2`",
+        (("GET", "/service/public/api/policy"), ("GET", "/service/public/api/repository")),
+    ),
+    LeftOut(
+        "Ranger 2.9.0 does not have it either",
+        (("GET", "/service/gds/secure/download/cdapdev"), ("GET", f"{_V2}/server/version")),
+    ),
 )
