@@ -285,6 +285,10 @@ class AuditFilter(Wire):
 
 
 _T = TypeVar("_T")
+# msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
+_LEARNT = [
+    msgspec.json.Decoder(kind) for kind in (ServicePolicies, RangerRoles, ServiceTags, UserStore, Policy, AuditFilter)
+]
 
 
 def decode_service_policies(data: bytes) -> ServicePolicies:
