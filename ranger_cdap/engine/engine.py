@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.acl import ResourceAccess, named, who_can
 from ranger_cdap.engine.assembly import Parts, after_deltas, assemble
 from ranger_cdap.engine.audit_filter import filtered
+from ranger_cdap.engine.conditions import Circumstances
 from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
 from ranger_cdap.engine.items import principals
+from ranger_cdap.engine.node import Node, Step
 from ranger_cdap.engine.options import EngineOptions, Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
 from ranger_cdap.engine.problem import Problem
@@ -36,17 +39,18 @@ _RESERVED = frozenset({ANY_ACCESS, SUPER_USER_ACCESS})
 class PolicyEngine:
     """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
 
-    __slots__ = ("_parts", "_quick", "_timed_tags")
+    __slots__ = ("_parts", "_quick", "_rules", "_timed_tags")
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         p = parts
+        self._rules = p.compiler.rules
         self._timed_tags = p.tag_repository is not None and p.tag_table.depends_on_time
         special = (
             p.zones or p.tag_repository or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
         )
         anybody = any(getattr(p.privileged, name) for name in Privileged.__slots__)
-        self._quick = not (special or anybody or p.audit_filters or is_empty(p.default))
+        self._quick = not (special or anybody or p.options.fallback or p.audit_filters or is_empty(p.default))
 
     @classmethod
     def build(
@@ -101,14 +105,16 @@ class PolicyEngine:
         access = request.access_type or ANY_ACCESS
         if (
             self._quick
-            and access not in _RESERVED
-            and request.matching_scope is MatchingScope.SELF
             and request.groups_known
             and not request.element_scopes
             and not request.all_access_types
             and not request.all_access_type_groups
         ):
-            decision = self._quick_decision(request, access)
+            decision = None
+            if access == ANY_ACCESS:
+                decision = self._quick_any(request) if request.ignore_descendant_deny else None
+            elif access not in _RESERVED and request.matching_scope is MatchingScope.SELF:
+                decision = self._quick_decision(request, access)
             if decision is not None:
                 return decision
         return self._general_decision(request, access, no_trace)
@@ -168,14 +174,31 @@ class PolicyEngine:
             return None
         roles = parts.roles.of(request.user, request.groups) if request.roles is None else request.roles
         who = principals(request.user, request.groups, roles, request.owner)
-        audited = node.audit_policy_id is not None
-        audit_policy_id = NO_POLICY if node.audit_policy_id is None else node.audit_policy_id
-        for names, excepted, allowed, policy, reason in node.steps(access):
-            if not names.isdisjoint(who) and excepted.isdisjoint(who):
-                return Decision(
-                    allowed, True, policy.id, policy.version, policy.priority, audited, audit_policy_id, reason
-                )
-        return Decision(False, True, audited=audited, audit_policy_id=audit_policy_id)
+        return _first_hit(node, node.steps(access), who)
+
+    def _quick_any(self, request: AccessRequest) -> Decision | None:
+        """Whether anything at all is allowed, here or below; None where more than names and access types has a say."""
+        parts = self._parts
+        path, values = requested(request.resource, parts.model)
+        if not path:
+            return None
+        single = tuple(v for v in values if isinstance(v, str))
+        if len(single) != len(values):
+            return None
+        tokens = tokens_of(request)
+        node = parts.default.node(path, single, tokens, wide=True)
+        if node.conditional:
+            return None
+        roles = parts.roles.of(request.user, request.groups) if request.roles is None else request.roles
+        who = principals(request.user, request.groups, roles, request.owner)
+        if node.only_allows:
+            return _first_hit(node, node.any_steps(parts.model.any_order), who)
+        query = Query(request, path, values, tokens, who, roles, parts.model.any_order, (), True, True, _NOTHING)
+        progress = Progress()
+        evaluator = Evaluator(query, self._rules, no_trace)
+        evaluator.resource_policies(node.policies, progress, fallback=parts.options.fallback)
+        progress.determined = progress.determined or progress.allowed
+        return _decision(progress, None, conditional=False)
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume: bool | None = None
@@ -243,7 +266,7 @@ class PolicyEngine:
         parts = self._parts
         request = query.request
         progress = self._start(query)
-        evaluator = Evaluator(query, parts.compiler.rules, trace)
+        evaluator = Evaluator(query, self._rules, trace)
         if parts.tag_repository is not None and parts.tag_compiler is not None and tags:
             rules = parts.tag_compiler.rules
             parts.tag_repository.evaluate(
@@ -262,19 +285,7 @@ class PolicyEngine:
             progress.determined = True
         if parts.audit_filters or parts.tag_audit_filters:
             progress.audited = filtered(progress, query, tags, parts.audit_filters, parts.tag_audit_filters)
-        policy = progress.policy
-        return Decision(
-            allowed=progress.allowed,
-            determined=progress.determined,
-            policy_id=policy.id if policy else NO_POLICY,
-            policy_version=policy.version if policy else NO_POLICY,
-            policy_priority=progress.priority,
-            audited=progress.audited,
-            audit_policy_id=progress.audit_policy_id,
-            reason=progress.reason,
-            zone=zone,
-            conditional=query.conditional or self._timed_tags,
-        )
+        return _decision(progress, zone, conditional=query.conditional or self._timed_tags)
 
     def _start(self, query: Query) -> Progress:
         """Where a decision begins: audit mode, people who are never audited, super users (6.3)."""
@@ -304,7 +315,36 @@ class PolicyEngine:
             if scopes and scopes.get(name, ElementScope.SELF) is not ElementScope.SELF
         ]
         upto = scoped[0] if scoped else None
+        if upto is None and all(isinstance(value, str) for value in query.values):
+            single = cast("tuple[str, ...]", query.values)
+            return repository.node(query.path, single, query.tokens, wide=query.wide).policies
         return ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide, upto=upto))
 
 
+def _first_hit(node: Node, steps: tuple[Step, ...], who: frozenset[str]) -> Decision:
+    audited = node.audit_policy_id is not None
+    audit_policy_id = NO_POLICY if node.audit_policy_id is None else node.audit_policy_id
+    for names, excepted, allowed, policy, reason in steps:
+        if not names.isdisjoint(who) and excepted.isdisjoint(who):
+            return Decision(allowed, True, policy.id, policy.version, policy.priority, audited, audit_policy_id, reason)
+    return Decision(False, True, audited=audited, audit_policy_id=audit_policy_id)
+
+
+def _decision(progress: Progress, zone: str | None, *, conditional: bool) -> Decision:
+    policy = progress.policy
+    return Decision(
+        allowed=progress.allowed,
+        determined=progress.determined,
+        policy_id=policy.id if policy else NO_POLICY,
+        policy_version=policy.version if policy else NO_POLICY,
+        policy_priority=progress.priority,
+        audited=progress.audited,
+        audit_policy_id=progress.audit_policy_id,
+        reason=progress.reason,
+        zone=zone,
+        conditional=conditional,
+    )
+
+
 _NO_MATCH = Decision(False, True)
+_NOTHING = Circumstances()

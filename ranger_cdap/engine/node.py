@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ranger_cdap.engine.evaluate import DENY_ALL_ELSE
@@ -22,7 +22,7 @@ _MOST_ACCESSES = 64
 class Node:
     """Policies that hold for a resource, in their order. `conditional` ones need the general evaluator."""
 
-    __slots__ = ("_steps", "audit_policy_id", "conditional", "policies", "records")
+    __slots__ = ("_any_steps", "_steps", "audit_policy_id", "conditional", "only_allows", "policies", "records")
 
     def __init__(self, policies: tuple[CompiledPolicy, ...], records: frozenset[Record]) -> None:
         self.policies = policies
@@ -30,6 +30,11 @@ class Node:
         self.conditional = any(p.conditional for p in policies)
         self.audit_policy_id = next((p.id for p in policies if p.audited), None)
         self._steps: dict[str, tuple[Step, ...]] = {}
+        self._any_steps: tuple[Step, ...] | None = None
+        # Whether nothing but names and access types has a say, nothing can deny, and each policy surely holds.
+        self.only_allows = not self.conditional and not any(
+            p.has_deny or p.deny or p.deny_all_else or p.broad or len(p.resources) != 1 for p in policies
+        )
 
     def steps(self, access: str) -> tuple[Step, ...]:
         """The steps for an access type: by priority, denials before allows; nobody can add types without end."""
@@ -39,6 +44,20 @@ class Node:
             if len(self._steps) < _MOST_ACCESSES:
                 self._steps[access] = steps
         return steps
+
+    def any_steps(self, accesses: Sequence[str]) -> tuple[Step, ...]:
+        """The steps for any of the access types where the node `only_allows`: the first policy that gives one wins."""
+        if self._any_steps is None:
+            self._any_steps = tuple(_any_steps(self.policies, accesses))
+        return self._any_steps
+
+
+def _any_steps(policies: tuple[CompiledPolicy, ...], accesses: Sequence[str]) -> Iterator[Step]:
+    for policy in policies:
+        given = ((_who(policy.allow, access), _who(policy.allow_exceptions, access)) for access in accesses)
+        for who, excepted in dict.fromkeys(given):
+            if who:
+                yield who, excepted, True, policy, ""
 
 
 def _steps(policies: tuple[CompiledPolicy, ...], access: str) -> Iterator[Step]:

@@ -51,6 +51,16 @@ class CompiledPolicy:
     broken: str = ""
     broad: bool = False
     zone: str | None = ""
+    names: frozenset[str] = field(init=False)
+    """Everybody some item is about."""
+
+    def __post_init__(self) -> None:
+        items = (*self.deny, *self.deny_exceptions, *self.allow, *self.allow_exceptions)
+        object.__setattr__(self, "names", frozenset().union(*(item.who for item in items)))
+
+    def is_about(self, who: frozenset[str]) -> bool:
+        """Whether it may say anything of somebody who is all of these."""
+        return self.deny_all_else or not self.names.isdisjoint(who)
 
     @property
     def conditional(self) -> bool:

@@ -29,8 +29,11 @@ class Policies(Protocol):
     def count(self) -> int:
         """How many policies have an effect."""
 
-    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens) -> Node:
-        """The policies that hold for a resource of single values; SELF and SELF_AND_ALL_DESCENDANTS only."""
+    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
+        """The policies that hold for a resource of single values, and if `wide` those that may hold below it as well.
+
+        Without `wide`: SELF and SELF_AND_ALL_DESCENDANTS only.
+        """
 
     def found(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
@@ -87,7 +90,7 @@ class Repository:
         for record in records:
             if record.id is not None:
                 self._by_id[record.id] = (*self._by_id.get(record.id, ()), record)
-        self._nodes: dict[Path, dict[tuple[str, ...], Node]] = {}
+        self._nodes: dict[tuple[Path, bool], dict[tuple[str, ...], Node]] = {}
         self._shared = _Nodes()
 
     @property
@@ -100,15 +103,15 @@ class Repository:
         """See `Policies`."""
         return len(self._records)
 
-    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens) -> Node:
+    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
         """See `Policies`; nodes of resources that policies name are kept, so that they are found by one look-up."""
-        nodes = self._nodes.get(path)
+        nodes = self._nodes.get((path, wide))
         if nodes is None:
-            nodes = self._nodes.setdefault(path, {})
+            nodes = self._nodes.setdefault((path, wide), {})
         node = nodes.get(values)
         if node is not None:
             return node
-        shape = self._index.plain(path)
+        shape = self._index.wide(path) if wide else self._index.plain(path)
         slots, lasting = shape.find(values, tokens) if shape else (set[int](), True)
         found = {self._records[slot] for slot in slots}
         if self._broad:
@@ -173,10 +176,10 @@ class Patched:
         """How many policies differ."""
         return len(self.gone) + len(self.extra.loaded.records)
 
-    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens) -> Node:
+    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
         """See `Policies`."""
-        node = self.base.node(path, values, tokens)
-        more = self.extra.node(path, values, tokens)
+        node = self.base.node(path, values, tokens, wide=wide)
+        more = self.extra.node(path, values, tokens, wide=wide)
         if not more.policies and self.gone.isdisjoint(node.records):
             return node
         return self._shared.of(set(node.records - self.gone | more.records))
