@@ -115,6 +115,12 @@ class ServerError(RangerCdapError):
     code = "server"
 
 
+class ExtensionMissing(RangerCdapError):
+    """This installation was built without the jars for CDAP's master."""
+
+    code = "extension-missing"
+
+
 class RangerAdminError(RangerCdapError):
     """A call to Ranger Admin did not give what was asked for."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cli.cdap_extension import cdap_extension
 from ranger_cdap.cli.check import check
 from ranger_cdap.cli.config import config_group
 from ranger_cdap.cli.doctor import doctor
@@ -59,6 +60,7 @@ class BuiltInCommands:
             serve,
             evaluate,
             embedded_admin,
+            cdap_extension,
         ):
             cli.add_command(command)
 

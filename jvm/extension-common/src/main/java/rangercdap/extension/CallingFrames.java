@@ -18,7 +18,7 @@ final class CallingFrames {
 
   CallingFrames(StackTraceElement[] frames) {
     List<String> methods = new ArrayList<>();
-    int length = 0;
+    int room = LONGEST;
     boolean container = false;
     for (StackTraceElement frame : frames) {
       String type = frame.getClassName();
@@ -29,9 +29,12 @@ final class CallingFrames {
       container |= simple.equals(CONTAINER);
       String method = simple + "." + frame.getMethodName();
       boolean again = !methods.isEmpty() && methods.get(methods.size() - 1).equals(method);
-      if (!again && methods.size() < MOST && length + method.length() < LONGEST) {
+      if (again || methods.size() == MOST) {
+        continue;
+      }
+      room -= method.length() + (methods.isEmpty() ? 0 : 1);
+      if (room >= 0) {
         methods.add(method);
-        length += method.length() + 1;
       }
     }
     hint = String.join(" ", methods);

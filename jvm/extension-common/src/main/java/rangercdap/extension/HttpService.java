@@ -56,7 +56,12 @@ final class HttpService {
         throw failed(status, status < 400 ? "" : new String(content(connection.getErrorStream()),
             StandardCharsets.UTF_8));
       }
-      return parsed(content(connection.getInputStream()));
+      byte[] content = content(connection.getInputStream());
+      // Java does not tell an answer that was cut from one that has ended.
+      if (connection.getContentLengthLong() >= 0 && connection.getContentLengthLong() != content.length) {
+        throw new IOException("the answer was cut");
+      }
+      return parsed(content);
     } catch (SocketTimeoutException e) {
       throw dropped(connection, ServiceFailure.away("no answer within " + readTimeout + " ms"));
     } catch (HttpRetryException e) {

@@ -1,0 +1,62 @@
+"""`ranger-cdap cdap-extension`: the jars for CDAP's master, out of the installed package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import click
+
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.errors import ExtensionMissing, InvalidInput
+from ranger_cdap.extension import JARS, ExtensionJar, site_properties
+
+
+@click.command("cdap-extension")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where the jars go.")
+@pass_invocation
+def cdap_extension(invocation: Invocation, out: Path) -> None:
+    """Write the extension jars for CDAP's master into a folder, and say what cdap-site.xml needs.
+
+    Take the jar for your version of CDAP to the same place on every master.
+    """
+    written = [(jar, _write(jar, out)) for jar in JARS]
+    if invocation.as_json:
+        invocation.print_json(
+            [
+                {"jar": str(path), "cdap": jar.cdap, "properties": dict(site_properties(jar, str(path)))}
+                for jar, path in written
+            ]
+        )
+        return
+    for jar, path in written:
+        invocation.console.print(f"{jar.cdap}: {path}\nin cdap-site.xml:\n")
+        for name, value in site_properties(jar, str(path)):
+            invocation.console.print(f"  <property><name>{name}</name><value>{escape(value)}</value></property>")
+        invocation.console.print("")
+    invocation.console.print(
+        "Each secret file holds one line that the decision service knows, belongs to the user CDAP's master runs as, "
+        "and has mode 0600. Then restart CDAP's master."
+    )
+
+
+def _write(jar: ExtensionJar, out: Path) -> Path:
+    """The jar in that folder.
+
+    Raises:
+        ExtensionMissing: the package was built without the jars.
+        InvalidInput: the folder can't be written to.
+    """
+    found = jar.find()
+    if found is None:
+        raise ExtensionMissing(
+            f"this installation holds no `{jar.name}`: it was built without the jars; get a wheel that has them, "
+            "or run `make extension` (Maven, Java 9 or newer) in the sources and install those"
+        )
+    path = out / jar.name
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(found.read_bytes())
+    except OSError as e:
+        raise InvalidInput(f"`{path}` can't be written: {e.strerror or type(e).__name__}") from None
+    return path.resolve()

@@ -1,0 +1,110 @@
+"""`ranger-cdap cdap-extension` hands out the jars of the wheel, or says that the wheel has none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from extension_driver import JARS as BUILT
+from extension_driver import build, missing_tool
+
+from ranger_cdap.extension import JARS, site_properties
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("ranger_cdap", "servicedef", "spark_sync", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE")
+
+
+def content_of_wheel(folder: Path, jars: list[Path]) -> Path:
+    """What a wheel of this project holds when it is built with these jars."""
+    source = folder / "source"
+    for name in SOURCES:
+        original = ROOT / name
+        if original.is_dir():
+            shutil.copytree(original, source / name, ignore=shutil.ignore_patterns("*.jar", "__pycache__"))
+        else:
+            shutil.copy(original, source / name)
+    for jar in jars:
+        shutil.copy(jar, source / "ranger_cdap" / "extension")
+    installed = folder / "installed"
+    setup = "import setuptools; setuptools.setup()"
+    subprocess.run(
+        [sys.executable, "-c", setup, "-q", "build_py", "--build-lib", str(installed)], cwd=source, check=True
+    )
+    return installed
+
+
+def command(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from ranger_cdap.cli.main import run; run()", *arguments],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        cwd=installed,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.java
+def test_an_installed_wheel_hands_out_its_jars(tmp_path: Path) -> None:
+    if sentence := missing_tool():
+        pytest.skip(sentence)
+    build()
+    installed, out = content_of_wheel(tmp_path, list(BUILT.values())), tmp_path / "out" / "deeper"
+
+    as_text = command(installed, "cdap-extension", "--out", str(out))
+    as_json = command(installed, "--format", "json", "cdap-extension", "--out", str(out))
+
+    assert (as_text.returncode, as_text.stderr) == (0, "")
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == {
+        path.name: path.read_bytes() for path in BUILT.values()
+    }
+    told = {Path(one["jar"]).name: one["properties"] for one in json.loads(as_json.stdout)}
+    assert told == {jar.name: dict(site_properties(jar, str(out / jar.name))) for jar in JARS}
+    lines = [line.strip() for line in as_text.stdout.splitlines() if "<property>" in line]
+    pasted = [tuple(child.text for child in ElementTree.fromstring(line)) for line in lines]
+    assert pasted == [pair for jar in JARS for pair in site_properties(jar, str(out / jar.name))]
+    assert "mode 0600" in as_text.stdout
+
+
+@pytest.mark.java
+def test_a_wheel_without_jars_says_so(tmp_path: Path) -> None:
+    refused = command(content_of_wheel(tmp_path, []), "cdap-extension", "--out", str(tmp_path / "out"))
+
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "ranger-cdap: this installation holds no `ranger-cdap-extension-6.5.jar`: it was built without the jars; "
+        "get a wheel that has them, or run `make extension` (Maven, Java 9 or newer) in the sources and install those "
+        "(extension-missing)\n"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("version", BUILT)
+def test_a_jar_holds_its_own_classes_for_java_8_and_nothing_else(version: str) -> None:
+    if sentence := missing_tool():
+        pytest.skip(sentence)
+    build()
+    with zipfile.ZipFile(BUILT[version]) as jar:
+        names = [name for name in jar.namelist() if not name.endswith("/")]
+        manifest = jar.read("META-INF/MANIFEST.MF").decode()
+        classes = {name: jar.read(name) for name in names if name.endswith(".class")}
+    main = manifest.partition("Main-Class: ")[2].split()[0]
+
+    assert main.replace(".", "/") + ".class" in classes
+    assert all(name.startswith(("rangercdap/extension/", "META-INF/MANIFEST.MF")) for name in names)
+    assert {content[6:8] for content in classes.values()} == {b"\x00\x34"}, "Java 8's class files"
+    assert str(ROOT).encode() not in b"".join(classes.values())
+
+
+@pytest.mark.parametrize("jar", JARS, ids=lambda jar: jar.cdap)
+def test_no_property_holds_a_secret(jar: object) -> None:
+    for name, value in site_properties(jar, "/opt/jar"):  # type: ignore[arg-type]
+        assert "secret" not in name or (name.endswith(".secret.file") and value.startswith("/"))
