@@ -69,7 +69,7 @@ class PolicyCache:
         Raises:
             CacheError: the directory or a file is not ours alone, or can't be read.
         """
-        if not self._directory.is_dir():
+        if not self._is_there():
             return None
         with self._locked(writing=False):
             try:
@@ -84,7 +84,7 @@ class PolicyCache:
         Raises:
             CacheError: as `load`.
         """
-        if not self._directory.is_dir():
+        if not self._is_there():
             return None
         try:
             self._refuse_what_others_can_change()
@@ -133,7 +133,7 @@ class PolicyCache:
         Raises:
             CacheError: the disk did not do it.
         """
-        if self._directory.is_dir():
+        if self._is_there():
             with self._locked():
                 self._set_aside("gone", why)
 
@@ -236,6 +236,12 @@ class PolicyCache:
             except OSError as e:
                 raise CacheError(f"policy cache `{path}` can't be set aside ({_reason(e)}): {why}") from None
         self._report(f"policy cache `{self.path()}` was set aside as `.{suffix}`: {why}")
+
+    def _is_there(self) -> bool:
+        try:
+            return self._directory.is_dir()
+        except OSError as e:
+            raise CacheError(f"cache directory `{self._directory}` can't be looked at: {_reason(e)}") from None
 
     def _make_directory(self) -> None:
         try:

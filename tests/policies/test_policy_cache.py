@@ -5,15 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import resource
 import signal
 import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from disk_faults import full_disk, in_a_child
 from policy_documents import SERVICE, policies, policy, roles, tags
 
 from ranger_cdap.engine import PolicyEngine
@@ -265,19 +264,6 @@ def test_writing_replaces_a_link_instead_of_following_it(cache: PolicyCache, tmp
 # Faults
 
 
-@contextmanager
-def full_disk(bytes_left: int) -> Iterator[None]:
-    """No file can grow beyond some bytes: the kernel itself refuses the rest of a write."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
-
-
 @pytest.mark.parametrize("bytes_left", [0, 10, 100])
 def test_a_full_disk_leaves_what_was_there(cache: PolicyCache, directory: Path, bytes_left: int) -> None:
     cache.write(OLD, contact(1, age=500))
@@ -312,16 +298,6 @@ def test_a_directory_that_is_a_file_is_one_sentence(directory: Path, cache: Poli
     assert cache.load(NOW) is None
     with pytest.raises(CacheError, match="can't be made"):
         cache.write(OLD, contact(1))
-
-
-def in_a_child(work: Callable[[], None]) -> int:
-    """Run it in a process of its own and give the process id; whatever happens there, it ends there."""
-    if child := os.fork():
-        return child
-    try:
-        work()
-    finally:
-        os._exit(0)
 
 
 def killed_at(call: int, names: tuple[str, ...], work: Callable[[], None]) -> bool:

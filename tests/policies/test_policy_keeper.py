@@ -454,15 +454,6 @@ def test_many_threads_that_refresh_and_look_see_whole_sets(started: Started, ran
     assert keeper.refresh().versions.policies == 29
 
 
-def test_a_large_set_is_taken_and_cached_whole(started: Started, ranger: FakeRanger) -> None:
-    count = 40_000
-    ranger.documents["policies"] = policies(1, *(policy(n, namespace=f"ns{n}") for n in range(count)))
-    assert len(ranger.documents["policies"]) > 10_000_000
-    assert may_read(started().refresh(), namespace=f"ns{count - 1}")
-    ranger.is_away()
-    assert may_read(started().refresh(), namespace=f"ns{count - 1}")
-
-
 def test_no_secret_is_ever_logged(started: Started, ranger: FakeRanger, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     keeper = started()
