@@ -211,7 +211,7 @@ class ProxySettings(_Table, frozen=True):
     addresses: tuple[str, ...] = ()
     header: str = "X-Forwarded-User"
     secret: Secret | None = None
-    secret_header: str = "X-Proxy-Secret"
+    secret_header: str = "X-Proxy-Secret"  # noqa: S105 a header, not a secret
 
 
 class ServiceSettings(_Table, frozen=True):

@@ -7,12 +7,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks import CdapCheck, CheckTable, Unknown
-from ranger_cdap.cdap.entity import EntityId, place
+from ranger_cdap.cdap.entity import EntityId, Standing, place
 from ranger_cdap.cdap.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.errors import InvalidInput
@@ -20,6 +20,7 @@ from ranger_cdap.errors import InvalidInput
 Rows = tuple[tuple[Operation, EntityId], ...]
 
 _CREATE = "create"
+_SEE = "see"
 _NO_CHECK = "instance.check"
 _INSTANCE = EntityId("instance", ())
 
@@ -113,23 +114,28 @@ class AccessEnforcer:
 
         Nobody sees an entity with too many or too few parts, or with a name CDAP does not allow.
         """
-        of_each = [self._questions_of_seeing(kind, parts) for kind, parts in entities]
-        rows = [row for rows in of_each for row in rows]
-        answers = self._authorizer.look_at_rows(user, groups, rows)
-        remaining = iter(answers)
-        answered = [list(islice(remaining, len(rows))) for rows in of_each]
-        return Seen([bool(one) and all(answer.allowed for answer in one) for one in answered], _lasting(answers))
+        of_each = [False] * len(entities)
+        itself: list[tuple[int, EntityId]] = []
+        lasting = True
+        for n, (kind, parts) in enumerate(entities):
+            try:
+                placed = place(kind, parts)
+                if placed.standing is Standing.ITSELF:
+                    itself.append((n, placed.entity))
+                    continue
+                rows = self._rows(CdapCheck(kind, tuple(parts), ()))
+            except InvalidInput:
+                continue
+            answers = self._authorizer.look_at_rows(user, groups, rows)
+            of_each[n] = all(answer.allowed for answer in answers)
+            lasting = lasting and _lasting(answers)
+        sights = self._authorizer.sights(user, groups, [entity for _, entity in itself], verb=_SEE)
+        for (n, _), sight in zip(itself, sights, strict=True):
+            of_each[n] = sight.seen
+        return Seen(of_each, lasting and all(sight.lasting for sight in sights))
 
     def _rows(self, check: CdapCheck) -> Rows:
         resolved = self._table.resolve(check)
-        self._count(resolved.unknown)
-        return tuple((question.operation, question.entity) for question in resolved.questions)
-
-    def _questions_of_seeing(self, kind: str, parts: Sequence[str]) -> Rows:
-        try:
-            resolved = self._table.visible(kind, parts)
-        except InvalidInput:
-            return ()
         self._count(resolved.unknown)
         return tuple((question.operation, question.entity) for question in resolved.questions)
 

@@ -9,7 +9,6 @@ namespace apart).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -115,17 +114,6 @@ class CheckTable:
             for operation in operations:
                 questions[operation.name, operation.alternatives] = Question(operation, entity)
         return Resolved(tuple(questions.values()), frozenset(unknown))
-
-    def visible(self, entity_type: str, id_parts: Sequence[str]) -> Resolved:
-        """What `isVisible` asks of an entity: any privilege on it or below; without a resource, READ on its parent.
-
-        Raises:
-            InvalidEntity: the parts do not fit the entity type.
-        """
-        placed = place(entity_type, id_parts)
-        if placed.standing is Standing.ITSELF:
-            return Resolved((Question(_on(placed.entity, "see"), placed.entity),))
-        return self.resolve(CdapCheck(entity_type, tuple(id_parts), ()))
 
     def row(self, kind: str, permission: str, verb: str) -> Operation:
         """The row `<kind>.<verb>` as a check asks for it: of one person, and of what lies on the way to one entity.

@@ -255,8 +255,6 @@ def test_a_preview_asks_for_a_deployment_and_a_run() -> None:
 
 # entity -> what one needs to see it
 VISIBLE = [
-    ("NAMESPACE", "namespace.see on namespace:ns1: VISIBLE entity"),
-    ("PROGRAMREFERENCE", "program.see on program:ns1.Shop.workflow.W: VISIBLE entity"),
     ("OPERATION_RUN", "namespace.get on namespace:ns1: READ entity"),
     ("SUPPORT_BUNDLE", "instance.get on instance:: READ entity"),
 ]
@@ -264,11 +262,11 @@ VISIBLE = [
 
 @pytest.mark.parametrize(("kind", "needs"), VISIBLE)
 def test_what_has_no_resource_of_its_own_is_not_seen_by_any_privilege_around_it(kind: str, needs: str) -> None:
-    assert asked(DEFAULT.visible(kind, PARTS[kind])) == [needs]
+    assert asked(DEFAULT.resolve(CdapCheck(kind, PARTS[kind], ()))) == [needs]
 
 
 def test_an_entity_of_unknown_type_is_seen_by_who_administers_the_nearest_parent() -> None:
-    resolved = DEFAULT.visible("SPACESHIP", ("ns1", "x"))
+    resolved = DEFAULT.resolve(CdapCheck("SPACESHIP", ("ns1", "x"), ()))
 
     assert [(needed(question), str(question.entity)) for question in resolved.questions] == [
         ("ADMIN entity", "namespace:ns1")

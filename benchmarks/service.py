@@ -1,0 +1,215 @@
+"""How fast the decision service answers over loopback, and how much it holds: asked by a client written in Java.
+
+The service is a process of its own, as in production, with audit records written to a file. `--soak SECONDS` asks
+500 times a second for so long and compares resident memory in the last minute with that in the second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.workload import requests, service_policies
+
+CLIENT = Path(__file__).parents[1] / "jvm" / "load" / "LoadClient.java"
+POLICIES = 1_000
+CHECKS = 20_000
+BATCH = 500
+BATCHES = 200
+SECRET = "benchmark-secret-0123456789"
+AUTHORIZATION = "Basic " + base64.b64encode(f"bench:{SECRET}".encode()).decode()
+LEVELS = {"dataset": "DATASET", "application": "APPLICATION", "artifact": "ARTIFACT", "secure_key": "SECUREKEY"}
+VERSIONS = {"APPLICATION": ["-SNAPSHOT"], "ARTIFACT": ["1.0.0"]}
+MINUTE = 60
+
+
+def main() -> None:
+    """Print one line a measurement."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--soak", type=int, default=0, metavar="SECONDS")
+    options.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as directory, policies_served() as url, served(Path(directory), url) as service:
+        checks, batches = Path(directory, "checks"), Path(directory, "batches")
+        checks.write_bytes(b"\n".join(single_checks()))
+        batches.write_bytes(b"\n".join(visible_batches()))
+        print(f"decision service, {POLICIES:,} policies, audit records to a file; client: Java, keep-alive connections")
+        ask(service, "/cdap/v1/enforce", checks, 8, 5, 0)  # connections, caches and the client's compiler warm up
+        nothing = ask(service, "/cdap/v1/hello", hello(Path(directory, "hello")), 16, given.seconds, 0)
+        tell("hello, which decides nothing", nothing)
+        flat_out = ask(service, "/cdap/v1/enforce", checks, 16, given.seconds, 0)
+        tell("single checks, as many as go", flat_out, f"{flat_out['per_second'] / nothing['per_second']:.0%} of hello")
+        tell("single checks, 1,000/s", ask(service, "/cdap/v1/enforce", checks, 16, given.seconds, 1_000))
+        seen = ask(service, "/cdap/v1/visible", batches, 2, given.seconds, 0)
+        tell(f"visible, batches of {BATCH}", seen, f"{seen['per_second'] * BATCH:,.0f} entities/s")
+        if given.soak:
+            soak(service, checks, given.soak)
+
+
+class Service:
+    """The process that is measured."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self.process = process
+        self.port = port
+
+    @property
+    def resident(self) -> float:
+        """Megabytes of memory in use now."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * resource.getpagesize() / 2**20
+
+
+def ask(service: Service, path: str, bodies: Path, connections: int, seconds: float, rate: float) -> dict[str, Any]:
+    """What the client measured."""
+    arguments = ["127.0.0.1", service.port, path, AUTHORIZATION, bodies, connections, seconds, rate]
+    done = subprocess.run(
+        ["java", str(CLIENT), *map(str, arguments)], check=True, capture_output=True, text=True, env=os.environ
+    )
+    measured: dict[str, Any] = json.loads(done.stdout)
+    return measured
+
+
+def tell(what: str, measured: dict[str, Any], note: str = "") -> None:
+    """One line."""
+    print(
+        f"{what:>32}: {measured['per_second']:>9,.0f}/s"
+        f"  p50 {measured['p50_ms']:.2f} ms  p99 {measured['p99_ms']:.2f} ms"
+        f"  max {measured['max_ms']:.1f} ms  failed {measured['failed']}  {note}",
+        flush=True,
+    )
+
+
+def soak(service: Service, checks: Path, seconds: int) -> None:
+    """Memory of the last minute against that of the second, under 500 checks a second."""
+    held: list[float] = []
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(1):
+            held.append(service.resident)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    measured = ask(service, "/cdap/v1/enforce", checks, 16, seconds, 500)
+    over.set()
+    watcher.join()
+    early, late = held[MINUTE : 2 * MINUTE], held[-MINUTE:]
+    growth = (sum(late) / len(late)) / (sum(early) / len(early)) - 1
+    tell(f"soak of {seconds} s, 500/s", measured, f"{early[0]:.0f} MB, {growth:+.1%} from second to last minute")
+
+
+def single_checks() -> Iterator[bytes]:
+    """Checks on what policies name, by people they name and others."""
+    for n, asked in enumerate(msgspec.json.Decoder(dict[str, Any]).decode_lines(requests(CHECKS, POLICIES))):
+        entity = entity_of(asked["resource"])
+        permission = ("STANDARD.GET", "STANDARD.UPDATE", "STANDARD.DELETE", "STANDARD.CREATE")[n % 4]
+        yield msgspec.json.encode({"principal": {"name": asked["user"]}, "entity": entity, "permissions": [permission]})
+
+
+def visible_batches() -> Iterator[bytes]:
+    """Lists of entities, as CDAP asks which of them somebody sees."""
+    entities = [
+        entity_of(line["resource"])
+        for line in msgspec.json.Decoder(dict[str, Any]).decode_lines(requests(CHECKS, POLICIES))
+    ]
+    draw = random.Random(3)
+    for n in range(BATCHES):
+        yield msgspec.json.encode({"principal": {"name": f"user{n}"}, "entities": draw.sample(entities, BATCH)})
+
+
+def hello(path: Path) -> Path:
+    """A file with the body of a hello."""
+    path.write_bytes(msgspec.json.encode({"extension": "benchmark"}))
+    return path
+
+
+def entity_of(levels: dict[str, str]) -> dict[str, Any]:
+    """CDAP's words for a resource."""
+    kind = next((kind for level, kind in LEVELS.items() if level in levels), None)
+    if kind is None:
+        return {"type": "NAMESPACE", "parts": [levels["namespace"]]}
+    name = next(levels[level] for level, found in LEVELS.items() if found == kind)
+    return {"type": kind, "parts": [levels["namespace"], name, *VERSIONS.get(kind, ())]}
+
+
+@contextmanager
+def served(directory: Path, ranger_url: str) -> Iterator[Service]:
+    """The decision service as a process."""
+    (directory / "secret").write_text(SECRET)
+    (directory / "secret").chmod(0o600)
+    (directory / "ranger-cdap.toml").write_text(f"""
+[ranger]
+url = "{ranger_url}"
+[plugin]
+username = "plugin"
+cache_dir = "{directory}/cache"
+use_ranger_groups = false
+[audit]
+sinks = ["file"]
+file = "{directory}/audit.jsonl"
+spool_dir = "{directory}/spool"
+[service]
+port = 0
+events_dir = "{directory}/events"
+[[service.callers]]
+name = "bench"
+roles = ["enforce"]
+secret = "file:{directory}/secret"
+""")
+    (directory / "ranger-cdap.toml").chmod(0o600)
+    command = [sys.executable, "-m", "ranger_cdap", "--config", str(directory / "ranger-cdap.toml"), "serve", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        told = process.stdout.readline().decode()
+        yield Service(process, int(told.split(";")[0].rsplit(":", 1)[1]))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+@contextmanager
+def policies_served() -> Iterator[str]:
+    """The address of a Ranger Admin that knows one set of policies."""
+    answers = {
+        "/service/plugins/secure/policies/download/": service_policies(POLICIES),
+        "/service/roles/secure/download/": b'{"serviceName": "cdapdev", "roleVersion": 1, "rangerRoles": []}',
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = next((body for path, body in answers.items() if self.path.startswith(path)), b"")
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    main()
