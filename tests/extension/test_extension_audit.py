@@ -6,10 +6,13 @@ import base64
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from conftest import SECRETS, TOKEN
 from extension_driver import NS1, Extension, User, entity
 from scripted_service import ALLOWED, DENIED, Reply, ScriptedService
+
+from ranger_cdap.service.event_wire import AuditRequest
 
 pytestmark = pytest.mark.java
 
@@ -81,6 +84,7 @@ def test_a_check_goes_to_cdaps_log_and_comes_back_in_a_record(
             }
         ]
     }
+    msgspec.convert(record.body, AuditRequest)
     pair = base64.b64encode(f"cdap-audit:{SECRETS['audit']}".encode()).decode()
     assert record.headers["authorization"] == f"Basic {pair}"
 

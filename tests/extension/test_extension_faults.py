@@ -156,6 +156,34 @@ def test_a_connection_that_breaks_is_tried_once_more(
     assert first.body == second.body
 
 
+@pytest.mark.parametrize(
+    ("reply", "seen"),
+    [
+        (ALLOWED, {"allowed": True}),
+        (DENIED, {"allowed": False}),
+        (Reply(b"", 500), {"error": "Refusal", "status": 503, "text": SAID.format("HTTP status 500")}),
+    ],
+)
+def test_a_container_does_not_keep_that_nobody_can_tell(
+    reply: Reply,
+    seen: dict[str, object],
+    extension: Extension,
+    service: ScriptedService,
+    properties: dict[str, str],
+) -> None:
+    """CDAP's containers keep a denial for 300 seconds, but no error."""
+    extension.start(properties)
+    service.answers(reply)
+
+    got = extension.command(
+        "enforce for a container", principal={"name": "alice"}, entity=NS1, permissions=["STANDARD.GET"]
+    )
+
+    assert {k: got.get(k) for k in seen} == seen
+    assert service.asked[0].body["from_container"] is True
+    assert service.asked[0].body["hint"] == "RemotePrivilegesHandler.enforce"
+
+
 def test_many_questions_share_a_connection(
     extension: Extension, service: ScriptedService, properties: dict[str, str]
 ) -> None:

@@ -132,7 +132,7 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
     return new AuthorizedResult<>(Collections.<Role>emptySet(), noRoles(caller, "list roles"));
   }
 
-  private AuthorizationResponse enforce(Check check) {
+  private AuthorizationResponse enforce(Check check) throws Refusal {
     return Responses.of(check, extension.enforce(check, clientAddress.of(check.user())), records.wanted());
   }
 

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
 
-/** Answers CDAP's checks by asking the service; what it cannot ask is denied. */
+/** Answers CDAP's checks by asking the service, or from what it allowed a moment ago. */
 final class Decisions {
 
   private static final int BATCH = 1_000;
@@ -26,16 +26,12 @@ final class Decisions {
   }
 
   /** Whether what the question describes is allowed. */
-  Answer enforce(Map<String, Object> question) {
+  Answer enforce(Map<String, Object> question) throws ServiceFailure {
     if (remembered.holds(question)) {
       return Answer.allowed();
     }
     long asked = remembered.now();
-    try {
-      return answer(question, asked, service.ask("cdap/v1/enforce", question));
-    } catch (ServiceFailure e) {
-      return Answer.denied(e.sentence());
-    }
+    return answer(question, asked, service.ask("cdap/v1/enforce", question));
   }
 
   /** Which of the entities the principal may see, in their order. */

@@ -21,10 +21,21 @@ final class Extension {
     decisions.service().introduce();
   }
 
-  /** Whether CDAP may go on. */
-  Answer enforce(Check check, String clientIp) {
-    return unnamed(check.user()) ? Answer.denied("CDAP does not say who asks")
-        : decisions.enforce(check.question(CallingFrames.here(), clientIp));
+  /** Whether CDAP may go on; what nobody can tell is denied. */
+  Answer enforce(Check check, String clientIp) throws Refusal {
+    if (unnamed(check.user())) {
+      return Answer.denied("CDAP does not say who asks");
+    }
+    CallingFrames frames = CallingFrames.here();
+    try {
+      return decisions.enforce(check.question(frames, clientIp));
+    } catch (ServiceFailure e) {
+      if (frames.fromContainer()) {
+        // The container of a program keeps a denial for minutes, but not that nobody can tell.
+        throw Refusal.unavailable(e);
+      }
+      return Answer.denied(e.sentence());
+    }
   }
 
   /** For every entity whether the principal may see it; a refusal with a text if nobody can tell. */

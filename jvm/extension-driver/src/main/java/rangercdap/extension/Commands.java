@@ -1,5 +1,6 @@
 package rangercdap.extension;
 
+import io.cdap.cdap.gateway.handlers.meta.RemotePrivilegesHandler;
 import io.cdap.cdap.proto.element.EntityType;
 import io.cdap.cdap.proto.id.EntityId;
 import io.cdap.cdap.proto.security.Authorizable;
@@ -53,6 +54,9 @@ final class Commands {
         break;
       case "enforce":
         enforce(command, result);
+        break;
+      case "enforce for a container":
+        RemotePrivilegesHandler.enforce(() -> enforce(command, result));
         break;
       case "visible":
         result.put("visible", visible(command));
@@ -131,7 +135,7 @@ final class Commands {
         });
   }
 
-  private void enforce(Map<String, Object> command, Map<String, Object> result) throws Exception {
+  private Void enforce(Map<String, Object> command, Map<String, Object> result) throws Exception {
     Map<?, ?> request = (Map<?, ?>) command.get("request");
     if (request != null) {
       SecurityRequestContext.setUserId((String) request.get("user"));
@@ -147,6 +151,7 @@ final class Commands {
               permissions(command).iterator().next());
       answered(result, response);
       result.put("audit", response.getAuditLogContext().getAuditLogBody());
+      return null;
     } finally {
       SecurityRequestContext.reset();
     }

@@ -109,7 +109,7 @@ public class RangerAccessController implements AccessController {
     throw Refusal.forbidden(Grants.ROLES);
   }
 
-  private void enforce(Check check) throws UnauthorizedException {
+  private void enforce(Check check) throws AccessException {
     Answer answer = extension.enforce(check, null);
     if (answer.isAllowed()) {
       return;

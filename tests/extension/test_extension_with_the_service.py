@@ -1,0 +1,98 @@
+"""The jars and the service understand each other: no scripted answer, both sides as they are."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from authorizer_world import policy
+from extension_driver import Extension, User, entity
+
+sys.path.append(str(Path(__file__).parents[1] / "service"))  # where `service_world` is
+from service_world import World, secret_of, serving
+
+pytestmark = pytest.mark.java
+
+KV = entity("DATASET", "ns1", "kv")
+OTHER = entity("DATASET", "ns1", "a.b")
+NS2 = entity("NAMESPACE", "ns2")
+POLICIES = [
+    policy(1, {"namespace": "ns1"}, ["alice"], ["read", "write"]),
+    policy(2, {"namespace": "ns1", "dataset": "kv"}, ["alice", "bob"], ["read", "write"]),
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A service in which alice may read and write in ns1, and bob on one dataset."""
+    with serving(POLICIES, Path(tmp_path_factory.mktemp("service"))) as running:
+        yield running
+
+
+@pytest.fixture
+def properties(world: World, tmp_path: Path) -> dict[str, str]:
+    properties = {"url": world.url}
+    for role in ("enforce", "audit"):
+        file = tmp_path / role
+        file.write_text(secret_of(role))
+        file.chmod(0o600)
+        properties |= {f"{role}.secret.file": str(file), f"{role}.name": role}
+    return properties
+
+
+CHECKS = {
+    "may": ("alice", KV, ["STANDARD.GET"], None, ""),
+    "may not": ("bob", OTHER, ["STANDARD.UPDATE"], None, "bob lacks WRITE on dataset:ns1.a.b"),
+    "no permission": ("bob", KV, [], None, ""),
+    "children": ("alice", entity("NAMESPACE", "ns1"), ["STANDARD.LIST"], "DATASET", ""),
+    "a stranger": ("eve", KV, ["STANDARD.GET"], None, "eve lacks READ on dataset:ns1.kv"),
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_checks_are_decided(name: str, extension: Extension, properties: dict[str, str]) -> None:
+    user, of, permissions, child_type, why = CHECKS[name]
+    extension.start(properties)
+
+    seen = extension.enforce(User(user), of, permissions, child_type=child_type)
+
+    assert seen["allowed"] == (not why)
+    assert why in seen.get("text", "")
+
+
+def test_lists_are_filtered(extension: Extension, properties: dict[str, str]) -> None:
+    extension.start(properties)
+    hidden = False if extension.jar == "6.11" else "missing"
+
+    assert extension.visible([KV, OTHER, NS2], User("bob")) == {"visible": [True, hidden, hidden]}
+
+
+def test_a_wrong_secret_allows_nothing(extension: Extension, properties: dict[str, str]) -> None:
+    Path(properties["enforce.secret.file"]).write_text("another-secret-0123456789")
+    extension.start(properties)
+
+    assert "(HTTP status 401)" in extension.enforce(User("alice"), KV)["text"]
+
+
+def test_a_difference_is_logged(extension: Extension, properties: dict[str, str], world: World) -> None:
+    extension.start(properties | {"instance.name": "another-one"})
+
+    assert "another-one" in extension.log
+
+
+def test_records_are_stored(newest: Extension, properties: dict[str, str], tmp_path: Path) -> None:
+    with serving(POLICIES, tmp_path) as world:
+        newest.start(properties | {"url": world.url})
+        body = newest.enforce(User("alice"), KV)["audit"]
+        times = {"started": 1_795_234_767_839, "ended": 1_795_234_767_899}
+        request = {"code": 200, "uri": "/v3/x", "method_type": "PUT", **times}
+
+        assert newest.command("publish", bodies=[body], request=request) == {"status": "PUBLISHED"}
+
+    files = [path for path in (tmp_path / "events").rglob("*.jsonl") if path.is_file()]
+    (stored,) = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    assert stored["caller"] == "audit"
+    assert stored["record"]["checks"] == [json.loads(body)]
