@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.callers import Role
-from ranger_cdap.service.reply import Refused, Reply, coded_error
+from ranger_cdap.service.reply import JSON, Refused, Reply, coded_error
 
 Handler = Callable[[Call], Reply]
 
@@ -18,7 +18,8 @@ class Row:
     """A row of the table.
 
     `roles`: any one of them lets a caller in; none at all: nobody has to say who he is. `takes` and `gives` are the
-    structs of the bodies. `waits`: the handler may wait for a disk or a network, or take long.
+    structs of the bodies, `also` those that come with another status than 200; `query` says what the parameters are.
+    `waits`: the handler may wait for a disk or a network, or take long.
     """
 
     method: str
@@ -29,5 +30,8 @@ class Row:
     takes: type | None = None
     gives: Any = None
     waits: bool = False
+    also: Mapping[int, Any] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = JSON
     error: Callable[[Refused], Reply] = coded_error
     challenge: str = 'Basic realm="ranger-cdap", charset="UTF-8"'

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from ranger_cdap.service import cdap_api, health
+from ranger_cdap.service import cdap_api, health, openapi, page
 from ranger_cdap.service.callers import Role
 from ranger_cdap.service.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleReply, VisibleRequest
 from ranger_cdap.service.health import Live, Ready
 from ranger_cdap.service.hello import Hello
+from ranger_cdap.service.metrics import CONTENT_TYPE
 from ranger_cdap.service.routes import Row
 
 _EVERYBODY: Final = frozenset[Role]()
 _ENFORCE: Final = frozenset({Role.ENFORCE})
+_DELEGATE: Final = frozenset({Role.DELEGATE})
 
 CDAP: Final = (
     Row("POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "May somebody do this?", EnforceRequest, EnforceReply),
@@ -25,8 +27,18 @@ CDAP: Final = (
 
 HEALTH: Final = (
     Row("GET", "/health/live", _EVERYBODY, health.live, "Does it live?", gives=Live),
-    Row("GET", "/health/ready", _EVERYBODY, health.ready, "May it decide?", gives=Ready),
-    Row("GET", "/metrics", _EVERYBODY, health.metrics, "Its figures"),
+    Row("GET", "/health/ready", _EVERYBODY, health.ready, "May it decide?", gives=Ready, also={503: Ready}),
+    Row("GET", "/metrics", _EVERYBODY, health.metrics, "Its figures", content_type=CONTENT_TYPE),
 )
 
-ROWS: Final = (*CDAP, *HEALTH)
+PAGE: Final = (
+    Row(
+        "GET", "/", _DELEGATE, page.show, "The page for a person: the policies, and may somebody do something, and why",
+        waits=True, also={400: str}, query=page.QUERY, content_type=page.HTML, error=page.html_error,
+    ),
+    Row("GET", "/style.css", _DELEGATE, page.style, "How the page looks", content_type=page.CSS),
+)  # fmt: skip
+
+_ALL: Final = (*CDAP, *HEALTH, *PAGE)
+
+ROWS: Final = (*_ALL, openapi.row(_ALL))

@@ -1,0 +1,77 @@
+"""Requests drawn from our own OpenAPI document, right ones and wrong ones, at a running service, as every role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+import schemathesis
+from authorizer_world import policy
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from service_world import basic, serving
+
+from ranger_cdap.service.callers import Role
+from ranger_cdap.service.openapi import document
+from ranger_cdap.service.table import ROWS
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    response_headers_conformance,
+]
+EXAMPLES = 12
+
+schema = schemathesis.openapi.from_dict(document(ROWS))
+ROLES_OF = {(row.method, row.path): row.roles for row in ROWS}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    policies = [policy(1, {"namespace": "ns1"}, ["alice"], ["read", "write"])]
+    with serving(policies, Path(tmp_path_factory.mktemp("schemathesis"))) as world:
+        yield world.url
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    with requests.Session() as session:
+        session.trust_env = False
+        yield session
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_whatever_is_sent_is_answered_as_documented(
+    case: schemathesis.Case, url: str, session: requests.Session
+) -> None:
+    roles = ROLES_OF.get((case.method, case.path))
+    for role in (None, *Role):
+        # Of those who are let in one is enough: they are answered by the same row.
+        if roles and role in roles and role is not min(roles):
+            continue
+        case.headers.pop("Authorization", None)
+        headers = {"Authorization": basic(role.value)} if role else {}
+        response = case.call(base_url=url, session=session, headers=headers, timeout=20)
+        if roles is None:
+            assert response.status_code == 405, "a method that the document does not name"
+            continue
+        case.validate_response(response, checks=CHECKS)
+        if roles and role not in roles:
+            assert response.status_code == (401 if role is None else 403)
