@@ -7,7 +7,7 @@ import socket
 import socketserver
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -73,12 +73,13 @@ class Asked:
 
 
 class ScriptedService(AbstractContextManager["ScriptedService"]):
-    """Says hello, and else gives the next answer of the script; each answer is for one request."""
+    """Says hello, and else gives the next answer of the script, one for each request, or what `decides` says."""
 
     def __init__(self) -> None:
         self.hello = Reply(HELLO)
         self.hellos: list[Asked] = []
         self.asked: list[Asked] = []
+        self.decides: Callable[[Asked], Json] | None = None
         self.connections = 0
         self.port = 0
         self._script: deque[Reply] = deque()
@@ -111,7 +112,7 @@ class ScriptedService(AbstractContextManager["ScriptedService"]):
         class Server(socketserver.ThreadingTCPServer):
             allow_reuse_address = True
             daemon_threads = True
-            request_queue_size = 64
+            request_queue_size = 256
 
         self._server = Server(("127.0.0.1", self.port), Handler)
         self.port = self._server.server_address[1]
@@ -143,7 +144,7 @@ class ScriptedService(AbstractContextManager["ScriptedService"]):
             reply = self.hello
         else:
             self.asked.append(asked)
-            reply = self._script.popleft()
+            reply = Reply(self.decides(asked)) if self.decides else self._script.popleft()
         if reply.hangs:
             self._released.wait(30)
             return False

@@ -265,3 +265,16 @@ def test_a_lasting_failure_is_one_line_a_minute(
     extension.enforce()
     assert extension.log.count("HTTP status 500") == before + 2
     assert "[19 times more since the last line]" in extension.log
+
+
+@pytest.mark.parametrize("cache_seconds", ["0", "5"])
+def test_two_hundred_at_once_get_each_his_own_answer(
+    cache_seconds: str, extension: Extension, service: ScriptedService, properties: dict[str, str]
+) -> None:
+    extension.start(properties | {"cache.seconds": cache_seconds, "read.timeout.ms": "20000"})
+    service.decides = lambda asked: (
+        ALLOWED | {"cacheable": True} if int(asked.body["principal"]["name"].split()[1]) % 3 == 0 else DENIED
+    )
+
+    for _ in range(2):
+        assert extension.command("enforce together", users=200)["allowed"] == [n % 3 == 0 for n in range(200)]

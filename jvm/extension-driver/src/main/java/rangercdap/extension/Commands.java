@@ -3,6 +3,7 @@ package rangercdap.extension;
 import io.cdap.cdap.gateway.handlers.meta.RemotePrivilegesHandler;
 import io.cdap.cdap.proto.element.EntityType;
 import io.cdap.cdap.proto.id.EntityId;
+import io.cdap.cdap.proto.id.NamespaceId;
 import io.cdap.cdap.proto.security.Authorizable;
 import io.cdap.cdap.proto.security.Credential;
 import io.cdap.cdap.proto.security.GrantedPermission;
@@ -10,6 +11,7 @@ import io.cdap.cdap.proto.security.Permission;
 import io.cdap.cdap.proto.security.PermissionType;
 import io.cdap.cdap.proto.security.Principal;
 import io.cdap.cdap.proto.security.Role;
+import io.cdap.cdap.proto.security.StandardPermission;
 import io.cdap.cdap.security.authorization.AccessControllerWrapper;
 import io.cdap.cdap.security.authorization.AuthorizationUtil;
 import io.cdap.cdap.security.spi.authentication.SecurityRequestContext;
@@ -34,6 +36,10 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.LongSupplier;
 
 /** Does with the extension what CDAP 6.11.1 does with it, and tells what its user would see. */
@@ -57,6 +63,9 @@ final class Commands {
         break;
       case "enforce for a container":
         RemotePrivilegesHandler.enforce(() -> enforce(command, result));
+        break;
+      case "enforce together":
+        result.put("allowed", together(((Double) command.get("users")).intValue()));
         break;
       case "visible":
         result.put("visible", visible(command));
@@ -154,6 +163,31 @@ final class Commands {
       return null;
     } finally {
       SecurityRequestContext.reset();
+    }
+  }
+
+  /** Whether `user 0`, `user 1` ... may, all asked at the same time. */
+  private List<Boolean> together(int users) throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(users);
+    CountDownLatch start = new CountDownLatch(users);
+    try {
+      List<Future<Boolean>> answers = new ArrayList<>();
+      for (int i = 0; i < users; i++) {
+        Principal user = new Principal("user " + i, Principal.PrincipalType.USER);
+        answers.add(threads.submit(() -> {
+          start.countDown();
+          start.await();
+          return controller.enforce(new NamespaceId("ns1"), user, StandardPermission.GET).isAuthorized()
+              == AuthorizationStatus.AUTHORIZED;
+        }));
+      }
+      List<Boolean> allowed = new ArrayList<>();
+      for (Future<Boolean> answer : answers) {
+        allowed.add(answer.get());
+      }
+      return allowed;
+    } finally {
+      threads.shutdown();
     }
   }
 
