@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from traceback import extract_tb
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -21,12 +25,19 @@ from ranger_cdap.service.call import NOBODY, Call
 from ranger_cdap.service.callers import Caller, Callers
 from ranger_cdap.service.desk import Desk
 from ranger_cdap.service.gate import Gate, send_reply, too_long
-from ranger_cdap.service.reply import Refused, Reply, coded_error
+from ranger_cdap.service.json_body import refuse_repeated_fields
+from ranger_cdap.service.reply import JSON, Refused, Reply, coded_error
 from ranger_cdap.service.routes import Row
 
 _log = logging.getLogger(__name__)
 
-_BODY_NOT_READ = (408, 413)
+# What is left of a body that was not read must not be taken for the next request.
+_HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
+    408: {"connection": "close"},
+    413: {"connection": "close"},
+    503: {"retry-after": "1"},
+}
+_TWICE: Final = "\0"
 
 
 def create_app(desk: Desk, callers: Callers, rows: Sequence[Row]) -> ASGIApp:
@@ -53,7 +64,7 @@ class _Endpoint:
         self._row = row
         self._desk = desk
         self._callers = callers
-        self._decoder: msgspec.json.Decoder[object] | None = msgspec.json.Decoder(row.takes) if row.takes else None
+        self._read = _reader(row.takes) if row.takes else None
         self._waits = row.waits or desk.authorizer.asks_hooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,19 +78,19 @@ class _Endpoint:
             call = Call(self._desk, caller, body, dict(request.query_params), scope["state"]["request_id"])
             reply = await run_in_threadpool(self._handle, call) if self._waits else self._handle(call)
         except Refused as refused:
-            reply = row.error(refused)
-            if refused.status == 401:
-                reply = replace(reply, headers={"www-authenticate": row.challenge})
-            elif refused.status in _BODY_NOT_READ:
-                reply = replace(reply, headers={"connection": "close"})
+            headers = {"www-authenticate": row.challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})
+            reply = replace(row.error(refused), headers=headers)
         except ClientDisconnect:
             return
+        except Exception as e:
+            _log_failure(row.path, e)
+            reply = row.error(Refused(500, "Internal Server Error"))
         await send_reply(reply, send)
 
     def _admit(self, request: Request) -> Caller:
         if not self._row.roles:
             return NOBODY
-        caller = self._callers.admit(request.headers, request.client.host if request.client else None)
+        caller = self._callers.admit(_sent_once(request.headers), request.client.host if request.client else None)
         if caller is None:
             raise Refused(401, "Authentication required")
         if self._row.roles.isdisjoint(caller.roles):
@@ -87,8 +98,11 @@ class _Endpoint:
         return caller
 
     async def _body(self, request: Request) -> object:
-        if self._decoder is None:
+        if self._read is None:
             return None
+        if not _is_json(request.headers.get("content-type", "")):
+            # A page of another site can make a browser send any other kind with what it knows of who is signed in.
+            raise Refused(415, "the body must be JSON; say so with `Content-Type: application/json`")
         service = self._desk.settings.service
         try:
             async with asyncio.timeout(service.body_timeout):
@@ -96,8 +110,8 @@ class _Endpoint:
         except TimeoutError:
             raise Refused(408, "the body did not come in time") from None
         try:
-            return self._decoder.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as e:
+            return self._read(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             raise Refused(
                 400, f"the body is not what `{self._row.path}` takes: {' '.join(str(e).split())[:300]}"
             ) from None
@@ -109,6 +123,31 @@ class _Endpoint:
             raise Refused(400, str(e)) from None
         except NotReady as e:
             raise Refused(503, str(e)) from None
+
+
+def _reader(takes: type) -> Callable[[bytes], object]:
+    """How a body becomes that struct; a struct that has `read` does it itself."""
+    itself: Callable[[bytes], object] | None = getattr(takes, "read", None)
+    decode: Callable[[bytes], object] = msgspec.json.Decoder(takes).decode
+
+    def read(data: bytes) -> object:
+        body: object = decode(data)
+        refuse_repeated_fields(data)
+        return body
+
+    return itself or read
+
+
+def _is_json(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == JSON
+
+
+def _sent_once(headers: Headers) -> Mapping[str, str]:
+    """The headers; where one was sent twice, a proxy may have added the second, so neither counts."""
+    names = [name for name, _ in headers.raw]
+    if len(set(names)) == len(names):
+        return headers
+    return {name: headers[name] if len(headers.getlist(name)) == 1 else _TWICE for name in headers}
 
 
 async def _read(request: Request, most: int) -> bytes:
@@ -123,13 +162,20 @@ async def _read(request: Request, most: int) -> bytes:
 
 async def _no_such_route(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return _response(coded_error(Refused(status, "there is nothing here; see `/openapi.json`")))
+    reply = coded_error(Refused(status, "there is nothing here; see `/openapi.json`"))
+    return _response(replace(reply, headers=getattr(error, "headers", None) or {}))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    _log.error("%s failed with %s", request.scope["state"].get("route", "a request"), type(error).__name__)
+    _log_failure(request.scope["state"].get("route", "a request"), error)
     return _response(coded_error(Refused(500, "Internal Server Error")))
 
 
+def _log_failure(what: str, error: Exception) -> None:
+    """Say where; the message of the error may hold what was asked, or worse."""
+    places = (f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__)))
+    _log.error("%s failed with %s at %s", what, type(error).__name__, " < ".join(places))
+
+
 def _response(reply: Reply) -> Response:
-    return Response(reply.body, reply.status, media_type=reply.content_type)
+    return Response(reply.body, reply.status, dict(reply.headers), reply.content_type)

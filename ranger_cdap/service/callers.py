@@ -76,8 +76,11 @@ class Callers:
                 secrets[row.name] = _digest(_long_enough(row.secret, f"of caller `{row.name}`"))
             elif not (tokens.accepts or proxy.addresses):
                 raise ConfigError(f"caller `{row.name}` has no `secret`, and neither tokens nor a proxy are configured")
-        if len(set(secrets.values())) < len(secrets):
-            raise ConfigError("two of `service.callers` have one secret; give each its own")
+        known = [*secrets.values(), *filter(None, [proxy.secret])]
+        if len(set(known)) < len(known):
+            raise ConfigError(
+                "two of `service.callers`, or one and `service.proxy`, have one secret; give each its own"
+            )
         return cls(callers, secrets, tokens, proxy)
 
     def admit(self, headers: Mapping[str, str], peer: str | None) -> Caller | None:
@@ -158,8 +161,8 @@ class Tokens:
                 leeway=_LEEWAY_SECONDS,
                 options={"require": ["exp", "iss", "aud", self.name_claim]},
             )
-        except jwt.PyJWTError:
-            return None
+        except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, RecursionError):
+            return None  # PyJWT does not foresee all that can stand in a token
         name = claims.get(self.name_claim)
         return name if isinstance(name, str) else None
 
@@ -224,6 +227,11 @@ def _signing_key(path: Path, algorithms: tuple[str, ...]) -> Any:
         data = path.read_bytes().strip()
         if algorithms == ("HS256",):
             _long_enough(Secret(data.decode()), "in `service.jwt.key_file`")
-        return jwt.get_algorithm_by_name(algorithms[0]).prepare_key(data)
+        key, *_ = [jwt.get_algorithm_by_name(algorithm).prepare_key(data) for algorithm in algorithms]
     except (OSError, ValueError, TypeError, NotImplementedError, jwt.PyJWTError) as e:
-        raise ConfigError(f"`service.jwt.key_file` `{path}` can't be used: {type(e).__name__}") from None
+        raise ConfigError(
+            f"`service.jwt.key_file` `{path}` is not a key for {', '.join(algorithms)}: {type(e).__name__}"
+        ) from None
+    if hasattr(key, "private_bytes"):
+        raise ConfigError(f"`service.jwt.key_file` `{path}` holds a private key; the public one is enough here")
+    return key

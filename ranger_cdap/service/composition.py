@@ -18,6 +18,7 @@ from ranger_cdap.rules import Rules
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.callers import Callers
 from ranger_cdap.service.desk import Desk
+from ranger_cdap.service.events_api import Events
 from ranger_cdap.service.metrics import ServiceMetrics
 from ranger_cdap.service.ranger_service import RangerService
 from ranger_cdap.service.table import ROWS
@@ -54,6 +55,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         enforcer=AccessEnforcer(authorizer, MasterCreate(settings.master.create)),
         services=services,
         metrics=ServiceMetrics(),
+        events=Events.of(settings),
     )
     desk.metrics.watch(desk.read_metrics)
     return desk, create_app(desk, callers, ROWS)

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.config import Settings
 from ranger_cdap.enforcer import AccessEnforcer
+from ranger_cdap.service.events_api import Events
 from ranger_cdap.service.generation import Generation
 from ranger_cdap.service.hello import HelloLog
 from ranger_cdap.service.metrics import ServiceMetrics, state_metrics
@@ -28,6 +29,7 @@ class Desk:
     metrics: ServiceMetrics
     generation: Generation = field(default_factory=Generation)
     hello: HelloLog = field(default_factory=HelloLog)
+    events: Events | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -35,7 +37,9 @@ class Desk:
         return all(service.snapshot.state.decides for service in self.services.values())
 
     def close(self) -> None:
-        """End the background refreshes, then deliver the audit records that wait."""
+        """Hand over the stored events, end the background refreshes, then deliver the audit records that wait."""
+        if self.events is not None:
+            self.events.store.close()
         for service in self.services.values():
             service.keeper.close()
         self.authorizer.close()

@@ -59,7 +59,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        headers = dict(scope["headers"])
+        headers: dict[bytes, bytes] = dict(scope["headers"])
         request_id = _request_id(headers.get(REQUEST_ID.encode(), b""))
         scope.setdefault("state", {})["request_id"] = request_id
         status = 500
@@ -77,7 +77,7 @@ class Gate:
         self._under_way += 1
         self._metrics.under_way.set(self._under_way)
         try:
-            refused = self._refuse(headers)
+            refused = self._refuse(headers, [name for name, _ in scope["headers"]].count(b"host"))
             if refused is not None:
                 await send_reply(refused, answer)
             else:
@@ -99,11 +99,11 @@ class Gate:
                 },
             )
 
-    def _refuse(self, headers: dict[bytes, bytes]) -> Reply | None:
+    def _refuse(self, headers: dict[bytes, bytes], hosts: int) -> Reply | None:
         """Why the request goes no further; None if it does."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = re.sub(r":\d*$", "", host)
-        if name not in self._hosts:
+        if name not in self._hosts or hosts != 1:
             return coded_error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
         if self._under_way > self._max_requests:
             busy = coded_error(Refused(503, "too many requests at once; try again"))

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import math
+import signal
 import socket
+import ssl
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -20,18 +25,20 @@ if TYPE_CHECKING:
 _BACKLOG: Final = 512
 _KEEP_ALIVE_SECONDS: Final = 75
 _MARGIN_SECONDS: Final = 5
+_CIPHERS: Final = "DEFAULT:!aNULL"
 
 
 class HttpServer:
     """An application on the address of the settings; connections are taken from the beginning and wait until it runs.
 
     Raises:
-        ConfigError: others could reach the address, and there is no certificate.
+        ConfigError: others could reach the address, and there is no certificate, or none that can be used.
         ServerError: the port is taken.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         check_exposure(settings)
+        _check_certificate(settings)
         self._settings = settings
         self._socket = _listen(settings)
         self._server: uvicorn.Server | None = None
@@ -45,7 +52,18 @@ class HttpServer:
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
     def run(self, app: ASGIApp) -> None:
-        """Answer until a signal ends it (in the main thread), or until `stop`; then finish what is under way."""
+        """Answer until SIGINT or SIGTERM (in the main thread), or until `stop`; then finish what is under way."""
+        server = self._prepared(app)
+        with _signals_only_stop():
+            server.run(sockets=[self._socket])
+
+    def start(self, app: ASGIApp) -> None:
+        """Answer in a thread."""
+        run = self._prepared(app).run
+        self._thread = threading.Thread(target=run, args=([self._socket],), name="decision-service", daemon=True)
+        self._thread.start()
+
+    def _prepared(self, app: ASGIApp) -> uvicorn.Server:
         import uvicorn
 
         self._server = uvicorn.Server(
@@ -55,18 +73,16 @@ class HttpServer:
                 access_log=False,
                 lifespan="off",
                 server_header=False,
+                # Whoever sends it could say he is at another address, that of a proxy we believe for one.
+                proxy_headers=False,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=int(self._settings.stop_timeout),
+                timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),
                 ssl_certfile=self._settings.tls_certificate,
                 ssl_keyfile=self._settings.tls_key,
+                ssl_ciphers=_CIPHERS,
             )
         )
-        self._server.run(sockets=[self._socket])
-
-    def start(self, app: ASGIApp) -> None:
-        """Answer in a thread."""
-        self._thread = threading.Thread(target=self.run, args=(app,), name="decision-service", daemon=True)
-        self._thread.start()
+        return self._server
 
     def stop(self) -> None:
         """Finish what is under way and close the port; once more does nothing."""
@@ -150,6 +166,37 @@ def check_exposure(settings: ServiceSettings) -> None:
             f"`service.host` is `{settings.host}`, which others can reach: give `service.tls_certificate` and "
             "`service.tls_key`, or listen on 127.0.0.1"
         )
+
+
+def _check_certificate(settings: ServiceSettings) -> None:
+    """Find out now, and not when nobody looks any more, whether the certificate can be used."""
+    if settings.tls_certificate is None:
+        return
+    try:
+        # Without a password for it, OpenSSL would ask the terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key, lambda: "")
+    except (OSError, ValueError) as e:
+        raise ConfigError(
+            f"`service.tls_certificate` `{settings.tls_certificate}` and `service.tls_key` can't be used: "
+            f"{getattr(e, 'reason', None) or e.strerror if isinstance(e, OSError) else type(e).__name__}"
+        ) from None
+
+
+@contextmanager
+def _signals_only_stop() -> Iterator[None]:
+    """Let a signal end the server and nothing else: uvicorn raises it again at its end, which would end the program.
+
+    What was stored and what waits to be delivered would be left behind then.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _listen(settings: ServiceSettings) -> socket.socket:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ranger_cdap.service import cdap_api, health, openapi, page
+from ranger_cdap.service import cdap_api, events_api, health, openapi, page
 from ranger_cdap.service.callers import Role
 from ranger_cdap.service.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleReply, VisibleRequest
+from ranger_cdap.service.event_wire import AuditReply, AuditRequest
 from ranger_cdap.service.health import Live, Ready
 from ranger_cdap.service.hello import Hello
 from ranger_cdap.service.metrics import CONTENT_TYPE
@@ -15,6 +16,7 @@ from ranger_cdap.service.routes import Row
 _EVERYBODY: Final = frozenset[Role]()
 _ENFORCE: Final = frozenset({Role.ENFORCE})
 _DELEGATE: Final = frozenset({Role.DELEGATE})
+_AUDIT: Final = frozenset({Role.AUDIT})
 
 CDAP: Final = (
     Row("POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "May somebody do this?", EnforceRequest, EnforceReply),
@@ -23,6 +25,13 @@ CDAP: Final = (
         VisibleRequest, VisibleReply, waits=True,
     ),
     Row("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Who is this service?", Hello, HelloReply),
+)  # fmt: skip
+
+EVENTS: Final = (
+    Row(
+        "POST", "/cdap/v1/audit", _AUDIT, events_api.audit, "Keep what CDAP answered for the sync job",
+        AuditRequest, AuditReply, waits=True,
+    ),
 )  # fmt: skip
 
 HEALTH: Final = (
@@ -39,6 +48,6 @@ PAGE: Final = (
     Row("GET", "/style.css", _DELEGATE, page.style, "How the page looks", content_type=page.CSS),
 )  # fmt: skip
 
-_ALL: Final = (*CDAP, *HEALTH, *PAGE)
+_ALL: Final = (*CDAP, *EVENTS, *HEALTH, *PAGE)
 
 ROWS: Final = (*_ALL, openapi.row(_ALL))

@@ -22,6 +22,7 @@ from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.desk import Desk
+from ranger_cdap.service.events_api import Events
 from ranger_cdap.service.metrics import ServiceMetrics
 from ranger_cdap.service.ranger_service import RangerService
 from ranger_cdap.service.server import HttpServer
@@ -103,6 +104,7 @@ def serving(
         enforcer=AccessEnforcer(asked, master),
         services={name: RangerService(name, keeper, AuditTrail([memory]))},
         metrics=ServiceMetrics(),
+        events=Events.of(settings),
     )
     desk.metrics.watch(desk.read_metrics)
     server = HttpServer(settings.service)
@@ -111,3 +113,5 @@ def serving(
         yield World(server.url, desk, memory)
     finally:
         server.stop()
+        if desk.events is not None:
+            desk.events.store.close()
