@@ -75,14 +75,22 @@ class Service:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * resource.getpagesize() / 2**20
 
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 def ask(service: Service, path: str, bodies: Path, connections: int, seconds: float, rate: float) -> dict[str, Any]:
     """What the client measured."""
+    used = service.cpu_seconds
     arguments = ["127.0.0.1", service.port, path, AUTHORIZATION, bodies, connections, seconds, rate]
     done = subprocess.run(
         ["java", str(CLIENT), *map(str, arguments)], check=True, capture_output=True, text=True, env=os.environ
     )
     measured: dict[str, Any] = json.loads(done.stdout)
+    measured["cpu_us"] = (service.cpu_seconds - used) / max(1, measured["requests"]) * 1e6
     return measured
 
 
@@ -91,7 +99,8 @@ def tell(what: str, measured: dict[str, Any], note: str = "") -> None:
     print(
         f"{what:>32}: {measured['per_second']:>9,.0f}/s"
         f"  p50 {measured['p50_ms']:.2f} ms  p99 {measured['p99_ms']:.2f} ms"
-        f"  max {measured['max_ms']:.1f} ms  failed {measured['failed']}  {note}",
+        f"  max {measured['max_ms']:.1f} ms"
+        f"  cpu {measured['cpu_us']:.0f} us each  failed {measured['failed']}  {note}",
         flush=True,
     )
 

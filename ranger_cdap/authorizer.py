@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 import pluggy
+from msgspec.structs import replace
 
 from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
 from ranger_cdap.cdap.answer import Answer, Examined, compose, denied, is_allowed

@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 _MOST_AT_ONCE: Final = 500
 _FIRST_PAUSE: Final = 1.0
+_GATHERS: Final = 0.05  # seconds that records may wait for others, so that not every decision wakes a thread
 _LONGEST_PAUSE: Final = 60.0
 
 
@@ -51,6 +52,7 @@ class Delivery:
         self._name = name
         self._sink = sink
         self._capacity = capacity
+        self._half = max(1, capacity // 2)
         self._spool = spool
         self._first_pause = first_pause
         self._queue: deque[AuditRecord] = deque()
@@ -67,11 +69,13 @@ class Delivery:
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Take the records as far as there is room."""
         with self._changed:
-            room = max(0, self._capacity - len(self._queue))
+            before = len(self._queue)
+            room = max(0, self._capacity - before)
             self._queue.extend(records[:room])
             self.counts.lost += len(records[room:])
             self._start()
-            self._changed.notify()
+            if before == 0 or before < self._half <= len(self._queue):
+                self._changed.notify()
 
     def close(self, timeout: float = 5.0) -> None:
         """Deliver what is queued, for at most so many seconds; the rest stays on disk, or is lost and counted."""
@@ -108,6 +112,9 @@ class Delivery:
         """Until there is something to do; false when all is done and the program wants to end."""
         with self._changed:
             while not self._closing:
+                if self._queue and not self._pause:
+                    self._changed.wait_for(lambda: self._closing or len(self._queue) >= self._half, _GATHERS)
+                    return True
                 waits = bool(self._queue) or (self._spool is not None and self._spool.waits)
                 left = self._retry_at - time.monotonic() if self._pause else 0.0
                 if waits and left <= 0:

@@ -6,7 +6,6 @@ Alternatives of a row hold or fail whole; not determined counts as denied (desig
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -28,8 +27,7 @@ The entity may be the probe of a pattern, with `*` for a whole name.
 _INHERITED = ("READ", "WRITE", "ADMIN")
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(msgspec.Struct, frozen=True):
     """A privilege somebody lacks: one of `actions` on `entity`, needed in that capacity."""
 
     person: str
@@ -42,8 +40,7 @@ class Missing:
         return f"{who} lacks {' or '.join(self.actions)} on {self.entity}"
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(msgspec.Struct, frozen=True):
     """A privilege that was looked at: what was asked for and of whom, which action decided, and Ranger's decision."""
 
     entity: EntityId | EntityPattern
@@ -59,8 +56,7 @@ class Examined:
         return is_allowed(self.decision)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """Whether a person may do an operation on an entity, what decided, and what is missing if not.
 
     Where it is not `enforced`, everything is allowed and the rest of the answer says what would be.
@@ -74,7 +70,7 @@ class Answer:
     reason: str
     missing: tuple[Missing, ...] = ()
     decided_by: tuple[Examined, ...] = ()
-    tried: tuple[tuple[Examined, ...], ...] = field(default=(), repr=False)
+    tried: tuple[tuple[Examined, ...], ...] = ()
     ready: bool = True
     enforced: bool = True
 
@@ -189,7 +185,9 @@ def _inherited(decision: Decision, person: str, entity: EntityId, action: str, a
 
 def _marked(decision: Decision, asked: Iterable[Decision]) -> Decision:
     """The decision, conditional if one of those it was chosen from is."""
-    return msgspec.structs.replace(decision, conditional=any(d.conditional for d in asked))
+    if decision.conditional or not any(d.conditional for d in asked):
+        return decision
+    return msgspec.structs.replace(decision, conditional=True)
 
 
 def _undecided(decision: Decision) -> bool:

@@ -12,6 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import msgspec
+
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType
 
 PROGRAM_TYPES = frozenset({"mapreduce", "workflow", "service", "spark", "worker", "custom", "flow"})
@@ -62,8 +64,7 @@ class Placed:
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class EntityId:
+class EntityId(msgspec.Struct, frozen=True, order=True):
     """A CDAP entity: `EntityId("dataset", ("ns1", "purchases"))`; versions are dropped, an instance has no parts.
 
     A program's last part is `<type>.<name>`. `entity_id`, `from_cdap` and `parse_entity` build one and check its parts.

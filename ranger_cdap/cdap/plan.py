@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
@@ -15,8 +16,7 @@ from ranger_cdap.errors import InvalidInput
 Related = Mapping[str, tuple[EntityId | EntityPattern, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(msgspec.Struct, frozen=True):
     """A person, in a capacity (`requesting`, `impersonated`, `master`), needs one of `actions` on the entity."""
 
     capacity: str

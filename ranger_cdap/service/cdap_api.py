@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import version
 
 from ranger_cdap.cdap.checks import CdapCheck
@@ -77,7 +78,7 @@ def hello(call: Call) -> Reply:
     snapshot = desk.authorizer.snapshot
     return json_reply(
         HelloReply(
-            version=version("ranger-cdap"),
+            version=_version(),
             instance=rules.instance,
             profile=rules.profile.name,
             enforcement=str(rules.enforcement),
@@ -87,6 +88,11 @@ def hello(call: Call) -> Reply:
             generation=desk.generation.of(snapshot),
         )
     )
+
+
+@cache
+def _version() -> str:
+    return version("ranger-cdap")
 
 
 def _no_user(principal: WirePrincipal) -> str:
