@@ -61,11 +61,14 @@ def is_built() -> bool:
 
 def build() -> None:
     """Build once for all processes; a second caller waits and finds it done."""
-    with FileLock(JVM / "extension-common" / ".lock"):
+    lock = JVM / "extension-common" / "target" / ".lock"
+    lock.parent.mkdir(exist_ok=True)
+    with FileLock(lock):
         if is_built():
             return
-        for folder in ("extension-common", "extension-driver"):
-            command = ["mvn", "-q", "-B", "-f", str(JVM / folder), "clean", "package"]
+        both = ("extension-common", "-pl", "../extension,../extension-6.11")
+        for folder, *options in (both, ("extension-driver",)):
+            command = ["mvn", "-q", "-B", "-f", str(JVM / folder), *options, "clean", "package"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise DriverError(f"{folder} does not build: {done.stdout[-4000:]}{done.stderr[-4000:]}")

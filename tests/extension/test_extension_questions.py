@@ -237,12 +237,12 @@ def test_a_user_reads_what_is_missing(
 ) -> None:
     of, permissions, child_type, text = TEXTS[name]
     extension.start(properties)
-    service.answers(DENIED | {"reason": "alice needs WRITE on namespace ns1\r\nX-Fake: 1"})
+    service.answers(DENIED | {"reason": "alice needs WRITE on namespace ns1\r\nX-Fake: 1\u2028\u202e\x85\x1b[2J"})
 
     seen = extension.enforce(CARRIED, of, permissions, child_type=child_type)
 
     assert seen["text"] == (
-        f"Principal 'alice' has insufficient privileges to {text} alice needs WRITE on namespace ns1  X-Fake: 1"
+        f"Principal 'alice' has insufficient privileges to {text} alice needs WRITE on namespace ns1  X-Fake: 1    [2J"
     )
 
 

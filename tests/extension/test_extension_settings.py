@@ -128,14 +128,22 @@ def test_the_line_end_is_no_part_of_the_secret(
     assert pair == f"cdap-enforce:{SECRETS['enforce']} \u00e4"
 
 
-@pytest.mark.parametrize("where", ["missing", "folder"])
-def test_a_secret_file_that_is_no_file_is_refused(
-    where: str, newest: Extension, properties: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(
+    "value", ["{folder}", "{folder}/missing", "relative", "/s3cret/+Value", "s3cretValue=", "a\0b"]
+)
+def test_what_is_no_file_is_not_shown_as_it_may_be_the_secret(
+    value: str, extension: Extension, properties: dict[str, str], tmp_path: Path
 ) -> None:
-    (tmp_path / "folder").mkdir()
-    refused = newest.command("initialize", properties=properties | {"enforce.secret.file": str(tmp_path / where)})
+    changed = {"enforce.secret.file": value.format(folder=tmp_path)}
 
-    assert refused["text"] == f"{PREFIX}enforce.secret.file names {tmp_path / where}, which is no file"
+    refused = extension.command("initialize", properties=properties | changed)
+
+    assert refused["text"] in (
+        f"{PREFIX}enforce.secret.file does not name a file by its path",
+        f"{PREFIX}enforce.secret.file names a file that cannot be read (InvalidPathException)",
+    )
+    assert "s3cretValue" not in extension.log
+    assert "s3cret/+Value" not in extension.log
 
 
 def test_an_unknown_setting_is_named_and_does_nothing(

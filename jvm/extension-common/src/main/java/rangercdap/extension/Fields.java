@@ -29,7 +29,7 @@ final class Fields {
     return (int) number;
   }
 
-  /** A text, without control characters and not longer than a person reads. */
+  /** A text, without what moves the cursor or the eye, and not longer than a person reads. */
   String text(String name) throws ServiceFailure {
     return readable(get(name, String.class));
   }
@@ -80,7 +80,7 @@ final class Fields {
 
   /** The text, fit for a log line and an error message. */
   static String readable(String text) {
-    String clean = text.replaceAll("\\p{Cntrl}", " ");
+    String clean = text.replaceAll("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]", " ");
     return clean.length() <= LONGEST_TEXT ? clean : clean.substring(0, LONGEST_TEXT);
   }
 

@@ -26,7 +26,8 @@ final class SecretFile {
     try {
       Path path = Paths.get(file);
       if (!Files.isRegularFile(path)) {
-        throw new BadSetting(setting + " names " + file + ", which is no file");
+        // Not shown: somebody may have set the secret itself.
+        throw new BadSetting(setting + " does not name a file by its path");
       }
       Set<PosixFilePermission> modes = Files.getPosixFilePermissions(path);
       if (!OWNER.containsAll(modes)) {
@@ -38,10 +39,9 @@ final class SecretFile {
       }
       return checked(setting, file, new String(Files.readAllBytes(path), StandardCharsets.UTF_8));
     } catch (UnsupportedOperationException e) {
-      throw new BadSetting(setting + " names " + file + " on a file system that does not say who may read it");
+      throw new BadSetting(setting + " names a file on a file system that does not say who may read it");
     } catch (InvalidPathException | IOException e) {
-      throw new BadSetting(setting + " names " + file + ", which cannot be read (" + e.getClass().getSimpleName()
-          + ")");
+      throw new BadSetting(setting + " names a file that cannot be read (" + e.getClass().getSimpleName() + ")");
     }
   }
 
