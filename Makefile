@@ -44,7 +44,7 @@ bench: $(STAMP) ## how fast, measured on this machine
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension
 extension: ## the jars for CDAP's master, into ranger_cdap/extension
-	mvn -q -B -f jvm/extension-common package
+	mvn -q -B -f jvm/extension-common clean package
 	cp jvm/extension/target/ranger-cdap-extension-6.5.jar jvm/extension-6.11/target/ranger-cdap-extension-6.11.jar ranger_cdap/extension/
 
 format: $(STAMP) ## put the code into its form
