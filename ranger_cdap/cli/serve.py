@@ -30,6 +30,8 @@ def serve(invocation: Invocation, *, quiet: bool) -> None:
 
 
 def _log_json(level: int) -> None:
+    # A command that ends says itself how its policies are; here nobody else would.
+    logging.getLogger("ranger_cdap.policies.keeper").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()

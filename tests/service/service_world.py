@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pluggy
 from authorizer_world import Json, Memory, authorizer
 
 from ranger_cdap.audit import AuditTrail
@@ -88,14 +89,19 @@ def basic(name: str, secret: str | None = None) -> str:
 
 @contextmanager
 def serving(
-    policies: list[Json], tmp_path: Path, *, master: MasterCreate = MasterCreate.PREVIEW, **service: Any
+    policies: list[Json],
+    tmp_path: Path,
+    *,
+    master: MasterCreate = MasterCreate.PREVIEW,
+    plugins: pluggy.PluginManager | None = None,
+    **service: Any,
 ) -> Iterator[World]:
     """A service that decides by these policies; `service` are settings of it."""
     settings = Settings(
         service=ServiceSettings(**{"port": 0, "callers": CALLERS, "events_dir": tmp_path / "events"} | service)
     )
     memory = Memory()
-    asked = authorizer(policies, memory)
+    asked = authorizer(policies, memory, plugins=plugins)
     keeper = asked._keeper
     name = settings.ranger.service
     desk = Desk(
