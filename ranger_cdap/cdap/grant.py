@@ -36,11 +36,18 @@ class Grant:
 
 
 def grant_for(
-    entity: EntityId, user: str, instance: str, actions: Sequence[str], *, non_creators: Collection[str]
+    entity: EntityId,
+    user: str,
+    instance: str,
+    actions: Sequence[str],
+    *,
+    non_creators: Collection[str],
+    with_programs: bool = True,
 ) -> Grant:
     """The grant of `actions` (access types as Ranger writes them) on `entity` to `user`.
 
-    Law: it allows nothing to anybody but that exact user, on that exact entity and, for an application, its programs.
+    Law: it allows nothing to anybody but that exact user, on that exact entity and, for an application, its programs
+    (unless it is to be without them).
 
     Raises:
         UnsafeGrant: a part of the entity, the user, the instance or an access type is not on the allow-list.
@@ -57,7 +64,7 @@ def grant_for(
     if entity_type(checked.type).parent is None:
         raise UnsafeGrant("the whole instance is never granted to a creator")
     resource = to_resource(checked, instance)
-    if checked.type == "application":
+    if checked.type == "application" and with_programs:
         resource["program"] = "*"
     return Grant(resource, user, tuple(access for access in ACCESS_TYPES if access in actions))
 

@@ -19,4 +19,6 @@ DOWNLOAD_TAGS: Final = API("service/tags/secure/download/{service}", HttpMethod.
 DOWNLOAD_USER_STORE: Final = API(
     "service/xusers/secure/download/{service}", HttpMethod.GET, HTTPStatus.OK
 )  # lastKnownUserStoreVersion
+GRANT_ACCESS: Final = API("service/plugins/secure/services/grant/{service}", HttpMethod.POST, HTTPStatus.OK)
+REVOKE_ACCESS: Final = API("service/plugins/secure/services/revoke/{service}", HttpMethod.POST, HTTPStatus.OK)
 GET_POLICY_BY_GUID: Final = API("service/public/v2/api/policy/guid/{guid}", HttpMethod.GET, HTTPStatus.OK)

@@ -19,6 +19,7 @@ from ranger_cdap.service.app import create_app
 from ranger_cdap.service.callers import Callers
 from ranger_cdap.service.desk import Desk
 from ranger_cdap.service.events_api import Events
+from ranger_cdap.service.grant_bridge import Bridge
 from ranger_cdap.service.metrics import ServiceMetrics
 from ranger_cdap.service.ranger_service import RangerService
 from ranger_cdap.service.table import ROWS
@@ -49,6 +50,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         if refresh_in_background:
             service.keeper.start()
     authorizer = Authorizer(services[settings.ranger.service].keeper, rules, audit=audit, plugins=plugins)
+    bridge = Bridge.of(settings, authorizer, services[settings.ranger.service])
     desk = Desk(
         settings=settings,
         authorizer=authorizer,
@@ -56,6 +58,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         services=services,
         metrics=ServiceMetrics(),
         events=Events.of(settings),
+        bridge=bridge,
     )
     desk.metrics.watch(desk.read_metrics)
     return desk, create_app(desk, callers, ROWS)

@@ -13,6 +13,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.enforcer import AccessEnforcer
 from ranger_cdap.service.events_api import Events
 from ranger_cdap.service.generation import Generation
+from ranger_cdap.service.grant_bridge import Bridge
 from ranger_cdap.service.hello import HelloLog
 from ranger_cdap.service.metrics import ServiceMetrics, state_metrics
 from ranger_cdap.service.ranger_service import RangerService
@@ -30,6 +31,7 @@ class Desk:
     generation: Generation = field(default_factory=Generation)
     hello: HelloLog = field(default_factory=HelloLog)
     events: Events | None = None
+    bridge: Bridge | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -40,6 +42,8 @@ class Desk:
         """Hand over the stored events, end the background refreshes, then deliver the audit records that wait."""
         if self.events is not None:
             self.events.store.close()
+        if self.bridge is not None:
+            self.bridge.close()
         for service in self.services.values():
             service.keeper.close()
         self.authorizer.close()
