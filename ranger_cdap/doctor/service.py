@@ -1,0 +1,178 @@
+"""The decision service: who may ask it, from where, what it keeps, and whether it runs and agrees with CDAP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import ssl
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+from ranger_cdap.config import CallerSettings, ServiceSettings, Settings
+from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.service.callers import Callers, Role
+from ranger_cdap.service.server import check_exposure
+
+_TIMEOUT: Final = 5.0
+_NAME: Final = "ranger-pdp"
+_OF_CDAP: Final = frozenset({Role.ENFORCE, Role.AUDIT, Role.GRANT})
+_EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is reached
+_DIFFERENCES: Final = re.compile(rb"^ranger_cdap_hello_differences (\S+)$", re.MULTILINE)
+
+
+def examine_decision_service(settings: Settings) -> Iterator[Finding]:
+    """All its checks; none where nobody may ask it."""
+    service = settings.service
+    if not service.callers:
+        return
+    yield from _callers(service)
+    yield _address(service)
+    yield _grants(settings)
+    if any(Role.AUDIT in caller.roles for caller in service.callers):
+        yield _records(service)
+    yield from _running(service)
+
+
+def _callers(service: ServiceSettings) -> Iterator[Finding]:
+    check = "callers of the decision service"
+    try:
+        Callers.of(service)
+    except ServerError as e:
+        yield failed(check, str(e), "or take `[service.jwt]` out of the configuration")
+        return
+    except ConfigError as e:
+        yield failed(check, str(e), "correct `[[service.callers]]`, `[service.jwt]` or `[service.proxy]`")
+        return
+    yield well(check, "; ".join(f"{caller.name}: {', '.join(caller.roles) or 'nothing'}" for caller in service.callers))
+    for caller in service.callers:
+        yield from _purposes(caller)
+
+
+def _purposes(caller: CallerSettings) -> Iterator[Finding]:
+    """CDAP's extension has a secret for each thing it does, so that one that is lost opens one door."""
+    several = _OF_CDAP.intersection(caller.roles)
+    if len(several) > 1 or (several and Role.DELEGATE in caller.roles):
+        seen = f"one secret opens {', '.join(sorted(caller.roles))}"
+        yield note(f"roles of caller `{caller.name}`", seen, "make a caller with a secret of its own for each of them")
+
+
+def _address(service: ServiceSettings) -> Finding:
+    check = "address of the decision service"
+    try:
+        check_exposure(service)
+    except ConfigError as e:
+        return failed(check, str(e), "correct `[service]`")
+    if not service.tls_certificate:
+        return well(check, f"{service.host}, for programs on this machine only")
+    return well(check, f"{service.host}, with TLS")
+
+
+def _grants(settings: Settings) -> Finding:
+    check, service = "grants from CDAP", settings.service
+    if service.grants == "refuse":
+        return well(check, "refused: policies are edited in Ranger")
+    if not service.bridge_username:
+        return failed(check, "the bridge has no account", "set `service.bridge_username` and `.bridge_password`")
+    if service.bridge_username in (settings.plugin.username, settings.sync.username, settings.master.user):
+        seen = f"the bridge uses account `{service.bridge_username}`, which has another purpose"
+        return failed(check, seen, "make an account of its own for the bridge")
+    if not any(Role.GRANT in caller.roles for caller in service.callers):
+        return failed(check, "no caller has the role `grant`", "add one for CDAP's extension, or set `grants = refuse`")
+    return note(check, "passed on to Ranger for whoever has ADMIN and delegateAdmin", "works with CDAP 6.11 and later")
+
+
+def _records(service: ServiceSettings) -> Finding:
+    """What is stored there is believed by the sync job, so nobody else may write it; it names people."""
+    check, directory = "records for the sync job", service.events_dir
+    try:
+        status = directory.stat()
+    except FileNotFoundError:
+        return note(check, f"`{directory}` is not there", "nothing to do: the service makes it")
+    except OSError as e:
+        return failed(check, f"`{directory}` can't be looked at: {e.strerror}", "correct `service.events_dir`")
+    if not stat.S_ISDIR(status.st_mode):
+        return failed(check, f"`{directory}` is not a directory", "correct `service.events_dir`")
+    if status.st_uid not in (os.geteuid(), 0):
+        return failed(check, f"`{directory}` belongs to somebody else", "chown it to the user the service runs as")
+    if status.st_mode & 0o077:
+        return failed(check, f"`{directory}` is open to others than its owner", f"chmod 700 {directory}")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        return failed(check, f"`{directory}` can't be written", f"chmod 700 {directory}, or another disk")
+    return well(check, f"`{directory}` is ours alone and can be written")
+
+
+def _running(service: ServiceSettings) -> Iterator[Finding]:
+    check = "running decision service"
+    if not service.port:
+        yield skipped(check, "`service.port` is 0, so nobody knows where it answers")
+        return
+    try:
+        connection = _connect(service)
+    except (OSError, ssl.SSLError) as e:
+        yield failed(check, f"its certificate can't be used: {e}", "correct `service.tls_certificate`")
+        return
+    try:
+        status, body = _get(connection, "/health/ready")
+        _, metrics = _get(connection, "/metrics")
+    except ssl.SSLCertVerificationError:
+        yield failed(check, "it shows another certificate than `service.tls_certificate`", "start it again")
+        return
+    except http.client.HTTPException:
+        status, body, metrics = 0, b"", b""
+    except OSError as e:
+        yield failed(check, f"it does not answer on port {service.port}: {e}", "start it: ranger-cdap serve")
+        return
+    finally:
+        connection.close()
+    if not _is_ours(body):
+        seen = f"something else answers on port {service.port}"
+        yield failed(check, seen, "choose another `service.port`, also in the `url` of CDAP's extension")
+        return
+    if status == http.HTTPStatus.OK:
+        yield well(check, "it is ready")
+    else:
+        yield failed(
+            check, "it answers and has no policies to decide by", "see the checks of Ranger Admin, and its log"
+        )
+    yield _agreement(metrics)
+
+
+def _is_ours(body: bytes) -> bool:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and found.get("service") == _NAME
+
+
+def _agreement(metrics: bytes) -> Finding:
+    check, told = "what CDAP says of itself", _DIFFERENCES.search(metrics)
+    count = 0
+    with suppress(ValueError):
+        count = int(float(told[1])) if told else 0
+    if not count:
+        return well(check, "nothing that differs from the settings")
+    advice = "see the page or the log of the service; correct `cdap.instance`, `master.user`, `admin.users`, or CDAP"
+    return failed(check, f"{count} of what it said differs from the settings, which count", advice)
+
+
+def _connect(service: ServiceSettings) -> http.client.HTTPConnection:
+    host = _EVERY_ADDRESS.get(service.host, service.host)
+    if not service.tls_certificate:
+        return http.client.HTTPConnection(host, service.port, timeout=_TIMEOUT)
+    # Whoever holds this very certificate is the service, whatever name it was made for.
+    context = ssl.create_default_context(cafile=str(service.tls_certificate))
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return http.client.HTTPSConnection(host, service.port, timeout=_TIMEOUT, context=context)
+
+
+def _get(connection: http.client.HTTPConnection, path: str) -> tuple[int, bytes]:
+    connection.request("GET", path, headers={"Host": "localhost", "User-Agent": "ranger-cdap"})
+    response = connection.getresponse()
+    return response.status, response.read()

@@ -1,0 +1,235 @@
+"""`ranger-cdap doctor` on the decision service: well, and with one thing wrong at a time."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from serve_process import configuration
+from service_world import CALLERS, World, caller, serving
+
+from ranger_cdap.config import (
+    CallerSettings,
+    JwtSettings,
+    MasterSettings,
+    PluginSettings,
+    Secret,
+    ServiceSettings,
+    Settings,
+    read_configuration,
+)
+from ranger_cdap.doctor import Finding, Health, examine
+from ranger_cdap.doctor.service import examine_decision_service
+from ranger_cdap.policies.keeper import Snapshot
+from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.service.callers import Role
+
+ADDRESS, CALLING = "address of the decision service", "callers of the decision service"
+GRANTS, RECORDS, RUNNING, AGREES = (
+    "grants from CDAP",
+    "records for the sync job",
+    "running decision service",
+    "what CDAP says of itself",
+)
+
+
+def found(settings: Settings) -> dict[str, Finding]:
+    findings = list(examine_decision_service(settings))
+    assert all(bool(f.advice) is (f.health in (Health.NOTE, Health.FAILED)) for f in findings)
+    return {finding.check: finding for finding in findings}
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[World]:
+    with serving([], tmp_path) as world:
+        yield world
+
+
+def settings_of(world: World, **service: Any) -> Settings:
+    """The settings of a running service, with the port it got."""
+    own = world.desk.settings
+    port = int(world.url.rpartition(":")[2])
+    changed = msgspec.structs.replace(own.service, port=port, **service)
+    return msgspec.structs.replace(own, service=changed)
+
+
+def test_a_service_that_runs_well_is_told_so(running: World) -> None:
+    findings = found(settings_of(running))
+    assert {check: finding.health for check, finding in findings.items()} == dict.fromkeys(
+        (CALLING, ADDRESS, GRANTS, RECORDS, RUNNING, AGREES), Health.WELL
+    )
+    assert "enforce: enforce; audit: audit" in findings[CALLING].seen
+
+
+def test_where_nobody_may_ask_it_is_not_looked_for() -> None:
+    assert found(Settings()) == {}
+
+
+def secret(text: str, *roles: str, name: str = "one") -> CallerSettings:
+    return CallerSettings(name=name, roles=tuple(roles), secret=Secret(text))  # type: ignore[arg-type]
+
+
+LONG = "a-secret-of-more-than-sixteen"
+TWINS = (secret(LONG, "enforce"), secret(LONG, "audit", name="two"))
+NO_KEY = JwtSettings(key_file=Path("nowhere.pem"), issuer="i", audience="a")
+WRONG = [
+    # settings of [service]; the check, how it comes out, what is seen
+    ({"callers": (CallerSettings(name="one", roles=("enforce",)),)}, CALLING, Health.FAILED, "has no `secret`"),
+    ({"callers": (secret("short", "enforce"),)}, CALLING, Health.FAILED, "is shorter than 16 characters"),
+    ({"callers": TWINS}, CALLING, Health.FAILED, "have one secret"),
+    ({"jwt": NO_KEY}, CALLING, Health.FAILED, "`nowhere.pem`"),
+    ({"callers": (secret(LONG, "enforce", "audit"),)}, "roles of caller `one`", Health.NOTE, "opens audit, enforce"),
+    ({"callers": (secret(LONG, "grant", "delegate"),)}, "roles of caller `one`", Health.NOTE, "opens delegate, grant"),
+    ({"host": "0.0.0.0"}, ADDRESS, Health.FAILED, "which others can reach"),
+    ({"host": "cdap.example.org"}, ADDRESS, Health.FAILED, "must be an address"),
+    ({"grants": "bridge"}, GRANTS, Health.FAILED, "the bridge has no account"),
+    ({"grants": "bridge", "bridge_username": "cdapplugin"}, GRANTS, Health.FAILED, "which has another purpose"),
+    ({"grants": "bridge", "bridge_username": "cdap"}, GRANTS, Health.FAILED, "which has another purpose"),
+    ({"grants": "bridge", "bridge_username": "cdapbridge"}, GRANTS, Health.NOTE, "passed on to Ranger"),
+    ({"grants": "bridge", "bridge_username": "b", "callers": TWINS[:1]}, GRANTS, Health.FAILED, "`grant`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("service", "check", "health", "seen"), WRONG)
+def test_what_is_wrong_with_the_settings(
+    service: dict[str, Any], check: str, health: Health, seen: str, tmp_path: Path
+) -> None:
+    settings = Settings(
+        plugin=PluginSettings(username="cdapplugin"),
+        master=MasterSettings(user="cdap"),
+        service=ServiceSettings(**{"port": 0, "callers": CALLERS, "events_dir": tmp_path / "events", **service}),
+    )
+    findings = found(settings)
+    assert findings[check].health is health
+    assert seen in findings[check].seen
+    assert findings[RUNNING].health is Health.SKIPPED
+    assert all(LONG not in str(finding) for finding in findings.values())
+
+
+@pytest.mark.parametrize(
+    ("mode", "health", "seen"),
+    [
+        (None, Health.NOTE, "is not there"),
+        (0o700, Health.WELL, "is ours alone"),
+        (0o750, Health.FAILED, "is open to others"),
+        (0o702, Health.FAILED, "is open to others"),
+    ],
+)
+def test_the_directory_of_records(tmp_path: Path, mode: int | None, health: Health, seen: str) -> None:
+    events = tmp_path / "events"
+    if mode is not None:
+        events.mkdir()
+        events.chmod(mode)
+    service = ServiceSettings(port=0, callers=(caller("audit", Role.AUDIT),), events_dir=events)
+    finding = found(Settings(service=service))[RECORDS]
+    assert (finding.health, seen in finding.seen) == (health, True), finding
+
+
+def test_a_file_in_the_place_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "events").touch()
+    service = ServiceSettings(port=0, callers=(caller("audit", Role.AUDIT),), events_dir=tmp_path / "events")
+    assert found(Settings(service=service))[RECORDS].seen.endswith("is not a directory")
+
+
+def test_without_a_caller_that_brings_records_their_directory_is_not_looked_at(tmp_path: Path) -> None:
+    service = ServiceSettings(port=0, callers=(caller("enforce", Role.ENFORCE),), events_dir=tmp_path)
+    assert RECORDS not in found(Settings(service=service))
+
+
+def test_a_service_that_does_not_run(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    finding = found(Settings(service=ServiceSettings(port=port, callers=CALLERS, events_dir=tmp_path)))[RUNNING]
+    assert (finding.health, finding.advice) == (Health.FAILED, "start it: ranger-cdap serve")
+
+
+def test_a_service_without_policies(running: World) -> None:
+    running.becomes(Snapshot(None, PolicyState.NOT_READY, "Ranger Admin was never reached"))
+    assert found(settings_of(running))[RUNNING].seen == "it answers and has no policies to decide by"
+
+
+def test_cdap_that_says_otherwise(running: World) -> None:
+    said = {"extension": "0.1.0", "instance": "other", "master_user": "root"}
+    running.ask("enforce", "POST", "/cdap/v1/hello", said)
+    finding = found(settings_of(running))[AGREES]
+    assert (finding.health, finding.seen[:2]) == (Health.FAILED, "2 ")
+    assert "`master.user`" in finding.advice
+
+
+class SomethingElse(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<h1>It works</h1>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_something_else_on_its_port(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), SomethingElse) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            service = ServiceSettings(port=server.server_port, callers=CALLERS, events_dir=tmp_path)
+            finding = found(Settings(service=service))[RUNNING]
+        finally:
+            server.shutdown()
+            thread.join()
+    assert (finding.health, finding.seen) == (Health.FAILED, f"something else answers on port {server.server_port}")
+
+
+def certificate(directory: Path, name: str) -> tuple[Path, Path]:
+    """A certificate that a key has signed for itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("10.9.8.7"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    certificate_file, key_file = directory / f"{name}.pem", directory / f"{name}.key"
+    certificate_file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    key_file.write_bytes(key.private_bytes(*form))
+    return certificate_file, key_file
+
+
+def test_with_tls_it_is_known_by_its_certificate(tmp_path: Path) -> None:
+    ours, key = certificate(tmp_path, "ours")
+    others, _ = certificate(tmp_path, "others")
+    with serving([], tmp_path, tls_certificate=ours, tls_key=key) as world:
+        assert found(settings_of(world))[RUNNING].health is Health.WELL
+        finding = found(settings_of(world, tls_certificate=others))[RUNNING]
+    assert (finding.health, finding.advice) == (Health.FAILED, "start it again")
+    assert found(settings_of(world, tls_certificate=tmp_path / "none.pem"))[RUNNING].seen.startswith("its certificate")
+
+
+def test_the_doctor_looks_at_the_service_and_tells_of_secrets_everybody_can_read(tmp_path: Path) -> None:
+    kept = tmp_path / "enforce.secret"
+    kept.write_text(LONG)
+    kept.chmod(0o644)
+    config = configuration(tmp_path, "http://127.0.0.1:9")
+    config.write_text(config.read_text().replace('"enforce-secret-0123456789"', f'"file:{kept}"'))
+    findings = {finding.check: finding for finding in examine(read_configuration(config, {}))}
+    assert CALLING in findings
+    assert findings["secrets"].health is Health.NOTE
+    assert str(kept) in findings["secrets"].seen
