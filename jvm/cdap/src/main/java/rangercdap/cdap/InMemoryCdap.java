@@ -34,6 +34,7 @@ import io.cdap.cdap.security.spi.authorization.PermissionManager;
 import io.cdap.cdap.spi.data.StructuredTableAdmin;
 import io.cdap.cdap.spi.metadata.MetadataStorage;
 import io.cdap.cdap.store.StoreDefinition;
+import java.io.PrintStream;
 import java.util.EnumSet;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
@@ -53,10 +54,10 @@ public final class InMemoryCdap {
     injector = Guice.createInjector(CdapModules.all(cConf, hConf));
   }
 
-  /** Print the router's port on a line of its own once everything answers, and return when standard input has ended. */
-  public static void serve() throws Exception {
+  /** Print the router's port once everything answers, and return when standard input has ended. */
+  public static void serve(PrintStream answers) throws Exception {
     InMemoryCdap cdap = new InMemoryCdap(configuration());
-    System.out.println("port " + cdap.start());
+    answers.println(cdap.start());
     while (System.in.read() >= 0) {
       continue;
     }
