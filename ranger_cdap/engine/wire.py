@@ -159,6 +159,8 @@ class ServiceDef(Wire):
     accessTypes: list[AccessTypeDef] = []
     markerAccessTypes: list[AccessTypeDef] = []
     policyConditions: list[PolicyConditionDef] = []
+    dataMaskDef: Any = None
+    rowFilterDef: Any = None
 
 
 class PolicyDelta(Wire):

@@ -75,7 +75,14 @@ class _Endpoint:
             caller = self._admit(request)
             scope["state"]["caller"] = caller.name
             body = await self._body(request)
-            call = Call(self._desk, caller, body, dict(request.query_params), scope["state"]["request_id"])
+            call = Call(
+                self._desk,
+                caller,
+                body,
+                dict(request.query_params),
+                scope["state"]["request_id"],
+                f"{request.url.scheme}://{request.url.netloc}",
+            )
             reply = await run_in_threadpool(self._handle, call) if self._waits else self._handle(call)
         except Refused as refused:
             headers = {"www-authenticate": row.challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})

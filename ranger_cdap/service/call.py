@@ -16,10 +16,14 @@ NOBODY = Caller("", frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that was let in: who asks (`NOBODY` where everybody may), the decoded body, and what answers."""
+    """A request that was let in: who asks (`NOBODY` where everybody may), the decoded body, and what answers.
+
+    `base_url` is this service's address as the caller wrote it.
+    """
 
     desk: Desk
     caller: Caller
     body: Any
     query: Mapping[str, str]
     request_id: str
+    base_url: str = ""

@@ -16,6 +16,7 @@ _CODES = {
     400: "BAD_REQUEST",
     401: "UNAUTHORIZED",
     403: "FORBIDDEN",
+    413: "PAYLOAD_TOO_LARGE",  # Python has another name for it in each release
     500: "INTERNAL_SERVER_ERROR",
 }
 
@@ -58,5 +59,5 @@ def coded_error(refused: Refused) -> Reply:
 
 
 def text_error(refused: Refused) -> Reply:
-    """The message alone as a JSON string, as AuthZEN has it."""
-    return json_reply(refused.message, refused.status)
+    """The message alone as a JSON string, as AuthZEN has it; a body that is not called JSON is a bad request there."""
+    return json_reply(refused.message, 400 if refused.status == 415 else refused.status)

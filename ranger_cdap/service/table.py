@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from ranger_cdap.service import cdap_api, events_api, grant_api, health, openapi, page
+from ranger_cdap.service import authzen, cdap_api, events_api, grant_api, health, openapi, page, pdp
+from ranger_cdap.service.authzen_wire import (
+    Actions,
+    Configuration,
+    Evaluated,
+    EvaluatedAll,
+    EvaluationRequest,
+    EvaluationsRequest,
+    Subjects,
+)
 from ranger_cdap.service.callers import Role
 from ranger_cdap.service.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleReply, VisibleRequest
 from ranger_cdap.service.event_wire import AuditReply, AuditRequest
@@ -12,6 +21,15 @@ from ranger_cdap.service.grant_wire import GrantReply, GrantRequest, GrantsReply
 from ranger_cdap.service.health import Live, Ready
 from ranger_cdap.service.hello import Hello
 from ranger_cdap.service.metrics import CONTENT_TYPE
+from ranger_cdap.service.pdp_wire import (
+    AuthzRequest,
+    AuthzResult,
+    MultiAuthzRequest,
+    MultiAuthzResult,
+    ResourcePermissions,
+    ResourcePermissionsRequest,
+)
+from ranger_cdap.service.reply import ErrorBody, text_error
 from ranger_cdap.service.routes import Row
 
 _EVERYBODY: Final = frozenset[Role]()
@@ -19,6 +37,11 @@ _ENFORCE: Final = frozenset({Role.ENFORCE})
 _DELEGATE: Final = frozenset({Role.DELEGATE})
 _AUDIT: Final = frozenset({Role.AUDIT})
 _GRANT: Final = frozenset({Role.GRANT})
+_ASK: Final = frozenset({Role.EVALUATE, Role.DELEGATE})
+
+_UNTOLD: Final = {501: ErrorBody}
+_UNTOLD_IN_TEXT: Final = {501: str}
+_PDP_CHALLENGE: Final = 'Bearer realm="Ranger PDP", Basic realm="Ranger PDP", charset="UTF-8"'
 
 CDAP: Final = (
     Row("POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "May somebody do this?", EnforceRequest, EnforceReply),
@@ -51,6 +74,48 @@ GRANTS: Final = (
     ),
 )  # fmt: skip
 
+PDP: Final = (
+    Row(
+        "POST", "/authz/v1/authorize", _ASK, pdp.authorize, "May somebody do this, by Ranger's permissions?",
+        AuthzRequest, AuthzResult, also=_UNTOLD, challenge=_PDP_CHALLENGE,
+    ),
+    Row(
+        "POST", "/authz/v1/authorizeMulti", _ASK, pdp.authorize_multi, "May somebody do each of these?",
+        MultiAuthzRequest, MultiAuthzResult, waits=True, also=_UNTOLD, challenge=_PDP_CHALLENGE,
+    ),
+    Row(
+        "POST", "/authz/v1/permissions", _DELEGATE, pdp.permissions, "Who may do what on this?",
+        ResourcePermissionsRequest, ResourcePermissions, waits=True, also=_UNTOLD, challenge=_PDP_CHALLENGE,
+    ),
+)  # fmt: skip
+
+AUTHZEN: Final = (
+    Row(
+        "POST", authzen.EVALUATION, _ASK, authzen.evaluation, "May a subject do this?",
+        EvaluationRequest, Evaluated, also=_UNTOLD_IN_TEXT, error=text_error,
+        challenge=_PDP_CHALLENGE,
+    ),
+    Row(
+        "POST", authzen.EVALUATIONS, _ASK, authzen.evaluations, "May a subject do each of these?",
+        EvaluationsRequest, EvaluatedAll, waits=True, also=_UNTOLD_IN_TEXT, error=text_error,
+        challenge=_PDP_CHALLENGE,
+    ),
+    Row(
+        "POST", authzen.SEARCH_SUBJECT, _DELEGATE, authzen.search_subject, "Who may do this?",
+        EvaluationRequest, Subjects, waits=True, also=_UNTOLD_IN_TEXT, error=text_error,
+        challenge=_PDP_CHALLENGE,
+    ),
+    Row(
+        "POST", authzen.SEARCH_ACTION, _DELEGATE, authzen.search_action, "What may a subject do?",
+        EvaluationRequest, Actions, also=_UNTOLD_IN_TEXT, error=text_error,
+        challenge=_PDP_CHALLENGE,
+    ),
+    Row(
+        "GET", "/.well-known/authzen-configuration", _ASK, authzen.configuration, "What AuthZEN finds here",
+        gives=Configuration, error=text_error, challenge=_PDP_CHALLENGE,
+    ),
+)  # fmt: skip
+
 HEALTH: Final = (
     Row("GET", "/health/live", _EVERYBODY, health.live, "Does it live?", gives=Live),
     Row("GET", "/health/ready", _EVERYBODY, health.ready, "May it decide?", gives=Ready, also={503: Ready}),
@@ -65,6 +130,6 @@ PAGE: Final = (
     Row("GET", "/style.css", _DELEGATE, page.style, "How the page looks", content_type=page.CSS),
 )  # fmt: skip
 
-_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *HEALTH, *PAGE)
+_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *PDP, *AUTHZEN, *HEALTH, *PAGE)
 
 ROWS: Final = (*_ALL, openapi.row(_ALL))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pluggy
-from authorizer_world import Json, Memory, authorizer
+from authorizer_world import FixedPolicies, Json, Memory, authorizer
 
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.cdap.master import MasterCreate
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.enforcer import AccessEnforcer
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.policies.keeper import Snapshot
+from ranger_cdap.policies.refresher import PolicyState
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.desk import Desk
@@ -87,16 +89,22 @@ def basic(name: str, secret: str | None = None) -> str:
     return "Basic " + base64.b64encode(f"{name}:{secret or secret_of(name)}".encode()).decode()
 
 
+def _service(engine: PolicyEngine, memory: Memory) -> RangerService:
+    fixed = FixedPolicies(Snapshot(engine, PolicyState.FRESH, ""))
+    return RangerService(engine.service_name, fixed, AuditTrail([memory]))  # type: ignore[arg-type]
+
+
 @contextmanager
 def serving(
     policies: list[Json],
     tmp_path: Path,
     *,
     master: MasterCreate = MasterCreate.PREVIEW,
+    others: Iterable[PolicyEngine] = (),
     plugins: pluggy.PluginManager | None = None,
     **service: Any,
 ) -> Iterator[World]:
-    """A service that decides by these policies; `service` are settings of it."""
+    """A service that decides by these policies, and for `others` besides CDAP; `service` are settings of it."""
     settings = Settings(
         service=ServiceSettings(**{"port": 0, "callers": CALLERS, "events_dir": tmp_path / "events"} | service)
     )
@@ -108,7 +116,8 @@ def serving(
         settings=settings,
         authorizer=asked,
         enforcer=AccessEnforcer(asked, master),
-        services={name: RangerService(name, keeper, AuditTrail([memory]))},
+        services={name: RangerService(name, keeper, AuditTrail([memory]))}
+        | {each.service_name: _service(each, memory) for each in others},
         metrics=ServiceMetrics(),
         events=Events.of(settings),
     )

@@ -1,0 +1,121 @@
+"""`Judge`: the policies of one Ranger service at one moment; what one request asks, is decided by the same ones."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ranger_cdap.audit import AuditRecord
+from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, ProblemCode
+from ranger_cdap.engine.wire import ServiceDef
+from ranger_cdap.errors import NotReady
+from ranger_cdap.service.authz_error import AuthzProblem
+from ranger_cdap.service.ranger_service import RangerService
+from ranger_cdap.service.reply import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Decides for one service; `now` in epoch milliseconds."""
+
+    service: RangerService
+    engine: PolicyEngine
+    now: int
+
+    @property
+    def definition(self) -> ServiceDef:
+        """The service definition of its policies."""
+        return self.engine.service_def
+
+    def knows(self, resource_type: str) -> bool:
+        """Whether the service has resources of that type."""
+        return any(resource.name == resource_type for resource in self.definition.resources)
+
+    def decide(self, request: AccessRequest, action: str = "") -> tuple[Decision, str]:
+        """The decision and its name; audited under that name, with `action` as what the user does by it."""
+        decision = self.engine.evaluate(request)
+        name = str(uuid.uuid4())
+        if decision.audited:
+            self.service.write_audit([self._record(request, decision, action, name)])
+        return decision, name
+
+    def _record(self, request: AccessRequest, decision: Decision, action: str, name: str) -> AuditRecord:
+        resource = [value if isinstance(value, str) else ",".join(value) for value in request.resource.values()]
+        return AuditRecord(
+            repo=self.engine.service_name,
+            reqUser=request.user or "",
+            evtTime=self.now,
+            access=action or request.access_type,
+            resource="/".join(resource),
+            resType=list(request.resource)[-1],
+            action=request.access_type,
+            result=int(decision.allowed),
+            policy=decision.policy_id,
+            policy_version=decision.policy_version,
+            reason=decision.reason,
+            cliIP=request.client_ip or "",
+            zone_name=decision.zone or "",
+            repoType=self.definition.id or 0,
+            id=name,
+        )
+
+
+class Judges:
+    """The judges of one request, each appointed when first needed."""
+
+    def __init__(self, services: Mapping[str, RangerService]) -> None:
+        self._services = services
+        self._judges: dict[str, Judge] = {}
+
+    def of(self, name: str | None, type_: str | None) -> Judge:
+        """The judge of the service with that name, or else of the first of that type.
+
+        Raises:
+            InvalidInput: neither is given, or there is no such service.
+            NotReady: there are no policies; of a service without policies nobody knows the type.
+            Refused: the service's policies say more than who may do what.
+        """
+        if name:
+            if name not in self._services:
+                raise AuthzProblem.SERVICE_NOT_FOUND.error(name)
+            return self._judge(name)
+        if not type_:
+            raise AuthzProblem.SERVICE_MANDATORY.error()
+        for judge in map(self._judge, self._services):
+            if judge.definition.name == type_:
+                return judge
+        raise AuthzProblem.SERVICE_TYPE_NOT_FOUND.error(type_)
+
+    def first_with(self, resource_type: str) -> Judge | None:
+        """The judge of the first service that has such resources; None if none has.
+
+        Raises:
+            NotReady: as `of`.
+            Refused: as `of`.
+        """
+        return next((judge for judge in map(self._judge, self._services) if judge.knows(resource_type)), None)
+
+    def _judge(self, name: str) -> Judge:
+        if name not in self._judges:
+            service = self._services[name]
+            snapshot = service.snapshot
+            if snapshot.engine is None:
+                raise NotReady(f"service `{name}` is not ready: {snapshot.reason}")
+            _refuse_masks_and_filters(snapshot.engine)
+            self._judges[name] = Judge(service, snapshot.engine, service.now())
+        return self._judges[name]
+
+
+def _refuse_masks_and_filters(engine: PolicyEngine) -> None:
+    """An answer without the mask or filter that belongs to it would show more than it may."""
+    definition = engine.service_def
+    shows_less = any(
+        isinstance(d, dict) and d.get("resources") for d in (definition.dataMaskDef, definition.rowFilterDef)
+    )
+    if shows_less and any(problem.code is ProblemCode.NOT_ABOUT_ACCESS for problem in engine.problems):
+        raise Refused(
+            501,
+            f"policies of service `{engine.service_name}` mask data or filter rows, which can't be told here; "
+            "ask Ranger's own Policy Decision Point about this service",
+        )
