@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ CHECKS = [
     response_schema_conformance,
     response_headers_conformance,
 ]
-EXAMPLES = 12
+EXAMPLES = 10
 
 schema = schemathesis.openapi.from_dict(document(ROWS))
 ROLES_OF = {(row.method, row.path): row.roles for row in ROWS}
@@ -50,6 +51,9 @@ def session() -> Iterator[requests.Session]:
         yield session
 
 
+TURNS = itertools.cycle((None, *Role))
+
+
 @schema.parametrize()
 @settings(
     max_examples=EXAMPLES,
@@ -62,10 +66,7 @@ def test_whatever_is_sent_is_answered_as_documented(
     case: schemathesis.Case, url: str, session: requests.Session
 ) -> None:
     roles = ROLES_OF.get((case.method, case.path))
-    for role in (None, *Role):
-        # Of those who are let in one is enough: they are answered by the same row.
-        if roles and role in roles and role is not min(roles):
-            continue
+    for role in (min(roles) if roles else None, next(TURNS)):  # somebody who may, and everybody in turn
         case.headers.pop("Authorization", None)
         headers = {"Authorization": basic(role.value)} if role else {}
         response = case.call(base_url=url, session=session, headers=headers, timeout=20)
