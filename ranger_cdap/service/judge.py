@@ -79,12 +79,12 @@ class Judges:
         if name:
             if name not in self._services:
                 raise AuthzProblem.SERVICE_NOT_FOUND.error(name)
-            return self._judge(name)
+            return _telling_all(self._judge(name))
         if not type_:
             raise AuthzProblem.SERVICE_MANDATORY.error()
         for judge in map(self._judge, self._services):
             if judge.definition.name == type_:
-                return judge
+                return _telling_all(judge)
         raise AuthzProblem.SERVICE_TYPE_NOT_FOUND.error(type_)
 
     def first_with(self, resource_type: str) -> Judge | None:
@@ -94,7 +94,10 @@ class Judges:
             NotReady: as `of`.
             Refused: as `of`.
         """
-        return next((judge for judge in map(self._judge, self._services) if judge.knows(resource_type)), None)
+        for judge in map(self._judge, self._services):
+            if judge.knows(resource_type):
+                return _telling_all(judge)
+        return None
 
     def _judge(self, name: str) -> Judge:
         if name not in self._judges:
@@ -102,14 +105,17 @@ class Judges:
             snapshot = service.snapshot
             if snapshot.engine is None:
                 raise NotReady(f"service `{name}` is not ready: {snapshot.reason}")
-            _refuse_masks_and_filters(snapshot.engine)
             self._judges[name] = Judge(service, snapshot.engine, service.now())
         return self._judges[name]
 
 
-def _refuse_masks_and_filters(engine: PolicyEngine) -> None:
-    """An answer without the mask or filter that belongs to it would show more than it may."""
-    definition = engine.service_def
+def _telling_all(judge: Judge) -> Judge:
+    """The judge, if policies decide access only: without the mask or filter that belongs to it, an answer shows more.
+
+    Raises:
+        Refused: some policy masks or filters.
+    """
+    engine, definition = judge.engine, judge.definition
     shows_less = any(
         isinstance(d, dict) and d.get("resources") for d in (definition.dataMaskDef, definition.rowFilterDef)
     )
@@ -119,3 +125,4 @@ def _refuse_masks_and_filters(engine: PolicyEngine) -> None:
             f"policies of service `{engine.service_name}` mask data or filter rows, which can't be told here; "
             "ask Ranger's own Policy Decision Point about this service",
         )
+    return judge

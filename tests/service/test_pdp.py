@@ -334,6 +334,9 @@ def test_a_service_that_masks_data_is_not_decided_for(world: World, tmp_path: Pa
     person = access("person:eve", "see")
     answer = authorize(world, "alice", person, {"serviceName": "people"})
     assert (answer.status, answer.json["code"]) == (501, "NOT_IMPLEMENTED")
+    with serving([], tmp_path, others=[people(), records()]) as other:
+        assert decision(authorize(other, "alice", READ_1, {"serviceType": "record"})) == ("ALLOW", 1)
+        assert authorize(other, "alice", person, {"serviceType": "person"}).status == 501
     with serving([], tmp_path, others=[people(masks=False)]) as other:
         assert decision(authorize(other, "alice", person, {"serviceName": "people"})) == ("ALLOW", 1)
 
