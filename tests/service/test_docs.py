@@ -1,0 +1,55 @@
+"""The pages on the decision service name every setting, endpoint, role and figure that there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from service_world import World
+
+from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings, ServiceSettings
+from ranger_cdap.service.callers import SHORTEST_SECRET, Role
+from ranger_cdap.service.routes import Row
+from ranger_cdap.service.table import ROWS
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "reference" / "decision-service.md").read_text(encoding="utf-8")
+GENERIC = (DOCS / "reference" / "decision-api.md").read_text(encoding="utf-8")
+REVOKING = (DOCS / "decision-service.md").read_text(encoding="utf-8")
+DEFAULTS = ServiceSettings()
+
+
+@pytest.mark.parametrize("struct", [ServiceSettings, JwtSettings, ProxySettings])
+def test_every_setting_is_named(struct: type[msgspec.Struct]) -> None:
+    assert [field.name for field in msgspec.structs.fields(struct) if f"`{field.name}`" not in PAGE] == []
+
+
+@pytest.mark.parametrize("name", ["max_body", "max_batch", "max_requests", "body_timeout", "stop_timeout"])
+def test_its_defaults_are_those_of_the_settings(name: str) -> None:
+    assert f"| `{name}` | {int(getattr(DEFAULTS, name)):,} |" in PAGE
+
+
+def test_every_role_is_named() -> None:
+    assert [role for role in Role if f"| `{role}` |" not in PAGE] == []
+    assert f"at least {SHORTEST_SECRET} characters" in PAGE
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.path for row in ROWS])
+def test_every_endpoint_is_named(row: Row) -> None:
+    page = GENERIC if row.path.startswith(("/authz/", "/access/")) else PAGE
+    assert f"{row.path}`" in page
+
+
+def test_every_figure_is_named(world: World) -> None:
+    lines = world.ask(None, "GET", "/metrics").body.decode().splitlines()
+    names = {
+        line.split()[2].removesuffix("_total").removesuffix("_created") for line in lines if line.startswith("# TYPE")
+    }
+    assert [name for name in sorted(names) if f"`{name}`" not in PAGE] == []
+
+
+def test_the_longest_times_are_those_of_the_defaults() -> None:
+    refresh, kept, in_containers = PluginSettings().poll_interval * 1.1, 5, 300
+    assert f"at most {refresh + kept:.0f} s and the download" in REVOKING
+    assert f"at most {refresh + kept + in_containers:.0f} s and the download" in REVOKING
