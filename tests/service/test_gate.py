@@ -1,0 +1,525 @@
+"""What comes over the network, good or bad: hosts, sizes, slowness, garbage; logs, metrics, certificates, the end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from authorizer_world import policy
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from event_samples import record, stored_in
+from service_world import World, basic, secret_of, serving
+
+from ranger_cdap.config import ServiceSettings
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.service import cdap_api
+from ranger_cdap.service.callers import Role
+from ranger_cdap.service.json_log import JsonLines
+from ranger_cdap.service.server import HttpServer
+from ranger_cdap.service.table import ROWS
+
+HELLO = "/cdap/v1/hello"
+ENFORCE = "/cdap/v1/enforce"
+QUESTION = {"principal": {"name": "alice"}, "entity": {"type": "NAMESPACE", "parts": ["ns1"]}, "permissions": []}
+
+
+def head(line: str = f"POST {HELLO} HTTP/1.1", *headers: str, who: str = "enforce") -> bytes:
+    """The beginning of a request; a header given here replaces the usual one of its name."""
+    usual = {"Host": "127.0.0.1", "Authorization": basic(who), "Content-Type": "application/json"}
+    given = {header.partition(":")[0].lower() for header in headers}
+    lines = [line, *(f"{name}: {value}" for name, value in usual.items() if name.lower() not in given), *headers]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def send(world: World, *pieces: bytes) -> bytes:
+    """What comes back until the service closes the connection or says nothing more."""
+    address = urlsplit(world.url)
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=10) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+        return answer(connection)
+
+
+def answer(connection: socket.socket) -> bytes:
+    got = b""
+    while b"\r\n\r\n" not in got and (piece := connection.recv(65536)):
+        got += piece
+    begin, _, body = got.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: (\d+)", begin)
+    while length and len(body) < int(length[1]) and (piece := connection.recv(65536)):
+        body += piece
+    return begin + b"\r\n\r\n" + body
+
+
+def status(response: bytes) -> int:
+    return int(response.split(b" ", 2)[1])
+
+
+# --- hosts --------------------------------------------------------------------------------------------------------
+
+HOSTS = [
+    ("127.0.0.1", 200),
+    ("127.0.0.1:6500", 200),
+    ("localhost", 200),
+    ("LOCALHOST:1", 200),
+    ("[::1]:6500", 200),
+    ("ranger-cdap.example", 200),
+    ("evil.example", 421),
+    ("evil.example:6500", 421),
+    ("127.0.0.1.evil.example", 421),
+    ("127.0.0.1@evil.example", 421),
+    ("127.0.0.1:x", 421),
+    ("127.0.0.1 ", 421),
+    ("", 421),
+]
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with serving([], tmp_path_factory.mktemp("named"), hosts=("Ranger-Cdap.example",)) as world:
+        yield world
+
+
+@pytest.mark.parametrize(("host", "expected"), HOSTS)
+def test_the_service_answers_under_names_that_are_its_own(named: World, host: str, expected: int) -> None:
+    assert status(send(named, head("GET /health/live HTTP/1.1", f"Host: {host}"))) == expected
+
+
+@pytest.mark.parametrize(
+    "hosts", [(), ("Host: 127.0.0.1", "Host: evil.example"), ("Host: evil.example", "Host: localhost")]
+)
+def test_no_host_or_two_are_none(world: World, hosts: tuple[str, ...]) -> None:
+    lines = ["GET /health/live HTTP/1.1", *hosts, "", ""]
+    assert status(send(world, "\r\n".join(lines).encode())) in (400, 421)
+
+
+# --- bodies -------------------------------------------------------------------------------------------------------
+
+GARBAGE: dict[str, bytes] = {
+    "nothing": b"",
+    "no JSON": b"nonsense",
+    "cut": b'{"extension":"x"',
+    "something behind": b'{"extension":"x"} x',
+    "a list": b"[]",
+    "a text": b'"x"',
+    "null": b"null",
+    "no UTF-8": b'{"extension":"\xff"}',
+    "half a character": b'{"extension":"\\ud800"}',
+    "a zero byte": b'{"extension":"\x00"}',
+    "a byte order mark": b'\xef\xbb\xbf{"extension":"x"}',
+    "deep": b'{"admin_users":' + b"[" * 100_000,
+    "deep and closed": b'{"admin_users":' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+    "a wrong type": b'{"extension":1}',
+    "a null": b'{"extension":null}',
+    "a field twice": b'{"extension":"x","extension":"y"}',
+    "a field twice, written otherwise": b'{"extension":"x","\\u0065xtension":"y"}',
+    "an unknown field": b'{"extension":"x","groups":["admins"]}',
+    "a missing field": b"{}",
+    "NaN": b'{"extension":NaN}',
+}
+
+
+@pytest.mark.parametrize("case", GARBAGE)
+def test_a_body_that_is_not_what_is_taken_is_refused_in_one_line(world: World, case: str) -> None:
+    answer = world.ask("enforce", "POST", HELLO, GARBAGE[case])
+    assert (answer.status, answer.json["code"]) == (400, "BAD_REQUEST")
+    assert answer.json["message"].startswith(f"the body is not what `{HELLO}` takes: ")
+    assert len(answer.json["message"]) < 400
+    assert "\n" not in answer.json["message"]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.takes], ids=lambda row: row.path)
+def test_every_endpoint_survives_garbage(world: World, row: Any) -> None:
+    for body in GARBAGE.values():
+        for role in row.roles:
+            assert 400 <= world.ask(role.value, row.method, row.path, body).status < 500
+
+
+FORBIDDEN_KNOWLEDGE = [
+    {"principal": {"name": "eve", "groups": ["admins"]}},
+    {"principal": {"name": "eve", "roles": ["admin"]}},
+    {"groups": ["admins"]},
+    {"roles": ["admin"]},
+    {"owner": "eve"},
+    {"entity": {"type": "NAMESPACE", "parts": ["ns1"], "owner": "eve"}},
+    {"attributes": {"department": "x"}},
+]
+
+
+@pytest.mark.parametrize("more", FORBIDDEN_KNOWLEDGE, ids=json.dumps)
+def test_who_enforces_brings_no_groups_roles_or_owner(world: World, more: dict[str, Any]) -> None:
+    assert world.ask("enforce", "POST", ENFORCE, QUESTION | more).status == 400
+    question = {"principal": {"name": "eve"}, "entities": []} | {k: v for k, v in more.items() if k != "entity"}
+    if "entity" not in more:
+        assert world.ask("enforce", "POST", "/cdap/v1/visible", question).status == 400
+
+
+KINDS = [
+    ("application/json", 200),
+    ("application/json; charset=utf-8", 200),
+    ("Application/JSON", 200),
+    ("text/plain", 415),
+    ("application/x-www-form-urlencoded", 415),
+    ("multipart/form-data; boundary=x", 415),
+    ("text/plain; application/json", 415),
+    ("", 415),
+]
+
+
+@pytest.mark.parametrize(("kind", "expected"), KINDS)
+def test_a_body_says_that_it_is_json_which_a_page_of_another_site_can_not(
+    world: World, kind: str, expected: int
+) -> None:
+    assert world.ask("enforce", "POST", HELLO, b'{"extension":"x"}', Content_Type=kind).status == expected
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with serving([], tmp_path_factory.mktemp("small"), max_body=100, body_timeout=0.3) as world:
+        yield world
+
+
+def test_a_body_that_says_it_is_too_long_is_not_read(small: World) -> None:
+    response = send(small, head(f"POST {HELLO} HTTP/1.1", "Content-Length: 101"))
+    assert status(response) == 413
+    assert b"PAYLOAD_TOO_LARGE" in response
+    assert b"connection: close" in response.lower()
+
+
+def test_a_body_that_becomes_too_long_is_not_read_to_its_end(small: World) -> None:
+    chunk = b"32\r\n" + b" " * 50 + b"\r\n"
+    response = send(small, head(f"POST {HELLO} HTTP/1.1", "Transfer-Encoding: chunked"), chunk, chunk, chunk)
+    assert status(response) == 413
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1e3", "99999999999999999999", "5, 5", "0x10"])
+def test_a_length_that_is_none_is_refused(small: World, length: str) -> None:
+    assert status(send(small, head(f"POST {HELLO} HTTP/1.1", f"Content-Length: {length}"))) in (400, 413)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(small: World) -> None:
+    response = send(small, head(f"POST {HELLO} HTTP/1.1", "Content-Length: 50"), b'{"extension"')
+    assert status(response) == 408
+    assert b"connection: close" in response.lower()
+
+
+def test_nobody_unknown_makes_the_service_wait_for_his_body(small: World) -> None:
+    response = send(small, head(f"POST {HELLO} HTTP/1.1", "Content-Length: 50", "Authorization: Basic x"))
+    assert status(response) == 401
+
+
+# --- what is not there --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
+def test_another_method_is_refused_and_the_right_one_named(world: World, row: Any) -> None:
+    for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FLY"} - {row.method}:
+        answer = world.ask("delegate", method, row.path)
+        if method == "FLY":
+            assert answer.status in (400, 405)
+        else:
+            assert (answer.status, row.method in answer.headers["allow"]) == (405, True)
+        assert "access-control-allow-origin" not in answer.headers
+
+
+NOWHERE = ["/nothing", "/cdap/v1/enforce/", "/cdap/v1", "/cdap/v2/enforce", "/CDAP/v1/enforce", "/../x", "/%2e%2e"]
+
+
+@pytest.mark.parametrize("path", NOWHERE)
+def test_an_unknown_path_is_not_there(world: World, path: str) -> None:
+    answer = world.ask("enforce", "POST", path, {})
+    assert (answer.status, answer.json["code"]) == (404, "NOT_FOUND")
+
+
+# --- too many at once ---------------------------------------------------------------------------------------------
+
+
+def test_too_many_at_once_are_told_to_come_again(tmp_path: Path) -> None:
+    with serving([], tmp_path, max_requests=1, body_timeout=10) as world:
+        address = urlsplit(world.url)
+        with socket.create_connection((address.hostname or "", address.port or 0), timeout=10) as slow:
+            slow.sendall(head(f"POST {HELLO} HTTP/1.1", "Content-Length: 17"))
+            under_way(world, 1)
+            busy = world.ask("enforce", "POST", HELLO, {"extension": "x"})
+            assert (busy.status, busy.json["code"], busy.headers["retry-after"]) == (503, "SERVICE_UNAVAILABLE", "1")
+            slow.sendall(b'{"extension":"x"}')
+            assert status(answer(slow)) == 200
+        assert world.ask("enforce", "POST", HELLO, {"extension": "x"}).status == 200
+
+
+def under_way(world: World, count: int) -> None:
+    """Return when so many requests have arrived."""
+    until(lambda: world.desk.metrics.under_way._value.get() >= count)
+
+
+def until(done: Callable[[], bool]) -> None:
+    waited = threading.Event()
+    for _ in range(1000):
+        if done():
+            return
+        waited.wait(0.01)
+    raise AssertionError("it did not happen")
+
+
+# --- request ids and headers --------------------------------------------------------------------------------------
+
+IDS = [
+    ("abc-1.2:3_4", True),
+    ("x" * 128, True),
+    ("x" * 129, False),
+    ("", False),
+    ("two words", False),
+    ('"}, {"level":"error', False),
+    ("<script>", False),
+    ("caf\xe9", False),
+    ("a\tb", False),
+]
+
+
+@pytest.mark.parametrize(("given", "echoed"), IDS)
+def test_the_name_of_a_request_is_echoed_if_it_is_harmless(world: World, given: str, echoed: bool) -> None:
+    response = send(world, head("GET /health/live HTTP/1.1", f"X-Request-Id: {given}"))
+    found = re.search(rb"(?i)\r\nx-request-id: ([^\r]*)\r\n", response)
+    assert found
+    assert (found[1].decode("latin-1") == given) is echoed
+    assert re.fullmatch(rb"[A-Za-z0-9._:-]{1,128}", found[1])
+
+
+def test_answers_are_for_nobody_elses_page_and_for_no_cache(world: World) -> None:
+    answers = [
+        world.ask(None, "GET", "/health/live"),
+        world.ask("enforce", "POST", HELLO, {"extension": "x"}),
+        world.ask(None, "POST", HELLO, {}),
+        world.ask("delegate", "GET", "/"),
+        world.ask(None, "GET", "/nothing"),
+        world.ask(None, "GET", "/health/live", Host="evil.example"),
+    ]
+    assert {answer.status for answer in answers} == {200, 401, 404, 421}
+    for one in answers:
+        assert one.headers["cache-control"] == "no-store"
+        assert one.headers["x-content-type-options"] == "nosniff"
+        assert one.headers["x-frame-options"] == "DENY"
+        assert one.headers["referrer-policy"] == "no-referrer"
+        assert "default-src 'none'" in one.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in one.headers["content-security-policy"]
+        assert "server" not in one.headers
+        assert "access-control-allow-origin" not in one.headers
+
+
+# --- metrics and logs ---------------------------------------------------------------------------------------------
+
+NAMES = ("alice-the-user", "ns_of_alice", "kv-of-alice", "caller-name", "path-of-somebody", "host-of-somebody")
+
+
+def test_metrics_hold_no_name_of_a_person_an_entity_or_a_caller(tmp_path: Path) -> None:
+    rights = [policy(1, {"namespace": "ns_of_alice", "dataset": "kv-of-alice"}, ["alice-the-user"], ["read"])]
+    with serving(rights, tmp_path) as world:
+        entity = {"type": "DATASET", "parts": ["ns_of_alice", "kv-of-alice"]}
+        question = {"principal": {"name": "alice-the-user"}, "entity": entity, "permissions": ["STANDARD.GET"]}
+        assert world.ask("enforce", "POST", ENFORCE, question).json["reason"].startswith("alice-the-user")
+        world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(check_principal="alice-the-user"), 1]})
+        world.ask(None, "POST", ENFORCE, question, Authorization=basic("caller-name"))
+        world.ask("enforce", "GET", "/path-of-somebody")
+        world.ask("enforce", "GET", "/health/live", Host="host-of-somebody")
+        text = world.ask(None, "GET", "/metrics").body.decode()
+    for name in (*NAMES, *(secret_of(role) for role in Role)):
+        assert name not in text
+    labels = set(re.findall(r'route="([^"]*)"', text))
+    assert labels <= {row.path for row in ROWS} | {"unknown"}
+
+
+@contextmanager
+def logged() -> Iterator[list[str]]:
+    """What the service writes to its log, line by line."""
+    lines: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, entry: logging.LogRecord) -> None:
+            lines.append(JsonLines().format(entry))
+
+    root, keep = logging.getLogger(), Keep()
+    level = root.level
+    root.addHandler(keep)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield lines
+    finally:
+        root.removeHandler(keep)
+        root.setLevel(level)
+
+
+HOSTILE = 'eve\n{"level":"error","message":"all is lost"}\r\x85\u2028\u2029\x1b[31m\x7f'
+
+
+def test_no_name_can_begin_a_line_of_the_log(world: World) -> None:
+    with logged() as lines:
+        world.ask("enforce", "POST", HELLO, {"extension": HOSTILE, "instance": HOSTILE, "admin_users": [HOSTILE]})
+        world.ask("enforce", "POST", ENFORCE, QUESTION | {"principal": {"name": HOSTILE}})
+        world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(instance=HOSTILE), {HOSTILE: 1}]})
+        world.ask("enforce", "POST", HELLO, {"extension": "x"}, X_Request_Id='x"}')
+        logging.getLogger("test").warning("%s", "lone \ud800 half")
+    assert len(lines) >= 6
+    for line in lines:
+        assert len(line.splitlines()) == 1
+        assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
+        assert not re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", line)
+
+
+def test_no_secret_gets_into_a_log_or_an_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_call: object) -> None:
+        raise RuntimeError(f"with {secret_of('enforce')} in it")
+
+    answers = []
+    with logged() as lines:
+        for credentials in (basic("enforce"), basic("mallory", secret_of("enforce")), basic("enforce", "x" * 20)):
+            answers.append(world.ask(None, "POST", HELLO, {"extension": 1}, Authorization=credentials))
+        monkeypatch.setattr(cdap_api, "differences", lambda *_: fails(None))
+        answers.append(world.ask("enforce", "POST", HELLO, {"extension": "x"}))
+    assert [one.status for one in answers] == [400, 401, 401, 500]
+    assert answers[-1].json == {"code": "INTERNAL_SERVER_ERROR", "message": "Internal Server Error"}
+    failed = [line for line in lines if "failed with RuntimeError" in line]
+    assert len(failed) == 1
+    assert "test_gate.py:" in failed[0]
+    for text in (*lines, *(one.body.decode() for one in answers)):
+        assert secret_of("enforce") not in text
+        assert basic("enforce").split()[1] not in text
+        assert "x" * 20 not in text
+
+
+def test_each_request_is_one_line_with_its_name_and_its_caller(world: World) -> None:
+    with logged() as lines:
+        world.ask("enforce", "POST", HELLO, {"extension": "x"}, X_Request_Id="mine-1")
+        until(lambda: any("mine-1" in line for line in lines))  # it is written when the answer is on its way
+    (line,) = [entry for line in lines if (entry := json.loads(line)).get("request_id") == "mine-1"]
+    assert (line["message"], line["caller"], line["status"]) == (HELLO, "enforce", 200)
+
+
+# --- where it listens ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "192.168.0.1"])
+def test_beyond_this_machine_it_listens_with_a_certificate_only(host: str) -> None:
+    with pytest.raises(ConfigError, match="which others can reach"):
+        HttpServer(ServiceSettings(host=host, port=0))
+
+
+@pytest.mark.parametrize("host", ["ranger.example", "", "127.0.0.1.evil"])
+def test_where_it_listens_is_an_address(host: str) -> None:
+    with pytest.raises(ConfigError, match="must be an address"):
+        HttpServer(ServiceSettings(host=host, port=0))
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A self-signed certificate of localhost, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    directory = tmp_path_factory.mktemp("tls")
+    certificate, key_file = directory / "certificate.pem", directory / "key.pem"
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    key_file.write_bytes(_pem(key))
+    return certificate, key_file
+
+
+def _pem(key: Any, password: bytes | None = None) -> bytes:
+    encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    found: bytes = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+    return found
+
+
+def test_with_a_certificate_it_speaks_tls_and_nothing_else(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+    file, key = certificate
+    with serving([], tmp_path, tls_certificate=file, tls_key=key) as world:
+        address = urlsplit(world.url)
+        assert address.scheme == "https"
+        where = (address.hostname or "", address.port or 0)
+        context = ssl.create_default_context(cafile=str(file))
+        with (
+            socket.create_connection(where, timeout=10) as plain,
+            context.wrap_socket(plain, server_hostname="localhost") as connection,
+        ):
+            assert connection.version() in ("TLSv1.2", "TLSv1.3")
+            connection.sendall(head("GET /health/live HTTP/1.1"))
+            assert status(answer(connection)) == 200
+        with socket.create_connection(where, timeout=10) as plain:
+            plain.sendall(head("GET /health/live HTTP/1.1"))
+            with pytest.raises((IndexError, ConnectionError)):
+                status(answer(plain))
+
+
+def test_a_certificate_that_can_not_be_used_is_told_at_the_start(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    file, key = certificate
+    garbage, locked, other = tmp_path / "garbage", tmp_path / "locked", tmp_path / "other"
+    garbage.write_text("hello")
+    locked.write_bytes(_pem(ec.generate_private_key(ec.SECP256R1()), b"password"))
+    other.write_bytes(_pem(ec.generate_private_key(ec.SECP256R1())))
+    for pair in ((garbage, key), (file, garbage), (file, locked), (file, other), (tmp_path / "none", key)):
+        with pytest.raises(ConfigError, match="can't be used"):
+            HttpServer(ServiceSettings(port=0, tls_certificate=pair[0], tls_key=pair[1]))
+    with pytest.raises(ConfigError, match="go together"):
+        HttpServer(ServiceSettings(port=0, tls_certificate=file))
+
+
+# --- the end ------------------------------------------------------------------------------------------------------
+
+
+def test_a_stop_finishes_the_request_under_way_and_hands_its_records_over(tmp_path: Path) -> None:
+    body = json.dumps({"records": [record(1)]}).encode()
+    service = ExitStack()
+    world = service.enter_context(serving([], tmp_path))
+    address = urlsplit(world.url)
+    where = (address.hostname or "", address.port or 0)
+    with socket.create_connection(where, timeout=10) as slow:
+        slow.sendall(head("POST /cdap/v1/audit HTTP/1.1", f"Content-Length: {len(body)}", who="audit") + body[:5])
+        under_way(world, 1)
+        stopping = threading.Thread(target=service.close)
+        stopping.start()
+        until(lambda: refuses(where))
+        slow.sendall(body[5:])
+        assert status(answer(slow)) == 200
+    stopping.join(30)
+    assert not stopping.is_alive()
+    assert [line["record"] for line in stored_in(tmp_path / "events")] == [record(1)]
+
+
+def refuses(where: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(where, timeout=10).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_a_stop_right_after_the_start_ends_it(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    with serving([], tmp_path):
+        pass
+    assert not [thread.name for thread in threading.enumerate() if thread not in before]
