@@ -161,7 +161,7 @@ class Bridge:
                 which = f"policy {policy.id}" if policy is not None else "a policy that can't be read"
                 raise NotDone(f"{which} on {asked.entity} holds more than permissions, and a grant might undo that")
             if set(grant.accesses) <= gives(policy, grant.user):
-                return GrantReply(done=True, changed=False, reason="")
+                return self._outcome(asked, wanted=True, changed=False)
         self._admin.grant_access(self._service.name, grant, grantor=asked.caller)
         return self._told(asked, wanted=True)
 

@@ -365,6 +365,14 @@ def test_what_another_policy_says_is_told(ranger: Ranger) -> None:
     assert ranger.ask("revoke", request()) == {"done": False, "changed": False, "reason": reason}
 
 
+def test_a_denial_of_another_policy_stays_and_is_told(ranger: Ranger) -> None:
+    wide = {"instance": "cdap", "namespace": "ns1", "dataset": "kv*"}
+    ranger.write(wide, item("dave", "read"), denyPolicyItems=[item("bob", "read")])
+    reason = f"{IN_RANGER}bob does not have READ on dataset:ns1.kv, because of another policy"
+    assert ranger.ask("grant", request()) == {"done": False, "changed": True, "reason": reason}
+    assert ranger.ask("grant", request()) == {"done": False, "changed": False, "reason": reason}
+
+
 def test_grants_are_listed_to_the_user_himself_and_to_who_administers_the_instance(ranger: Ranger) -> None:
     ranger.write(RESOURCE, item("bob", "read", "write"))
     ranger.write({"instance": "cdap", "namespace": "ns1", "application": "A", "program": "*"}, item("bob", "execute"))
