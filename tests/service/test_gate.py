@@ -1,34 +1,29 @@
-"""What comes over the network, good or bad: hosts, sizes, slowness, garbage; logs, metrics, certificates, the end."""
+"""What comes over the network, good or bad: hosts, sizes, slowness, garbage; certificates, and the end."""
 
 from __future__ import annotations
 
 import json
-import logging
 import re
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from authorizer_world import policy
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from event_samples import record, stored_in
-from service_world import World, basic, secret_of, serving
+from service_world import World, basic, serving
 
 from ranger_cdap.config import ServiceSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service import cdap_api
-from ranger_cdap.service.callers import Role
-from ranger_cdap.service.json_log import JsonLines
 from ranger_cdap.service.server import HttpServer
 from ranger_cdap.service.table import ROWS
 
@@ -318,94 +313,6 @@ def test_answers_are_for_nobody_elses_page_and_for_no_cache(world: World) -> Non
         assert "frame-ancestors 'none'" in one.headers["content-security-policy"]
         assert "server" not in one.headers
         assert "access-control-allow-origin" not in one.headers
-
-
-# --- metrics and logs ---------------------------------------------------------------------------------------------
-
-NAMES = ("alice-the-user", "ns_of_alice", "kv-of-alice", "caller-name", "path-of-somebody", "host-of-somebody")
-
-
-def test_metrics_hold_no_name_of_a_person_an_entity_or_a_caller(tmp_path: Path) -> None:
-    rights = [policy(1, {"namespace": "ns_of_alice", "dataset": "kv-of-alice"}, ["alice-the-user"], ["read"])]
-    with serving(rights, tmp_path) as world:
-        entity = {"type": "DATASET", "parts": ["ns_of_alice", "kv-of-alice"]}
-        question = {"principal": {"name": "alice-the-user"}, "entity": entity, "permissions": ["STANDARD.GET"]}
-        assert world.ask("enforce", "POST", ENFORCE, question).json["reason"].startswith("alice-the-user")
-        world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(check_principal="alice-the-user"), 1]})
-        world.ask(None, "POST", ENFORCE, question, Authorization=basic("caller-name"))
-        world.ask("enforce", "GET", "/path-of-somebody")
-        world.ask("enforce", "GET", "/health/live", Host="host-of-somebody")
-        text = world.ask(None, "GET", "/metrics").body.decode()
-    for name in (*NAMES, *(secret_of(role) for role in Role)):
-        assert name not in text
-    labels = set(re.findall(r'route="([^"]*)"', text))
-    assert labels <= {row.path for row in ROWS} | {"unknown"}
-
-
-@contextmanager
-def logged() -> Iterator[list[str]]:
-    """What the service writes to its log, line by line."""
-    lines: list[str] = []
-
-    class Keep(logging.Handler):
-        def emit(self, entry: logging.LogRecord) -> None:
-            lines.append(JsonLines().format(entry))
-
-    root, keep = logging.getLogger(), Keep()
-    level = root.level
-    root.addHandler(keep)
-    root.setLevel(logging.DEBUG)
-    try:
-        yield lines
-    finally:
-        root.removeHandler(keep)
-        root.setLevel(level)
-
-
-HOSTILE = 'eve\n{"level":"error","message":"all is lost"}\r\x85\u2028\u2029\x1b[31m\x7f'
-
-
-def test_no_name_can_begin_a_line_of_the_log(world: World) -> None:
-    with logged() as lines:
-        world.ask("enforce", "POST", HELLO, {"extension": HOSTILE, "instance": HOSTILE, "admin_users": [HOSTILE]})
-        world.ask("enforce", "POST", ENFORCE, QUESTION | {"principal": {"name": HOSTILE}})
-        world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(instance=HOSTILE), {HOSTILE: 1}]})
-        world.ask("enforce", "POST", HELLO, {"extension": "x"}, X_Request_Id='x"}')
-        logging.getLogger("test").warning("%s", "lone \ud800 half")
-    assert len(lines) >= 6
-    for line in lines:
-        assert len(line.splitlines()) == 1
-        assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
-        assert not re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", line)
-
-
-def test_no_secret_gets_into_a_log_or_an_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_call: object) -> None:
-        raise RuntimeError(f"with {secret_of('enforce')} in it")
-
-    answers = []
-    with logged() as lines:
-        for credentials in (basic("enforce"), basic("mallory", secret_of("enforce")), basic("enforce", "x" * 20)):
-            answers.append(world.ask(None, "POST", HELLO, {"extension": 1}, Authorization=credentials))
-        monkeypatch.setattr(cdap_api, "differences", lambda *_: fails(None))
-        answers.append(world.ask("enforce", "POST", HELLO, {"extension": "x"}))
-    assert [one.status for one in answers] == [400, 401, 401, 500]
-    assert answers[-1].json == {"code": "INTERNAL_SERVER_ERROR", "message": "Internal Server Error"}
-    failed = [line for line in lines if "failed with RuntimeError" in line]
-    assert len(failed) == 1
-    assert "test_gate.py:" in failed[0]
-    for text in (*lines, *(one.body.decode() for one in answers)):
-        assert secret_of("enforce") not in text
-        assert basic("enforce").split()[1] not in text
-        assert "x" * 20 not in text
-
-
-def test_each_request_is_one_line_with_its_name_and_its_caller(world: World) -> None:
-    with logged() as lines:
-        world.ask("enforce", "POST", HELLO, {"extension": "x"}, X_Request_Id="mine-1")
-        until(lambda: any("mine-1" in line for line in lines))  # it is written when the answer is on its way
-    (line,) = [entry for line in lines if (entry := json.loads(line)).get("request_id") == "mine-1"]
-    assert (line["message"], line["caller"], line["status"]) == (HELLO, "enforce", 200)
 
 
 # --- where it listens ---------------------------------------------------------------------------------------------
