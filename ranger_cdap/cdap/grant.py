@@ -12,6 +12,9 @@ from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
 
 ACCESS_TYPES = ("read", "write", "admin", "execute")
 
+CREATORS_LABEL = "ranger-cdap-sync"
+"""The label of the policies that the sync job writes for creators. It proves nothing: people can set it, too."""
+
 # Names that Ranger reads as something else than one user.
 NOT_A_USER = frozenset({"{USER}", "{OWNER}", "public"})
 

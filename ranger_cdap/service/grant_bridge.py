@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import denied
 from ranger_cdap.cdap.entity import EntityId, entity_type, from_cdap, to_resource
-from ranger_cdap.cdap.grant import Grant, check_grantee, grant_for
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, check_grantee, grant_for
 from ranger_cdap.cdap.legacy import accesses_of
 from ranger_cdap.cdap.profile import Operation, Privilege
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
+from ranger_cdap.engine.wire import Policy
 from ranger_cdap.errors import ConfigError, InvalidInput, RangerCdapError
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.service.cdap_wire import WireEntity, WirePrincipal
@@ -160,6 +161,7 @@ class Bridge:
             if policy is None or not is_plain(policy):
                 which = f"policy {policy.id}" if policy is not None else "a policy that can't be read"
                 raise NotDone(f"{which} on {asked.entity} holds more than permissions, and a grant might undo that")
+            _refuse_creators_policy(policy, asked.entity)
             if set(grant.accesses) <= gives(policy, grant.user):
                 return self._outcome(asked, wanted=True, changed=False)
         self._admin.grant_access(self._service.name, grant, grantor=asked.caller)
@@ -170,6 +172,8 @@ class Bridge:
         policies = [policy for policy in policies_of(self._engine(), grant.resource) if policy is not None]
         if not any(gives(policy, grant.user) & set(grant.accesses) for policy in policies):
             return self._outcome(asked, wanted=False, changed=False)
+        for policy in policies:
+            _refuse_creators_policy(policy, asked.entity)
         self._admin.revoke_access(self._service.name, grant, grantor=asked.caller)
         return self._told(asked, wanted=False)
 
@@ -205,6 +209,12 @@ class Bridge:
             engine, AccessRequest(resource, access, user=user, access_time=self._service.now())
         )
         return decision.allowed and decision.determined
+
+
+def _refuse_creators_policy(policy: Policy, entity: EntityId) -> None:
+    """The sync job deletes it with its entity only if nobody has changed it (design 5.9)."""
+    if CREATORS_LABEL in policy.policyLabels:
+        raise NotDone(f"policy {policy.id} is that of {entity}'s creator, which the sync job keeps")
 
 
 def is_masters_own(request: GrantRequest, master: str) -> bool:

@@ -12,6 +12,7 @@ from authorizer_world import Json
 from service_world import CALLERS, World
 
 from ranger_cdap.cdap.check_table import known_permissions
+from ranger_cdap.cdap.grant import CREATORS_LABEL
 from ranger_cdap.cdap.legacy import accesses_of, permissions_of
 from ranger_cdap.config import AuditSettings, PluginSettings, RangerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
@@ -354,6 +355,18 @@ def test_a_policy_that_holds_more_than_permissions_is_left_as_it_is(ranger: Rang
     assert not answer["done"]
     assert ranger.version() == before
     assert f"policy {theirs.id} on dataset:ns1.kv holds more than permissions" in answer["reason"]
+
+
+@pytest.mark.parametrize("what", ["grant", "revoke"])
+def test_the_policy_of_an_entitys_creator_is_left_to_the_sync_job(ranger: Ranger, what: str) -> None:
+    his = [item("bob", "read")] if what == "revoke" else []
+    theirs = ranger.write(
+        RESOURCE, item("alice", "read", "write", "admin", delegate=True), *his, policyLabels=[CREATORS_LABEL]
+    )
+    before = ranger.version()
+    answer = ranger.ask(what, request())
+    assert (answer["done"], ranger.version()) == (False, before)
+    assert f"policy {theirs.id} is that of dataset:ns1.kv's creator" in answer["reason"]
 
 
 def test_what_another_policy_says_is_told(ranger: Ranger) -> None:
