@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spark_sync.life import Life, State
+from spark_sync.plan import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +23,16 @@ class SourceReport:
 class RunReport:
     """One run. `granted`, `revoked`: what changed in Ranger. `waiting`: lives it could not settle, each with a reason.
 
+    `planned`: what would have been sent if it had not been a dry run.
     `counts`: the ledger after the run, by state. `trouble`: why the push stopped before its end, empty if it did not.
     """
 
     sources: tuple[SourceReport, ...]
-    granted: tuple[Life, ...]
-    revoked: tuple[Life, ...]
-    waiting: tuple[Life, ...]
-    counts: Mapping[State, int]
+    granted: tuple[Life, ...] = ()
+    revoked: tuple[Life, ...] = ()
+    waiting: tuple[Life, ...] = ()
+    planned: tuple[Step, ...] = ()
+    counts: Mapping[State, int] = field(default_factory=dict)
     trouble: str = ""
 
     @property

@@ -194,6 +194,10 @@ class RangerAdmin:
         """As `update_policy`, with members this project does not know."""
         return self._object(RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy_id}), policy)
 
+    def policy_by_id(self, policy_id: int) -> Policy | None:
+        """The policy with that id, of whatever service."""
+        return self._find_policy(RangerClient.GET_POLICY_BY_ID.format_path({"id": policy_id}))
+
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
         """The policy of a service with that guid."""
         api = endpoints.GET_POLICY_BY_GUID.format_path({"guid": segment(guid)})

@@ -56,21 +56,36 @@ def embedded() -> Iterator[tuple[str, RangerAdmin, RangerAdmin]]:
         RangerAdmin(server.url, username="admin", password=Secret(PASSWORD)) as admin,
         RangerAdmin(server.url, username="sync", password=Secret(PASSWORD)) as sync,
     ):
-        definition = Path(servicedef.__file__).with_name("ranger-servicedef-cdap.json")
-        if admin.get_service_def("cdap") is None:
-            admin.create_service_def(json.loads(definition.read_text(encoding="utf-8")))
-        for user in ("alice", "bob", "svc", "sync"):
-            admin.create_user(user, Secret(PASSWORD), first_name=user)
+        register_cdap(admin)
         yield server.url, admin, sync
 
 
+def register_cdap(admin: RangerAdmin) -> None:
+    """Our service definition and some users."""
+    definition = Path(servicedef.__file__).with_name("ranger-servicedef-cdap.json")
+    if admin.get_service_def("cdap") is None:
+        admin.create_service_def(json.loads(definition.read_text(encoding="utf-8")))
+    for user in ("alice", "bob", "svc", "sync"):
+        admin.create_user(user, Secret(PASSWORD), first_name=user)
+
+
 @pytest.fixture
-def ranger(embedded: tuple[str, RangerAdmin, RangerAdmin]) -> Ranger:
-    url, admin, sync = embedded
-    service = f"cdap{next(_numbers)}"
-    rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
-    admin.create_service({"name": service, "type": "cdap", "isEnabled": True, "configs": rights})
-    return Ranger(service, url, admin, sync)
+def new_ranger(embedded: tuple[str, RangerAdmin, RangerAdmin]) -> Callable[[], Ranger]:
+    """Makes another service, without policies, in the same Ranger Admin."""
+
+    def make() -> Ranger:
+        url, admin, sync = embedded
+        service = f"cdap{next(_numbers)}"
+        rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
+        admin.create_service({"name": service, "type": "cdap", "isEnabled": True, "configs": rights})
+        return Ranger(service, url, admin, sync)
+
+    return make
+
+
+@pytest.fixture
+def ranger(new_ranger: Callable[[], Ranger]) -> Ranger:
+    return new_ranger()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
-from spark_sync.cli.run import show, to_json
+from spark_sync.cli.planned import rows
+from spark_sync.cli.run import show, show_planned, to_json
 from spark_sync.event import Position
 from spark_sync.life import Life, State
+from spark_sync.plan import PlanSettings, plan
 from spark_sync.report import RunReport, SourceReport
 
 BEGUN = Position(101, False, "test", "1")
@@ -68,13 +71,45 @@ def test_the_same_for_programs() -> None:
         ],
         "revoked": [],
         "waiting": [],
+        "planned": [],
         "unchanged": 4,
         "counts": {"applied": 5, "blocked": 0},
         "trouble": "",
     }
 
 
-@pytest.mark.parametrize("command", [["run"], ["run", "--once"], ["status"], ["baseline", "--from", "none.jsonl"]])
+def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = PlanSettings("cdap", "cdapdev", grantor="sync", merge_into_foreign=True)
+    entities = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(6)]
+    owed = [
+        Life(entities[0], 1, "alice", BEGUN, State.PENDING, accesses=("read",)),
+        Life(entities[1], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=11),
+        Life(entities[2], 1, "alice", BEGUN, State.CLOSING, accesses=("write",), policy_id=12),
+        Life(entities[3], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=13, merged=("read",)),
+        Life(entities[4], 1, "alice", BEGUN, State.CLOSING, accesses=("read",), policy_id=14, merged=("read",)),
+        Life(entities[5], 1, "public", BEGUN, State.PENDING, accesses=("read",)),
+    ]
+    given = replace(report(), planned=tuple(plan(owed, settings)))
+    assert [(row[0], row[3], row[4]) for row in rows(given.planned)[:5]] == [
+        ("grant", "read", rows(given.planned)[0][4]),
+        ("change", "read", "11"),
+        ("revoke", "write", "12"),
+        ("grant in another's policy", "read", "13"),
+        ("revoke from another's policy", "read", "14"),
+    ]
+    assert rows(given.planned)[0][4].startswith("creator of dataset ns1.d0 1 ")
+    assert rows(given.planned)[5][0].startswith("not send: `public` does not stand for one user")
+    show_planned(Invocation(None, "table"), given)
+    text = capsys.readouterr().out
+    assert "nothing was sent to Ranger and Ranger was not asked what it has; 6 steps are in the ledger" in text
+    told = to_json(given)["planned"]
+    assert isinstance(told, list)
+    assert [step["would"] for step in told] == [row[0] for row in rows(given.planned)]
+
+
+@pytest.mark.parametrize(
+    "command", [["run"], ["run", "--once"], ["run", "--dry-run"], ["status"], ["baseline", "--from", "none.jsonl"]]
+)
 def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "c.toml"
     config.write_text(f'[sync]\njars_dir = "{tmp_path}"\n', encoding="utf-8")

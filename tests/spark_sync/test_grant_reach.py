@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import msgspec
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import EntityId, entity_types, to_resource
-from ranger_cdap.cdap.grant import ACCESS_TYPES
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.embedded_admin import documents
+from ranger_cdap.embedded_admin.documents import GrantRevoke
+from ranger_cdap.embedded_admin.grant_rules import granted, revoked
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
-from ranger_cdap.engine.wire import decode_service_policies
+from ranger_cdap.engine.wire import (
+    Policy,
+    PolicyItem,
+    PolicyItemAccess,
+    PolicyResource,
+    decode_policy,
+    decode_service_policies,
+)
 from spark_sync.event import Position
+from spark_sync.foreign import held, why_not_add, why_not_take_out
+from spark_sync.grant_policy import resources_of
 from spark_sync.life import Life, State
 from spark_sync.plan import Give, PlanSettings, plan
 
 # Small alphabets, so that entities and users that are nearly equal come often.
 GOOD = st.sampled_from(["a", "aa", "A", "a-", "bob"])
-NAMES = GOOD | GOOD | GOOD | st.text(st.sampled_from("aA.$*?{},\\ -_"), min_size=1, max_size=3)
+NAMES = GOOD | GOOD | GOOD | st.text(st.sampled_from("aA.$*?{},\\ -_"), min_size=1, max_size=3) | st.text(max_size=4)
 USERS = GOOD | NAMES | st.sampled_from(["alice", "Alice", "{USER}", "{OWNER}", "public", "root", "\u200ba"])
 TYPES = st.sampled_from(sorted(set(entity_types()) - {"instance"}))
 
@@ -76,3 +89,116 @@ def test_nobody_else_and_nothing_else(
         )
         mine = isinstance(step, Give) and person == user and inside and wanted != ADMIN_ACCESS
         assert decision.allowed is mine, (target, person, wanted)
+
+
+@given(
+    entity=entities(),
+    pattern=st.sampled_from(["cdap_{namespace}", "{namespace}", "{namespace}*", "a{namespace}", "{{namespace}}"]),
+    asked=st.lists(st.tuples(entities(), GOOD, st.sets(GOOD | st.just("cdap_a"))), max_size=5),
+)
+def test_an_extra_group_gets_that_entity_and_no_other_group_anything(
+    entity: EntityId, pattern: str, asked: list[tuple[EntityId, str, set[str]]]
+) -> None:
+    life = Life(entity, 1, "alice", Position(1, False, "s", "1"), State.PENDING, accesses=ACCESS_TYPES)
+    (step,) = plan([life], PlanSettings("cdap", "cdapdev", extra_group=pattern))
+    engine = engine_with(step.policy) if isinstance(step, Give) else engine_with()
+    group = pattern.replace("{namespace}", entity.namespace) if entity.namespace else None
+    for target, person, groups in [*asked, (entity, "bob", {group or "none"})]:
+        inside = target == entity or (
+            entity.type == "application" and target.type == "program" and target.is_within(entity)
+        )
+        for wanted in ACCESS_TYPES:
+            decision = engine.evaluate(
+                AccessRequest(
+                    resource=to_resource(target, "cdap"),
+                    access_type=wanted,
+                    user=person,
+                    groups=frozenset({*groups, "public"}),
+                )
+            )
+            assert decision.allowed is (isinstance(step, Give) and inside and group in groups), (target, groups)
+
+
+PEOPLE = ("alice", "bob", "carol")
+GROUPS = ("team", "public")
+ITEMS = st.builds(
+    PolicyItem,
+    accesses=st.sets(st.sampled_from(ACCESS_TYPES), min_size=1).map(
+        lambda types: [PolicyItemAccess(type=access) for access in sorted(types)]
+    ),
+    users=st.lists(st.sampled_from(PEOPLE), min_size=1, unique=True),
+    groups=st.lists(st.sampled_from(GROUPS), unique=True),
+    delegateAdmin=st.booleans(),
+)
+LISTS = st.lists(ITEMS, max_size=3)
+
+
+@given(allow=LISTS, deny=st.just([]) | LISTS, exceptions=st.just([]) | LISTS, elsewhere=LISTS, denied_elsewhere=LISTS)
+def test_in_somebody_elses_policy_only_the_creator_gains_no_deny_weakens_and_all_can_be_taken_out(
+    allow: list[PolicyItem],
+    deny: list[PolicyItem],
+    exceptions: list[PolicyItem],
+    elsewhere: list[PolicyItem],
+    denied_elsewhere: list[PolicyItem],
+) -> None:
+    entity = EntityId("dataset", ("ns1", "kv"))
+    grant = grant_for(entity, "alice", "cdap", ACCESS_TYPES, non_creators=())
+    theirs = Policy(
+        service="cdapdev",
+        name="theirs",
+        resources=resources_of(grant),
+        policyItems=allow,
+        denyPolicyItems=deny,
+        allowExceptions=exceptions,
+    )
+    above = Policy(
+        service="cdapdev",
+        name="above",
+        resources=resources_of(grant) | {"dataset": PolicyResource(values=["k*"])},
+        policyItems=elsewhere,
+        denyPolicyItems=denied_elsewhere,
+    )
+    if why_not_add(theirs, grant):
+        event("not added to")
+        return
+    missing = frozenset(ACCESS_TYPES) - held(theirs, "alice")
+    request = GrantRevoke(grantor="sync", resource=dict(grant.resource), users=["alice"], access_types=sorted(missing))
+    added = embedded(granted, theirs, request) if missing else theirs
+    assert not why_not_take_out(added, grant)
+    taken_out = embedded(revoked, added, request) if missing else theirs
+    assert answers(taken_out, above) == answers(theirs, above)
+    before, after = answers(theirs, above), answers(added, above)
+    for key, allowed in after.items():
+        person, access, dataset = key
+        mine = person == "alice" and access in missing and dataset == "kv"
+        denied = any(
+            access in {one.type for one in item.accesses} and (person in item.users or {*item.groups} & {*GROUPS})
+            for item in denied_elsewhere
+        )
+        assert allowed is (before[key] or (mine and not denied)), key
+
+
+def answers(*policies: Policy) -> dict[tuple[str, str, str], bool]:
+    """Who may do what on the entity and on another one that begins with the same letter."""
+    engine = engine_with(*policies)
+    return {
+        (person, access, dataset): engine.evaluate(
+            AccessRequest(
+                resource={"instance": "cdap", "namespace": "ns1", "dataset": dataset},
+                access_type=access,
+                user=person,
+                groups=frozenset(GROUPS),
+            )
+        ).allowed
+        for person in PEOPLE
+        for access in (*ACCESS_TYPES, ADMIN_ACCESS)
+        for dataset in ("kv", "kv2")
+    }
+
+
+def embedded(
+    change: Callable[[documents.Policy, GrantRevoke], documents.Policy], policy: Policy, request: GrantRevoke
+) -> Policy:
+    """What the embedded Ranger Admin makes of a policy."""
+    there = msgspec.json.decode(msgspec.json.encode(policy), type=documents.Policy)
+    return decode_policy(msgspec.json.encode(change(there, request)))

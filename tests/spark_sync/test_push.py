@@ -1,200 +1,406 @@
-"""Plan and writer against the embedded Ranger Admin: what is ours is written and taken back, nothing else."""
+"""The push against the embedded Ranger Admin: several at a time, in order, through conflicts, restarts and kills."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Secret
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.errors import AdminUnreachable
+from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.errors import AdminFailed, AdminUnreachable, ConfigError, ConflictingChange, UnexpectedAnswer
 from ranger_cdap.policies.ranger_admin import RangerAdmin
-from spark_sync.event import Position
-from spark_sync.grant_policy import guid_of
-from spark_sync.life import Life, State
-from spark_sync.plan import Give, PlanSettings, Settle, Step, TakeBack, plan
-from spark_sync.writer import carry_out
-from tests.spark_sync.conftest import Ranger
-
-ALL = ("read", "write", "admin", "execute")
-DATASET = EntityId("dataset", ("ns1", "kv"))
-BEGUN = Position(101, False, "test", "1")
-ENDED = Position(105, True, "test", "2")
-
-
-def life(
-    creator: str = "alice",
-    entity: EntityId = DATASET,
-    *,
-    number: int = 1,
-    state: State = State.PENDING,
-) -> Life:
-    ended = ENDED if state in (State.CLOSING, State.CLOSED) else None
-    return Life(entity, number, creator, BEGUN, state, ended=ended, accesses=ALL)
-
-
-def steps(ranger: Ranger, *lives: Life) -> list[Step]:
-    return list(plan(lives, PlanSettings("cdap", ranger.service, frozenset({"root"}))))
+from spark_sync import push as pushing
+from spark_sync.crew import FAILURES, TRIES
+from spark_sync.life import OWED, Life, State
+from spark_sync.pace import Turns
+from spark_sync.plan import Give, TakeBack
+from spark_sync.push import Pushed, planned, push
+from spark_sync.resultant import as_the_profile_says
+from spark_sync.writer import PolicyRest
+from tests.spark_sync.conftest import PASSWORD, Ranger, register_cdap
+from tests.spark_sync.push_world import (
+    ALL,
+    DATASET,
+    MemoryLedger,
+    Watched,
+    datasets,
+    foreign,
+    gone,
+    life,
+    resource,
+    send,
+)
 
 
-def send(ranger: Ranger, *lives: Life) -> list[Life]:
-    return [carry_out(step, ranger.sync) for step in steps(ranger, *lives)]
+class Killed(BaseException):
+    """What a test raises where the process would be killed."""
 
 
-def gone(applied: Life) -> Life:
-    return replace(applied, state=State.CLOSING, ended=ENDED)
-
-
-def foreign(ranger: Ranger, user: str = "bob", **changes: object) -> Policy:
-    resources = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
-    policy = Policy(
-        name="theirs",
-        service=ranger.service,
-        resources={level: PolicyResource(values=[value]) for level, value in resources.items()},
-        policyItems=[PolicyItem(accesses=[PolicyItemAccess(type="read")], users=[user])],
+def settings(ranger: Ranger, **sync: Any) -> Settings:
+    given = {"username": "sync", "password": Secret(PASSWORD), "patience": 20.0, **sync}
+    return Settings(
+        ranger=RangerSettings(url=ranger.url, service=ranger.service),
+        cdap=CdapSettings(instance="cdap"),
+        sync=SyncSettings(**given),
     )
-    for name, value in changes.items():
-        setattr(policy, name, value)
-    return ranger.admin.create_policy(policy)
 
 
-def test_a_pending_life_becomes_one_policy_for_one_user_on_one_entity(ranger: Ranger) -> None:
-    (applied,) = send(ranger, life())
-    (policy,) = ranger.policies()
-    assert (applied.state, applied.policy_id, applied.policy_version) == (State.APPLIED, policy.id, policy.version)
-    assert policy.guid == guid_of(applied, "cdap")
-    assert {level: values.values for level, values in policy.resources.items()} == {
-        "instance": ["cdap"],
-        "namespace": ["ns1"],
-        "dataset": ["kv"],
-    }
-    (item,) = policy.policyItems
-    assert (item.users, item.groups, item.roles, item.delegateAdmin) == (["alice"], [], [], False)
-    assert {access.type for access in item.accesses} == set(ALL)
-    others = (policy.denyPolicyItems, policy.allowExceptions, policy.denyExceptions, policy.isDenyAllElse)
-    assert others == ([], [], [], False)
+def pushed(ranger: Ranger, ledger: MemoryLedger, by: PolicyRest | None = None, **sync: Any) -> Pushed:
+    return push(ledger, settings(ranger, **sync), by or ranger.sync, resultant=as_the_profile_says)
 
 
-def test_an_application_is_granted_with_its_programs(ranger: Ranger) -> None:
-    send(ranger, life(entity=EntityId("application", ("ns1", "App"))))
-    (policy,) = ranger.policies()
-    assert policy.resources["program"].values == ["*"]
+def states(found: Pushed) -> list[State]:
+    return [outcome.life.state for outcome in found.outcomes]
 
 
-def test_a_kill_between_post_and_commit_heals_without_a_second_policy(ranger: Ranger) -> None:
-    (first,) = send(ranger, life())
+def test_what_is_owed_is_sent_and_recorded_in_the_order_of_the_plan(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(20))
+    found = pushed(ranger, ledger)
+    assert [str(outcome.life.entity) for outcome in found.outcomes] == [f"dataset:ns1.d{n:03}" for n in range(20)]
+    assert (found.trouble, ledger.states()) == ("", {State.APPLIED: 20})
+    assert len(ranger.policies()) == 20
     version = ranger.policy_version()
-    (second,) = send(ranger, life())
-    assert second == first
+    assert pushed(ranger, ledger).outcomes == []
     assert ranger.policy_version() == version
 
 
-def test_ours_is_taken_back_when_the_entity_is_gone(ranger: Ranger) -> None:
-    (applied,) = send(ranger, life())
-    (closed,) = send(ranger, gone(applied))
-    assert closed.state is State.CLOSED
-    assert ranger.policies() == []
-    assert send(ranger, gone(applied)) == [closed]
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_so_many_at_a_time_and_no_more(ranger: Ranger, concurrency: int) -> None:
+    together = threading.Barrier(concurrency)
+    lock = threading.Lock()
+    now, most = 0, 0
+
+    def before(_: str, number: int) -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        if number > 1:  # the first goes alone
+            together.wait(timeout=20)
+
+    def after(_: str, __: int) -> None:
+        nonlocal now
+        with lock:
+            now -= 1
+
+    ledger = MemoryLedger(datasets(1 + 3 * concurrency))
+    pushed(ranger, ledger, Watched(ranger.sync, before=before, after=after), concurrency=concurrency)
+    assert most == concurrency
+    assert ledger.owes_nothing
 
 
-def test_ours_is_taken_back_even_if_its_user_was_configured_as_a_non_creator_since(ranger: Ranger) -> None:
-    (step,) = plan([life()], PlanSettings("cdap", ranger.service))
-    applied = carry_out(step, ranger.sync)
-    (take_back,) = plan([gone(applied)], PlanSettings("cdap", ranger.service, frozenset({"alice"})))
-    assert carry_out(take_back, ranger.sync).state is State.CLOSED
-    assert ranger.policies() == []
+def test_no_more_requests_a_second_than_said() -> None:
+    clock = [100.0]
+    slept: list[float] = []
+    turns = Turns(4, clock=lambda: clock[0], sleep=slept.append)
+    for _ in range(3):
+        turns.take()
+    clock[0] += 10
+    turns.take()
+    assert slept == [0.0, 0.25, 0.5, 0.0]
 
 
-EDITS: dict[str, Callable[[Policy], None]] = {
-    "another user": lambda policy: policy.policyItems[0].users.append("bob"),
-    "fewer accesses": lambda policy: policy.policyItems[0].accesses.pop(),
-    "a deny item": lambda policy: policy.denyPolicyItems.append(
-        PolicyItem(accesses=[PolicyItemAccess(type="write")], users=["alice"])
-    ),
-    "switched off": lambda policy: setattr(policy, "isEnabled", False),
-    "another name": lambda policy: setattr(policy, "name", "renamed"),
-    "a description": lambda policy: setattr(policy, "description", "mine now"),
-}
+def test_the_rate_holds_for_all_threads_together(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(8))
+    began = time.monotonic()
+    pushed(ranger, ledger, rate=16)
+    assert time.monotonic() - began >= 7 / 16
+    assert ledger.owes_nothing
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_a_policy_edited_by_hand_is_left_alone(ranger: Ranger, edit: Callable[[Policy], None]) -> None:
+def test_the_next_life_is_not_given_before_the_one_before_is_taken_back(ranger: Ranger) -> None:
     (applied,) = send(ranger, life())
     (policy,) = ranger.policies()
-    edit(policy)
+    policy.description = "mine now"
     ranger.admin.update_policy(policy)
-    before = ranger.policies()
-    (kept,) = send(ranger, gone(applied))
-    assert kept.state is State.CLOSING
-    assert kept.reason.startswith(f"edited: policy {policy.id} ")
-    if policy.isEnabled:  # beside a disabled policy Ranger accepts another one on the same resource
-        (again,) = send(ranger, life())
-        assert again.state is State.BLOCKED
-        assert again.reason.startswith(f"edited: policy {policy.id} ")
-    assert ranger.policies() == before
+    ledger = MemoryLedger([gone(applied), life("bob", number=2), *datasets(3)])
+    found = pushed(ranger, ledger)
+    assert ledger.states() == {State.APPLIED: 3, State.CLOSING: 1, State.PENDING: 1}
+    assert (found.trouble, len(ranger.policies())) == ("", 4)
+    ranger.admin.delete_policy(policy.id or -1)
+    pushed(ranger, ledger)
+    assert ledger.states() == {State.APPLIED: 4, State.CLOSED: 1}
+    assert {item.users[0] for policy in ranger.policies() for item in policy.policyItems} == {"alice", "bob"}
 
 
-def test_somebody_elses_policy_on_the_resource_is_left_alone_and_named(ranger: Ranger) -> None:
+def test_ranger_answers_conflict_to_every_third_request(ranger: Ranger) -> None:
+    def conflict(_: str, number: int) -> None:
+        if number % 3 == 0:
+            raise ConflictingChange("another change")
+
+    ledger = MemoryLedger(datasets(30))
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=conflict))
+    assert (found.trouble, ledger.states()) == ("", {State.APPLIED: 30})
+    assert len(ranger.policies()) == 30
+    ledger = MemoryLedger([gone(life) for life in ledger.lives([State.APPLIED])])
+    pushed(ranger, ledger, Watched(ranger.sync, before=conflict))
+    assert (ledger.states(), ranger.policies()) == ({State.CLOSED: 30}, [])
+
+
+def failing(ranger: Ranger, error: Exception, names: set[str]) -> Watched:
+    class Failing(Watched):
+        def create_policy(self, policy: Any) -> Any:
+            if policy.resources["dataset"].values[0] in names:
+                self.names.append("create_policy")
+                raise error
+            return ranger.sync.create_policy(policy)
+
+    return Failing(ranger.sync)
+
+
+def test_what_always_conflicts_stays_owed_and_holds_up_nobody(ranger: Ranger) -> None:
+    first, *others = datasets(4)
+
+    ledger = MemoryLedger([first, *others])
+    stuck = failing(ranger, ConflictingChange("another change"), {first.entity.parts[-1]})
+    found = pushed(ranger, ledger, stuck)
+    assert (found.trouble, states(found)) == ("", [State.PENDING] + [State.APPLIED] * 3)
+    assert found.outcomes[0].life.reason == "another change"
+    assert len(stuck.names) == TRIES
+
+
+def test_one_grant_that_ranger_fails_at_is_told_and_holds_up_nobody(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(8))
+    found = pushed(ranger, ledger, failing(ranger, UnexpectedAnswer("garbage"), {"d003"}))
+    assert (found.trouble, ledger.states()) == ("garbage", {State.APPLIED: 7, State.PENDING: 1})
+
+
+def test_a_ranger_that_fails_at_everything_is_soon_left_alone(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(60))
+    names = {life.entity.parts[-1] for life in datasets(60)}
+    broken = failing(ranger, UnexpectedAnswer("garbage"), names)
+    found = pushed(ranger, ledger, broken)
+    assert (found.trouble, ledger.states()) == ("garbage", {State.PENDING: 60})
+    assert len(broken.names) < FAILURES + 4
+
+
+def test_a_failure_of_ranger_itself_is_tried_again(ranger: Ranger) -> None:
+    def fail(_: str, number: int) -> None:
+        if number in (1, 2, 5):
+            raise AdminFailed("status 500")
+
+    ledger = MemoryLedger(datasets(4))
+    assert pushed(ranger, ledger, Watched(ranger.sync, before=fail)).trouble == ""
+    assert ledger.states() == {State.APPLIED: 4}
+
+
+def test_a_wrong_password_is_tried_once(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(12))
+    with RangerAdmin(ranger.url, username="svc", password=Secret("Wrong-Passw0rd")) as wrong:
+        watched = Watched(wrong)
+        found = pushed(ranger, ledger, watched)
+    assert "does not accept the user name and password" in found.trouble
+    assert (len(watched.names), ledger.states()) == (1, {State.PENDING: 12})
+
+
+def test_an_account_without_rights_is_told_and_everything_stays_owed(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(12))
+    with RangerAdmin(ranger.url, username="bob", password=Secret(PASSWORD)) as bob:
+        found = pushed(ranger, ledger, bob)
+    assert "is forbidden" in found.trouble
+    assert (ledger.states(), ranger.policies()) == ({State.PENDING: 12}, [])
+
+
+def test_with_ranger_away_all_stays_owed_and_what_was_done_is_recorded(ranger: Ranger) -> None:
+    def away(_: str, number: int) -> None:
+        if number > 5:
+            raise AdminUnreachable("nobody there")
+
+    ledger = MemoryLedger(datasets(12))
+    began = time.monotonic()
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=away), patience=0.5)
+    assert 0.5 <= time.monotonic() - began < 10
+    assert (found.trouble, ledger.states()) == ("nobody there", {State.APPLIED: 5, State.PENDING: 7})
+    assert pushed(ranger, ledger).trouble == ""
+    assert ledger.states() == {State.APPLIED: 12}
+
+
+@pytest.fixture
+def restarting(tmp_path: Path) -> Iterator[tuple[Ranger, Callable[[], None]]]:
+    """A Ranger Admin of its own, and how to stop it and start it again a moment later."""
+    database = tmp_path / "ranger.db"
+    servers = [EmbeddedAdmin(database, admin_password=PASSWORD)]
+    servers[0].start()
+    url = servers[0].url
+
+    def restart() -> None:
+        servers[-1].stop()
+        time.sleep(0.5)  # how long it is away
+        servers.append(EmbeddedAdmin(database, admin_password=PASSWORD, port=int(url.rsplit(":", 1)[1])))
+        servers[-1].start()
+
+    with (
+        RangerAdmin(url, username="admin", password=Secret(PASSWORD)) as admin,
+        RangerAdmin(url, username="sync", password=Secret(PASSWORD), attempts=1) as sync,
+    ):
+        register_cdap(admin)
+        rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
+        admin.create_service({"name": "cdapdev", "type": "cdap", "isEnabled": True, "configs": rights})
+        yield Ranger("cdapdev", url, admin, sync), restart
+    servers[-1].stop()
+
+
+def test_ranger_is_restarted_in_the_middle(restarting: tuple[Ranger, Callable[[], None]]) -> None:
+    ranger, restart = restarting
+    restarts: list[threading.Thread] = []
+
+    def at_the_tenth(_: str, number: int) -> None:
+        if number == 10:
+            restarts.append(threading.Thread(target=restart))
+            restarts[0].start()
+
+    ledger = MemoryLedger(datasets(60))
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=at_the_tenth))
+    restarts[0].join()
+    assert (found.trouble, ledger.states()) == ("", {State.APPLIED: 60})
+    assert len(ranger.policies()) == 60
+
+
+def test_an_unknown_user_is_tried_again_in_each_run(ranger: Ranger) -> None:
+    name = f"newcomer-{ranger.service}"
+    ledger = MemoryLedger([life(name), *datasets(2)])
+    for _ in range(2):
+        found = pushed(ranger, ledger)
+        assert (found.trouble, ledger.lives(OWED)) == (
+            "",
+            [life(name, reason=f"unknown user: Ranger has no `{name}`")],
+        )
+        ledger.rows = {key: one for key, one in ledger.rows.items() if one.state is State.PENDING}
+    ranger.admin.create_user(name, Secret(PASSWORD))
+    pushed(ranger, ledger)
+    assert ledger.states() == {State.APPLIED: 1}
+
+
+def test_somebody_elses_policy_gets_the_grant_in_one_run_once_the_ledger_knows(ranger: Ranger) -> None:
     theirs = foreign(ranger)
-    (blocked,) = send(ranger, life())
-    assert blocked.state is State.BLOCKED
-    assert f"policy {theirs.id} (`theirs`)" in blocked.reason
-    assert "add read, write, admin, execute for `alice`" in blocked.reason
-    assert ranger.policies() == [theirs]
-    (closed,) = send(ranger, gone(blocked))
-    assert closed.state is State.CLOSED
-    assert ranger.policies() == [theirs]
+    ledger = MemoryLedger([life(), *datasets(2)])
+    seen: list[tuple[str, ...]] = []
+
+    def before(name: str, _: int) -> None:
+        if name == "grant_access":
+            seen.append(ledger.rows[DATASET, 1].merged)
+
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=before), merge_into_foreign=True)
+    assert (found.trouble, states(found), seen) == ("", [State.APPLIED] * 3, [ALL])
+    assert ledger.rows[DATASET, 1].policy_id == theirs.id
 
 
-def test_somebody_elses_policy_that_has_our_name_is_left_alone(ranger: Ranger) -> None:
-    (give,) = steps(ranger, life())
-    assert isinstance(give, Give)
-    theirs = foreign(ranger, name=give.policy.name, resources={"instance": PolicyResource(values=["other"])})
-    (blocked,) = send(ranger, life())
-    assert blocked.state is State.BLOCKED
-    assert f"policy {theirs.id}" in blocked.reason
-    assert ranger.policies() == [theirs]
+def world(ranger: Ranger) -> list[Life]:
+    """A life for each kind of step: give, change, take back, give after that, merge, take out."""
+    entity = EntityId("dataset", ("ns1", "again"))
+    first, changing = send(ranger, life(entity=entity), life(entity=EntityId("dataset", ("ns1", "changing"))))
+    for name in ("theirs", "theirs2"):
+        foreign(ranger, name=name, resources=resource(namespace="ns1", dataset=name))
+    merged = life(entity=EntityId("dataset", ("ns1", "theirs2")))
+    for _ in range(2):
+        (merged,) = send(ranger, merged, merge_into_foreign=True)
+    return [
+        *datasets(1),
+        changing.become(State.PENDING, accesses=("read",)),
+        gone(first),
+        life("bob", entity, number=2),
+        life(entity=EntityId("dataset", ("ns1", "theirs"))),
+        gone(merged),
+    ]
 
 
-def test_an_unknown_user_stays_pending_until_ranger_knows_him(ranger: Ranger) -> None:
-    (waiting,) = send(ranger, life("stranger"))
-    assert waiting.state is State.PENDING
-    assert waiting.reason == "unknown user: Ranger has no `stranger`"
-    assert ranger.policies() == []
-
-
-@pytest.mark.parametrize("creator", ["{USER}", "{OWNER}", "public", "*", "a,b", "", "root"])
-def test_an_unsafe_creator_never_reaches_ranger(ranger: Ranger, creator: str) -> None:
-    (step,) = steps(ranger, life(creator))
-    assert isinstance(step, Settle)
-    assert step.life.state is State.BLOCKED
-
-
-@pytest.mark.parametrize("name", ["*", "{OWNER}", "a,b", "a?", ""])
-def test_an_unsafe_entity_never_reaches_ranger(ranger: Ranger, name: str) -> None:
-    (step,) = steps(ranger, life(entity=EntityId("dataset", ("ns1", name))))
-    assert isinstance(step, Settle)
-    assert step.life.state is State.BLOCKED
-
-
-def test_lives_of_one_entity_are_sent_in_their_order_and_have_policies_of_their_own(ranger: Ranger) -> None:
-    first, second = life(number=1, state=State.CLOSING), life("bob", number=2)
-    planned = steps(ranger, second, first)
-    assert [type(step) for step in planned] == [TakeBack, Give]
-    assert guid_of(first, "cdap") != guid_of(second, "cdap") != guid_of(second, "other")
-
-
-def test_names_that_look_alike_have_different_guids() -> None:
-    assert guid_of(life(entity=EntityId("dataset", ("ns", "a.b"))), "c") != guid_of(
-        life(entity=EntityId("dataset", ("ns.a", "b"))), "c"
+def rights(ranger: Ranger) -> list[tuple[str, ...]]:
+    """Who may do what where, whatever the items it stands in."""
+    return sorted(
+        (*(one.values[0] for _, one in sorted(policy.resources.items())), user, access.type)
+        for policy in ranger.policies()
+        for item in policy.policyItems
+        for user in item.users
+        for access in item.accesses
     )
 
 
-def test_a_failure_of_ranger_admin_is_no_outcome(ranger: Ranger) -> None:
-    with RangerAdmin("http://127.0.0.1:9", username="sync", password=Secret("x"), attempts=1) as away:
-        for step in steps(ranger, life(), life(state=State.CLOSING)):
-            with pytest.raises(AdminUnreachable):
-                carry_out(step, away)
+def test_a_kill_at_any_request_ends_in_the_same_state(
+    embedded: tuple[str, RangerAdmin, RangerAdmin], new_ranger: Callable[[], Ranger]
+) -> None:
+    undisturbed = new_ranger()
+    ledger = MemoryLedger(world(undisturbed))
+    watched = Watched(undisturbed.sync)
+    pushed(undisturbed, ledger, watched, merge_into_foreign=True, concurrency=1)
+    assert ledger.states() == {State.APPLIED: 4, State.CLOSED: 2}
+
+    for at in range(1, len(watched.names) + 1):
+        for moment in ("before", "after"):
+            ranger = new_ranger()
+
+            def kill(_: str, number: int, at: int = at) -> None:
+                if number == at:
+                    raise Killed
+
+            again = MemoryLedger(world(ranger))
+            with pytest.raises(Killed):
+                pushed(
+                    ranger,
+                    again,
+                    Watched(ranger.sync, **{moment: kill}),
+                    merge_into_foreign=True,
+                    concurrency=1,
+                )
+            pushed(ranger, again, merge_into_foreign=True)
+            assert {key: (one.state, one.merged) for key, one in again.rows.items()} == {
+                key: (one.state, one.merged) for key, one in ledger.rows.items()
+            }, (at, moment)
+            assert rights(ranger) == rights(undisturbed), (at, moment)
+
+
+def test_a_long_push_is_recorded_piece_by_piece(ranger: Ranger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pushing, "CHUNK", 5)
+
+    def kill(_: str, number: int) -> None:
+        if number == 18:
+            raise Killed
+
+    ledger = MemoryLedger(datasets(20))
+    with pytest.raises(Killed):
+        pushed(ranger, ledger, Watched(ranger.sync, before=kill), concurrency=1)
+    assert ledger.states()[State.APPLIED] == 15
+
+
+def test_a_dry_run_tells_the_plan_and_asks_ranger_nothing(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    version = ranger.policy_version()
+    ledger = MemoryLedger([gone(applied), life("bob", number=2)])
+    nowhere = replace_url(settings(ranger))
+    assert [type(step) for step in planned(ledger, nowhere, resultant=as_the_profile_says)] == [TakeBack, Give]
+    assert (ranger.policy_version(), ledger.records) == (version, 0)
+
+
+def replace_url(given: Settings) -> Settings:
+    return Settings(ranger=RangerSettings(url="http://127.0.0.1:9"), cdap=given.cdap, sync=given.sync)
+
+
+def test_grants_are_added_to_other_policies_in_somebodys_name(ranger: Ranger) -> None:
+    with pytest.raises(ConfigError, match="in whose name"):
+        pushed(ranger, MemoryLedger(datasets(1)), merge_into_foreign=True, username="")
+
+
+def test_a_bug_is_no_outcome(ranger: Ranger) -> None:
+    """What is not Ranger's failure comes out, and nothing that was not done is recorded as done."""
+
+    def bug(_: str, number: int) -> None:
+        if number == 3:
+            raise ZeroDivisionError
+
+    ledger = MemoryLedger(datasets(6))
+    with pytest.raises(ZeroDivisionError):
+        pushed(ranger, ledger, Watched(ranger.sync, before=bug))
+    assert pushed(ranger, ledger).trouble == ""
+    assert (ledger.states(), len(ranger.policies())) == ({State.APPLIED: 6}, 6)
+
+
+def test_reasons_of_the_past_are_gone_once_it_is_applied(ranger: Ranger) -> None:
+    ledger = MemoryLedger([replace(life(), state=State.FAILED, reason="status 500")])
+    pushed(ranger, ledger)
+    assert [(one.state, one.reason) for one in ledger.rows.values()] == [(State.APPLIED, "")]

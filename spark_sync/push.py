@@ -1,0 +1,135 @@
+"""`push`: sends Ranger what the ledger owes and records what came of it. A kill at any point is healed by the next one.
+
+See docs/grants.md for what is written, what is never touched, and what remains for people to see to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from spark_sync.crew import Crew, Outcome
+from spark_sync.ledger import Change, Ledger
+from spark_sync.life import OWED, Life, State
+from spark_sync.pace import PacedRanger, Turns
+from spark_sync.plan import PlanSettings, Step, plan
+from spark_sync.resultant import Resultant, installed_resultant
+from spark_sync.writer import PolicyRest
+
+CHUNK: Final = 5_000
+"""So many outcomes are recorded at a time: a kill in a long back-fill costs no more than looking at those again."""
+ROUNDS: Final = 5
+"""How often a life may say what it is going to do next (`spark_sync.merger`); two are needed."""
+
+
+class Pushed(NamedTuple):
+    """What became of the lives, in order; `trouble` says why it stopped before its end, empty if it did not."""
+
+    outcomes: list[Outcome]
+    trouble: str
+
+
+def push(
+    ledger: Ledger,
+    settings: Settings,
+    ranger: PolicyRest | None = None,
+    *,
+    resultant: Resultant | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Pushed:
+    """Send everything the ledger owes and record it.
+
+    Args:
+        ranger: where policies are written; the Ranger Admin of the settings if `None`.
+        resultant: what creators get in the end; what the installed plugins make of it if `None`.
+        progress: is told in a few words how far it is.
+
+    Raises:
+        ConfigError: the settings do not go together.
+        PluginError: a plugin can't be loaded.
+    """
+    owed: Iterable[Life] = ledger.lives(OWED)
+    if not owed:
+        return Pushed([], "")
+    planning = plan_settings(settings, resultant)
+    trouble = ""
+    last: dict[tuple[object, int], Outcome] = {}
+    with _ranger(settings, ranger) as rest:
+        paced = PacedRanger(rest, Turns(settings.sync.rate))
+        for _ in range(ROUNDS):
+            crew = Crew(settings.sync.concurrency, settings.sync.patience)
+            chunk: list[Outcome] = []
+            for outcome in crew.carry_out(plan(owed, planning), paced):
+                chunk.append(outcome)
+                last[outcome.life.entity, outcome.life.number] = outcome
+                if len(chunk) == CHUNK:
+                    _record(ledger, chunk)
+                    progress(f"{len(last)} grants are up to date")
+                    chunk = []
+            _record(ledger, chunk)
+            owed = [outcome.life for outcome in last.values() if _has_more_to_do(outcome)]
+            trouble = crew.trouble
+            if trouble or not owed:
+                break
+    return Pushed(list(last.values()), trouble)
+
+
+def planned(ledger: Ledger, settings: Settings, *, resultant: Resultant | None = None) -> list[Step]:
+    """What a push would begin with, from the ledger alone: Ranger is not asked, so what it has is not known.
+
+    Raises:
+        ConfigError: the settings do not go together.
+        PluginError: a plugin can't be loaded.
+    """
+    return list(plan(ledger.lives(OWED), plan_settings(settings, resultant)))
+
+
+def plan_settings(settings: Settings, resultant: Resultant | None = None) -> PlanSettings:
+    """What the plan needs of the settings.
+
+    Raises:
+        ConfigError: grants are to be added to other people's policies, but in nobody's name.
+        PluginError: a plugin can't be loaded.
+    """
+    sync = settings.sync
+    if sync.merge_into_foreign and not sync.username:
+        raise ConfigError("`sync.merge_into_foreign` needs `sync.username`, in whose name Ranger adds the grants")
+    return PlanSettings(
+        instance=settings.cdap.instance,
+        service=settings.ranger.service,
+        non_creators=non_creators(settings),
+        delegate_admin=sync.delegate_admin,
+        extra_group=sync.extra_group,
+        grantor=sync.username,
+        merge_into_foreign=sync.merge_into_foreign,
+        resultant=resultant or installed_resultant(),
+    )
+
+
+def non_creators(settings: Settings) -> frozenset[str]:
+    """Users who never get anything for what they create; the user CDAP runs as is one of them."""
+    master = {settings.master.user} if settings.master.user else set()
+    return frozenset(settings.sync.non_creators) | master
+
+
+def _has_more_to_do(outcome: Outcome) -> bool:
+    """Whether the step only made known what comes next."""
+    before, after = outcome.step.life, outcome.life
+    return after.state is State.PENDING and (after.merged, after.policy_id) != (before.merged, before.policy_id)
+
+
+def _record(ledger: Ledger, outcomes: list[Outcome]) -> None:
+    ledger.record([Change(life.entity, (life,)) for step, life in outcomes if life != step.life])
+
+
+@contextmanager
+def _ranger(settings: Settings, given: PolicyRest | None) -> Iterator[PolicyRest]:
+    if given is not None:
+        yield given
+        return
+    with RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password) as admin:
+        yield admin

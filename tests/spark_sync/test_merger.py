@@ -1,0 +1,277 @@
+"""Grants in somebody else's policy: only where nothing is denied, only what was not there, and taken out exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant
+from ranger_cdap.engine.wire import Policy, PolicyItemCondition, PolicyResource, ValiditySchedule
+from spark_sync.foreign import held, why_not_add, why_not_take_out
+from spark_sync.life import Life, State
+from spark_sync.plan import PlanSettings, TakeOut, plan
+from spark_sync.writer import carry_out
+from tests.spark_sync.conftest import Ranger
+from tests.spark_sync.push_world import ALL, Watched, foreign, gone, item, life, resource, send, wants
+
+GRANT = Grant({"instance": "cdap", "namespace": "ns1", "dataset": "kv"}, "alice", ALL)
+PLAIN = Policy(
+    id=7, name="theirs", resources=resource(namespace="ns1", dataset="kv"), policyItems=[item("bob", "read")]
+)
+
+NOT_TO_ADD_TO: dict[str, dict[str, Any]] = {
+    "a deny item for the creator": {"denyPolicyItems": [item("alice", "write")]},
+    "a deny item for somebody else": {"denyPolicyItems": [item("bob", "write")]},
+    "an exception": {"allowExceptions": [item("alice", "read")]},
+    "an exception of a denial": {"denyExceptions": [item("bob", "read")]},
+    "deny all else": {"isDenyAllElse": True},
+    "a sync job that is not this one": {"policyLabels": [CREATORS_LABEL]},
+}
+NOT_IN_REACH: dict[str, dict[str, Any]] = {
+    "a condition": {"conditions": [PolicyItemCondition(type="_expression", values=["true"])]},
+    "an item with a condition": {
+        "policyItems": [item("bob", "read", conditions=[PolicyItemCondition(type="_expression", values=["true"])])]
+    },
+    "a validity period": {"validitySchedules": [ValiditySchedule(startTime="2026/01/01 00:00:00")]},
+    "an override": {"policyPriority": 1},
+    "switched off": {"isEnabled": False},
+    "a mask": {"policyType": 1},
+    "a zone": {"zoneName": "z"},
+    "more resources": {"additionalResources": [resource(namespace="ns2")]},
+    "another resource": {"resources": resource(namespace="ns1", dataset="*")},
+    "all but the resource": {
+        "resources": {**PLAIN.resources, "dataset": PolicyResource(values=["kv"], isExcludes=True)}
+    },
+    "a delegated administrator": {"policyItems": [item("alice", "read", delegateAdmin=True)]},
+}
+
+
+def merging(ranger: Ranger, before: Life, **given: Any) -> Life:
+    (after,) = send(ranger, before, merge_into_foreign=True, **given)
+    return after
+
+
+def merged(ranger: Ranger, before: Life | None = None) -> Life:
+    """A life all of whose grant is in somebody else's policy."""
+    return merging(ranger, merging(ranger, before or life()))
+
+
+def rights(policy: Policy) -> dict[str, frozenset[str]]:
+    users = {user for one in policy.policyItems for user in one.users}
+    return {user: held(policy, user) for user in users}
+
+
+@pytest.mark.parametrize("fields", (NOT_TO_ADD_TO | NOT_IN_REACH).values(), ids=NOT_TO_ADD_TO | NOT_IN_REACH)
+def test_only_a_policy_that_plainly_allows_is_added_to(fields: dict[str, Any]) -> None:
+    assert why_not_add(PLAIN, GRANT) is None
+    assert why_not_add(msgspec.structs.replace(PLAIN, **fields), GRANT)
+
+
+@pytest.mark.parametrize("fields", NOT_IN_REACH.values(), ids=NOT_IN_REACH)
+def test_what_revoke_does_not_reach_is_left_to_a_person(fields: dict[str, Any]) -> None:
+    assert why_not_take_out(PLAIN, GRANT) is None
+    assert why_not_take_out(msgspec.structs.replace(PLAIN, **fields), GRANT)
+
+
+@pytest.mark.parametrize("fields", NOT_TO_ADD_TO.values(), ids=NOT_TO_ADD_TO)
+def test_a_policy_that_is_not_plain_is_left_as_it_is(ranger: Ranger, fields: dict[str, Any]) -> None:
+    theirs = foreign(ranger, **fields)
+    blocked = merging(ranger, life())
+    assert blocked.state is State.BLOCKED
+    assert f"policy {theirs.id} (`theirs`) is there already and nothing is added to it because it" in blocked.reason
+    assert (blocked.merged, ranger.policies()) == ((), [theirs])
+    assert merging(ranger, gone(blocked)).state is State.CLOSED
+    assert ranger.policies() == [theirs]
+
+
+def test_it_is_switched_off_by_default(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    (blocked,) = send(ranger, life())
+    assert (blocked.state, blocked.merged, ranger.policies()) == (State.BLOCKED, (), [theirs])
+
+
+def test_what_was_not_there_is_added_after_the_ledger_knows_it_and_exactly_that_is_taken_out(ranger: Ranger) -> None:
+    theirs = foreign(ranger, policyItems=[item("bob", "read"), item("alice", "read"), item("svc", *ALL)])
+    before = rights(theirs)
+    watched = Watched(ranger.sync)
+    intent = merging(ranger, life(), by=watched)
+    assert (intent.state, intent.merged, intent.policy_id) == (State.PENDING, ("write", "admin", "execute"), theirs.id)
+    assert ranger.policies() == [theirs]
+
+    applied = merging(ranger, intent, by=watched)
+    (policy,) = ranger.policies()
+    assert (applied.state, applied.merged, applied.policy_version) == (State.APPLIED, intent.merged, policy.version)
+    assert rights(policy) == before | {"alice": frozenset(ALL)}
+
+    closed = merging(ranger, gone(applied), by=watched)
+    (policy,) = ranger.policies()
+    assert (closed.state, rights(policy)) == (State.CLOSED, before)
+    assert watched.writes == ["create_policy", "grant_access", "revoke_access"]
+
+
+def test_where_the_creator_has_all_already_nothing_is_sent_and_nothing_taken_out(ranger: Ranger) -> None:
+    theirs = foreign(ranger, policyItems=[item("alice", *ALL)])
+    applied = merging(ranger, life())
+    assert (applied.state, applied.reason) == (State.APPLIED, f"policy {theirs.id} gave it already")
+    assert merging(ranger, gone(applied)).state is State.CLOSED
+    assert ranger.policies() == [theirs]
+
+
+def test_killed_between_the_grant_and_its_record_it_is_not_sent_again_and_still_taken_out(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    intent = merging(ranger, life())
+    merging(ranger, intent)
+    version = ranger.policy_version()
+    applied = merging(ranger, intent)
+    assert (applied.state, applied.merged) == (State.APPLIED, ALL)
+    assert ranger.policy_version() == version
+    assert merging(ranger, gone(intent)).state is State.CLOSED
+    (policy,) = ranger.policies()
+    assert rights(policy) == rights(theirs)
+
+
+def test_taken_out_also_when_the_setting_is_off_again(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    (closed,) = send(ranger, gone(merged(ranger)))
+    (policy,) = ranger.policies()
+    assert (closed.state, rights(policy)) == (State.CLOSED, rights(theirs))
+
+
+def test_a_change_of_the_profile_takes_out_and_adds(ranger: Ranger) -> None:
+    foreign(ranger, policyItems=[item("bob", "read"), item("alice", "execute")])
+    applied = merged(ranger, life(accesses=("read", "write")))
+    pending = wants(applied, "write", "admin")
+    for _ in range(3):
+        pending = merging(ranger, pending)
+    (policy,) = ranger.policies()
+    assert (pending.state, pending.merged) == (State.APPLIED, ("write", "admin"))
+    assert rights(policy)["alice"] == {"write", "admin", "execute"}
+    merging(ranger, gone(pending))
+    assert held(ranger.policies()[0], "alice") == {"execute"}
+
+
+def test_what_a_person_took_out_is_not_added_again(ranger: Ranger) -> None:
+    foreign(ranger)
+    applied = merged(ranger, life(accesses=("read", "write")))
+    (policy,) = ranger.policies()
+    ranger.admin.update_policy(
+        msgspec.structs.replace(policy, policyItems=[item("bob", "read"), item("alice", "read")])
+    )
+    before = ranger.policies()
+    blocked = merging(ranger, wants(applied, "write", "admin"))
+    assert (blocked.state, ranger.policies()) == (State.BLOCKED, before)
+    assert blocked.reason == f"edited: somebody took write for `alice` out of policy {policy.id}"
+    assert merging(ranger, gone(blocked)).state is State.CLOSED
+    assert held(ranger.policies()[0], "alice") == frozenset()
+
+
+def test_a_profile_that_gives_nothing_any_more_takes_out(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    known = merging(ranger, wants(merged(ranger)))
+    assert (known.state, known.merged) == (State.KNOWN, ())
+    assert rights(ranger.policies()[0]) == rights(theirs)
+
+
+def before_the_grant(ranger: Ranger, theirs: Policy, change: Callable[[Policy], object]) -> Watched:
+    """A Ranger where somebody does something between our look and our grant."""
+
+    def meddle(name: str, _: int) -> None:
+        if name == "grant_access" and (policy := ranger.admin.policy_by_id(theirs.id or -1)):
+            change(policy)
+
+    return Watched(ranger.sync, before=meddle)
+
+
+def test_a_change_in_the_moment_of_our_grant_is_told_and_the_grant_taken_out_at_once(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+
+    def deny(policy: Policy) -> None:
+        ranger.admin.update_policy(msgspec.structs.replace(policy, denyPolicyItems=[item("alice", "write")]))
+
+    blocked = merging(ranger, merging(ranger, life()), by=before_the_grant(ranger, theirs, deny))
+    assert (blocked.state, blocked.merged) == (State.BLOCKED, ())
+    assert f"policy {theirs.id} was changed in the same moment (version 1 became 3)" in blocked.reason
+    (policy,) = ranger.policies()
+    assert (held(policy, "alice"), policy.denyExceptions) == (frozenset(), [])
+    assert merging(ranger, gone(blocked)).state is State.CLOSED
+    assert ranger.policies() == [policy]
+
+
+def test_a_policy_deleted_in_the_moment_of_our_grant_leaves_nothing_of_it_behind(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    deleting = before_the_grant(ranger, theirs, lambda policy: ranger.admin.delete_policy(policy.id or -1))
+    pending = merging(ranger, merging(ranger, life()), by=deleting)
+    assert (pending.state, pending.merged, pending.policy_id) == (State.PENDING, (), -1)
+    assert all(not held(policy, "alice") for policy in ranger.policies())
+
+
+def test_once_their_policy_is_gone_the_grant_gets_one_of_its_own(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    applied = merged(ranger)
+    ranger.admin.delete_policy(theirs.id or -1)
+    begun = merging(ranger, applied.become(State.PENDING))
+    assert (begun.state, begun.merged, begun.policy_id) == (State.PENDING, (), -1)
+    assert merging(ranger, begun).state is State.APPLIED
+    assert merging(ranger, gone(applied)).state is State.CLOSED
+
+
+LATER: dict[str, dict[str, Any]] = {
+    "a denial for the creator": {"denyPolicyItems": [item("alice", "write")]},
+    "an exception for the creator": {"allowExceptions": [item("alice", "write")]},
+    "switched off": {"isEnabled": False},
+    "another resource": {"resources": resource(namespace="ns1", dataset="kv2")},
+}
+
+
+@pytest.mark.parametrize("fields", LATER.values(), ids=LATER)
+def test_what_a_person_changed_since_stays_and_he_is_told_what_to_take_out(
+    ranger: Ranger, fields: dict[str, Any]
+) -> None:
+    theirs = foreign(ranger)
+    applied = merged(ranger)
+    (policy,) = ranger.policies()
+    ranger.admin.update_policy(msgspec.structs.replace(policy, **fields))
+    before = ranger.policies()
+    kept = merging(ranger, gone(applied))
+    assert kept.state is State.CLOSING
+    assert kept.reason.startswith(f"policy {theirs.id} ")
+    assert kept.reason.endswith("take read, write, admin, execute for `alice` out of it by hand")
+    assert ranger.policies() == before
+
+
+def test_a_denial_for_somebody_else_stays_when_ours_is_taken_out(ranger: Ranger) -> None:
+    foreign(ranger)
+    applied = merged(ranger)
+    (policy,) = ranger.policies()
+    denied = [item("bob", "write")]
+    ranger.admin.update_policy(msgspec.structs.replace(policy, denyPolicyItems=denied))
+    assert merging(ranger, gone(applied)).state is State.CLOSED
+    (policy,) = ranger.policies()
+    assert (policy.denyPolicyItems, held(policy, "alice")) == (denied, frozenset())
+
+
+def test_an_unknown_user_waits(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    waiting = merged(ranger, life("stranger"))
+    assert (waiting.state, waiting.reason) == (State.PENDING, "unknown user: Ranger has no `stranger`")
+    assert merging(ranger, waiting) == waiting
+    assert ranger.policies() == [theirs]
+
+
+def test_an_account_that_may_not_delegate_fails_this_grant_only(ranger: Ranger) -> None:
+    foreign(ranger)
+    intent = merging(ranger, life())
+    settings = PlanSettings("cdap", ranger.service, grantor="bob", merge_into_foreign=True)
+    (step,) = plan([intent], settings)
+    failed = carry_out(step, ranger.sync)
+    assert (failed.state, failed.merged) == (State.FAILED, ALL)
+    assert "necessary permission" in failed.reason
+    applied = merging(ranger, intent)
+    (step,) = plan([gone(applied)], settings)
+    assert isinstance(step, TakeOut)
+    kept = carry_out(step, ranger.sync)
+    assert (kept.state, kept.merged) == (State.CLOSING, ALL)
+    assert "necessary permission" in kept.reason
