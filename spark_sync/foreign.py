@@ -7,7 +7,7 @@ REST changes only what names the user, and finds only what is enabled and in for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant
@@ -44,6 +44,18 @@ def why_not_take_out(policy: Policy, grant: Grant) -> str | None:
     if any(grant.user in item.users for item in taking_away):
         return f"has denials or exceptions for `{grant.user}`"
     return _reason(policy, grant, _OUT_OF_REACH)
+
+
+def twin(policy: Policy, others: Iterable[Policy]) -> Policy | None:
+    """Another policy in force for exactly that resource, as one that overrides or has a period may be.
+
+    Grant and revoke REST take whichever they find first, so with a twin nobody knows which one they would change.
+    """
+    for other in others:
+        resources = (other.resources, *other.additionalResources)
+        if other.id != policy.id and other.isEnabled and policy.resources in resources:
+            return other
+    return None
 
 
 def held(policy: Policy, user: str) -> frozenset[str]:

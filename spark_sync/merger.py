@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant
 from ranger_cdap.engine.wire import Policy
 from ranger_cdap.errors import AccessForbidden, RequestRejected
-from spark_sync.foreign import held, why_not_add, why_not_take_out
+from spark_sync.foreign import held, twin, why_not_add, why_not_take_out
 from spark_sync.life import Life, State
 from spark_sync.plan import Give, Merge, TakeOut
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _UNKNOWN_USER = re.compile(r"Grantee user .* doesn't exist", re.DOTALL)
 
 
-def begin(step: Give, theirs: Policy) -> Life | str:
+def begin(step: Give, theirs: Policy, ranger: PolicyRest) -> Life | str:
     """The life with what is to be added to that policy, still `pending`; or why nothing may be added to it.
 
     Where the policy gives the user everything already, nothing of it is ours and the life is `applied`.
     """
-    if why := why_not_add(theirs, step.grant):
+    if why := why_not_add(theirs, step.grant) or _has_twin(theirs, step.policy.service, step.grant, ranger):
         return why
     missing = frozenset(step.grant.accesses) - held(theirs, step.grant.user)
     if not missing:
@@ -42,7 +42,7 @@ def merge(step: Merge, ranger: PolicyRest) -> Life:
     life, theirs = step.life, ranger.policy_by_id(step.life.policy_id)
     if theirs is None:  # nothing of ours is left, and the resource is free for a policy of our own
         return _intending(life, ())
-    if why := why_not_add(theirs, step.grant):
+    if why := why_not_add(theirs, step.grant) or _has_twin(theirs, step.service, step.grant, ranger):
         return life.become(State.BLOCKED, reason=f"policy {theirs.id} {why}")
     there, ours, wanted = held(theirs, step.grant.user), frozenset(life.merged), frozenset(step.grant.accesses)
     if life.applied and (taken := ours - there):
@@ -71,7 +71,7 @@ def take_out(step: TakeOut, ranger: PolicyRest) -> Life:
     if theirs is None or not there:
         return step.done
     by_hand = f"take {', '.join(_sorted(there))} for `{step.grant.user}` out of it by hand"
-    if why := why_not_take_out(theirs, step.grant):
+    if why := why_not_take_out(theirs, step.grant) or _has_twin(theirs, step.service, step.grant, ranger):
         return step.life.become(stuck, reason=f"policy {theirs.id} {why}; {by_hand}")
     try:
         _revoke(step, there, ranger)
@@ -125,6 +125,12 @@ def _intending(life: Life, accesses: Collection[str], theirs: Policy | None = No
 def _revoke(step: Merge | TakeOut, accesses: Collection[str], ranger: PolicyRest) -> None:
     if accesses:
         ranger.revoke_access(step.service, _of(step.grant, accesses), grantor=step.grantor)
+
+
+def _has_twin(theirs: Policy, service: str, grant: Grant, ranger: PolicyRest) -> str | None:
+    exact = {level: value for level, value in grant.resource.items() if value != "*"}
+    other = twin(theirs, ranger.policies_matching(service, exact))
+    return f"is not the only policy of its resource (policy {other.id} is another)" if other else None
 
 
 def _of(grant: Grant, accesses: Collection[str]) -> Grant:

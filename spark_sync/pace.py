@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.cdap.grant import Grant
@@ -71,6 +71,11 @@ class PacedRanger:
         """As `PolicyRest.policy_by_name`."""
         self._turns.take()
         return self._ranger.policy_by_name(service, name)
+
+    def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
+        """As `PolicyRest.policies_matching`."""
+        self._turns.take()
+        return self._ranger.policies_matching(service, resource)
 
     def delete_policy(self, policy_id: int) -> None:
         """As `PolicyRest.delete_policy`."""

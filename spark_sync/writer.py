@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Mapping
 from typing import Protocol
 
 from ranger_cdap.cdap.grant import Grant
@@ -40,6 +41,9 @@ class PolicyRest(Protocol):
 
     def policy_by_name(self, service: str, name: str) -> Policy | None:
         """The policy with that name."""
+
+    def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
+        """The policies that have those values at those levels, and perhaps others."""
 
     def delete_policy(self, policy_id: int) -> None:
         """Delete a policy."""
@@ -93,7 +97,7 @@ def _found_there(step: Give, refusal: RequestRejected, ranger: PolicyRest) -> Li
     other, name = _other_policy(step, refusal, ranger)
     why = ""
     if step.may_merge and other is not None and RESOURCE_TAKEN in refusal.reason_codes:
-        begun = merger.begin(step, other)
+        begun = merger.begin(step, other, ranger)
         if isinstance(begun, Life):
             return begun
         why = f" and nothing is added to it because it {begun}"

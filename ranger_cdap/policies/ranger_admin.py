@@ -181,6 +181,11 @@ class RangerAdmin:
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
         return list(self._policies(api, {}))
 
+    def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
+        """The policies of a service that have those values at those levels, by name or by a pattern of theirs."""
+        api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
+        return list(self._policies(api, {f"resource:{level}": value for level, value in resource.items()}))
+
     def policy_documents(self, service: str) -> list[Json]:
         """All policies of a service as Ranger has them, with every member; as `list_policies` otherwise."""
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})

@@ -119,7 +119,7 @@ class Watched:
 
     @property
     def writes(self) -> list[str]:
-        return [name for name in self.names if not name.startswith("policy_by")]
+        return [name for name in self.names if name.split("_")[0] not in ("policy", "policies")]
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         request = getattr(self._ranger, name)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant
 from ranger_cdap.engine.wire import Policy, PolicyItemCondition, PolicyResource, ValiditySchedule
 from spark_sync.foreign import held, why_not_add, why_not_take_out
@@ -87,6 +88,22 @@ def test_a_policy_that_is_not_plain_is_left_as_it_is(ranger: Ranger, fields: dic
     assert ranger.policies() == [theirs]
 
 
+def test_with_two_policies_of_the_resource_nothing_is_added_and_nothing_taken_out(ranger: Ranger) -> None:
+    """Grant REST would change whichever of them it finds first: here perhaps the one that overrides a denial."""
+    theirs = foreign(ranger)
+    applied = merged(ranger)
+    before = ranger.policies()
+    override = foreign(ranger, name="override", policyPriority=1, denyPolicyItems=[item("alice", "write")])
+    kept = merging(ranger, gone(applied))
+    assert kept.state is State.CLOSING
+    assert f"policy {theirs.id} is not the only policy of its resource (policy {override.id} is another)" in kept.reason
+    blocked = merging(ranger, wants(applied, "read"))
+    assert blocked.state is State.BLOCKED
+    blocked = merging(ranger, life())
+    assert (blocked.state, blocked.merged) == (State.BLOCKED, ())
+    assert ranger.policies() == [*before, override]
+
+
 def test_it_is_switched_off_by_default(ranger: Ranger) -> None:
     theirs = foreign(ranger)
     (blocked,) = send(ranger, life())
@@ -110,6 +127,15 @@ def test_what_was_not_there_is_added_after_the_ledger_knows_it_and_exactly_that_
     (policy,) = ranger.policies()
     assert (closed.state, rights(policy)) == (State.CLOSED, before)
     assert watched.writes == ["create_policy", "grant_access", "revoke_access"]
+
+
+def test_an_application_with_its_programs_too(ranger: Ranger) -> None:
+    entity = EntityId("application", ("ns1", "App"))
+    foreign(ranger, resources=resource(namespace="ns1", application="App", program="*"))
+    applied = merged(ranger, life(entity=entity))
+    assert (applied.state, held(ranger.policies()[0], "alice")) == (State.APPLIED, frozenset(ALL))
+    assert merging(ranger, gone(applied)).state is State.CLOSED
+    assert held(ranger.policies()[0], "alice") == frozenset()
 
 
 def test_where_the_creator_has_all_already_nothing_is_sent_and_nothing_taken_out(ranger: Ranger) -> None:

@@ -1,0 +1,169 @@
+"""How fast grants come into a Ranger Admin: what the sync job's push does, against grant REST of the same server.
+
+The embedded Ranger Admin is a process of its own with its data on disk; the service has 3,000 policies before each
+measurement. Both send four requests at a time, the same grants with the same account, to resources without a policy.
+The embedded server finds a resource by its signature, so its grant REST does not slow down as a real one's does (16/s
+at 2,900 policies, four at a time, where creating policies reached 187/s: reference, admin.md); the ratio here says
+little about a real one. `--url` measures a real Ranger Admin instead (the password in RANGER_PASSWORD): the service `cdapbench` is made there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import servicedef
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
+from ranger_cdap.errors import ConflictingChange
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from spark_sync.event import Position
+from spark_sync.ledger import Change
+from spark_sync.life import Life, State
+from spark_sync.push import push
+from spark_sync.resultant import as_the_profile_says
+
+POLICIES = 3_000
+AT_A_TIME = 4
+SERVICE, INSTANCE, ACCOUNT = "cdapbench", "cdap", "sync"
+PASSWORD = "Benchmark-Passw0rd"
+BEGUN = Position(1, False, "benchmark", "1")
+
+
+def main() -> None:
+    """Print one line a measurement."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--url", help="of a real Ranger Admin, instead of the embedded one")
+    options.add_argument("--grants", type=int, default=600, help="of each measurement")
+    given = options.parse_args()
+    with server(given.url) as (url, password), RangerAdmin(url, username="admin", password=password) as admin:
+        prepare(admin)
+        fill(url, POLICIES - len(admin.list_policies(SERVICE)))
+        print(f"{url}: {POLICIES:,} policies, {given.grants} grants, {AT_A_TIME} at a time")
+        entities = [EntityId("dataset", ("bench", f"push{n}")) for n in range(given.grants)]
+        pushed = timed("push (one policy each)", given.grants, lambda: pushing(url, entities))
+        clear(url, entities)
+        entities = [EntityId("dataset", ("bench", f"rest{n}")) for n in range(given.grants)]
+        granted = timed("grant REST", given.grants, lambda: granting(url, entities))
+        print(f"{'ratio':>26}: {pushed / granted:.1f} times grant REST")
+
+
+def timed(what: str, count: int, do: Callable[[], int]) -> float:
+    """Grants a second; what `do` returns is how often a request was sent again."""
+    began = time.perf_counter()
+    again = do()
+    rate = count / (time.perf_counter() - began)
+    print(f"{what:>26}: {rate:7.1f}/s{f', {again} sent again after a conflict' if again else ''}", flush=True)
+    return rate
+
+
+def pushing(url: str, entities: Iterable[EntityId]) -> int:
+    """Everything a push does but the ledger on disk."""
+    ledger = Lives(Life(entity, 1, ACCOUNT, BEGUN, State.PENDING, accesses=ACCESS_TYPES) for entity in entities)
+    found = push(ledger, settings(url), resultant=as_the_profile_says)  # type: ignore[arg-type]
+    assert not found.trouble, found.trouble
+    assert all(life.state is State.APPLIED for life in ledger.all.values())
+    return 0
+
+
+def clear(url: str, entities: Iterable[EntityId]) -> None:
+    """Take the push's grants back, by a push."""
+    gone = (Life(entity, 1, ACCOUNT, BEGUN, State.CLOSING, accesses=ACCESS_TYPES) for entity in entities)
+    push(Lives(gone), settings(url), resultant=as_the_profile_says)  # type: ignore[arg-type]
+
+
+def granting(url: str, entities: Iterable[EntityId]) -> int:
+    """The same by grant REST; a conflict is answered by sending it again, as whoever uses it must."""
+    with RangerAdmin(url, username=ACCOUNT, password=Secret(PASSWORD), attempts=1) as sync:
+
+        def one(entity: EntityId) -> int:
+            grant = grant_for(entity, ACCOUNT, INSTANCE, ACCESS_TYPES, non_creators=())
+            for again in range(100):
+                try:
+                    sync.grant_access(SERVICE, grant, grantor=ACCOUNT)
+                except ConflictingChange:
+                    continue
+                return again
+            raise AssertionError(f"{entity} meets a conflict each time")
+
+        with ThreadPoolExecutor(AT_A_TIME) as threads:
+            return sum(threads.map(one, entities))
+
+
+def fill(url: str, count: int) -> None:
+    """So many policies of other namespaces."""
+    pushing(url, [EntityId("dataset", (f"ns{n % 50}", f"d{n}")) for n in range(count)])
+
+
+def settings(url: str) -> Settings:
+    """As an operator would have them."""
+    return Settings(
+        ranger=RangerSettings(url=url, service=SERVICE),
+        cdap=CdapSettings(instance=INSTANCE),
+        sync=SyncSettings(username=ACCOUNT, password=Secret(PASSWORD), concurrency=AT_A_TIME),
+    )
+
+
+def prepare(admin: RangerAdmin) -> None:
+    """The service definition, the account and an empty service."""
+    definition = Path(servicedef.__file__).with_name("ranger-servicedef-cdap.json")
+    if admin.get_service_def("cdap") is None:
+        admin.create_service_def(json.loads(definition.read_text(encoding="utf-8")))
+    if not admin.user_exists(ACCOUNT):
+        admin.create_user(ACCOUNT, Secret(PASSWORD))
+    rights: dict[str, Any] = {"service.admin.users": ACCOUNT, "policy.download.auth.users": ACCOUNT}
+    if admin.get_service(SERVICE) is None:
+        admin.create_service({"name": SERVICE, "type": "cdap", "isEnabled": True, "configs": rights})
+
+
+@contextmanager
+def server(url: str | None) -> Iterator[tuple[str, Secret]]:
+    """The address of a Ranger Admin and the password of `admin`."""
+    if url is not None:
+        yield url, Secret(os.environ["RANGER_PASSWORD"])
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        database = str(Path(directory, "ranger.db"))
+        command = [sys.executable, "-m", "ranger_cdap", "embedded-admin", "--port", "0", "--database", database]
+        process = subprocess.Popen(
+            [*command, "--admin-password", "env:BENCH_PASSWORD"],
+            stderr=subprocess.PIPE,
+            env={**os.environ, "BENCH_PASSWORD": PASSWORD},
+        )
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().decode().split()[-1], Secret(PASSWORD)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+
+
+class Lives:
+    """The part of a ledger that a push uses, in memory."""
+
+    def __init__(self, lives: Iterable[Life]) -> None:
+        self.all = {life.entity: life for life in lives}
+
+    def lives(self, states: Collection[State]) -> list[Life]:
+        """As `Ledger.lives`."""
+        return [life for life in self.all.values() if life.state in states]
+
+    def record(self, changes: Iterable[Change]) -> None:
+        """As `Ledger.record`."""
+        self.all |= {life.entity: life for change in changes for life in change.lives}
+
+
+if __name__ == "__main__":
+    main()
