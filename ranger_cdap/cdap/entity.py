@@ -56,8 +56,7 @@ class Standing(IntEnum):
     UNKNOWN = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """Where an entity of CDAP is decided: on `entity`, the nearest that has a resource."""
 
     entity: EntityId
@@ -126,17 +125,19 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
         UnknownEntityType: the type is not one of `entities.toml`.
         InvalidEntity: the parts do not fit it.
     """
-    name = _types_by_cdap_name().get(cdap_type.upper())
+    known = _types_by_cdap_name()
+    name = known.get(cdap_type) or known.get(cdap_type.upper())
     if name is None:
-        raise UnknownEntityType(_nearest(cdap_type, _types_by_cdap_name()))
-    parts = list(id_parts)
+        raise UnknownEntityType(_nearest(cdap_type, known))
+    parts = id_parts
     if name == "instance":
         parts = parts[1:]
-    elif cdap_type.upper() == "PROGRAM" and len(parts) == 5:
-        parts = [parts[0], parts[1], f"{parts[3].lower()}.{parts[4]}"]
-    elif name == "program" and len(parts) == 4:
-        parts = [parts[0], parts[1], f"{parts[2].lower()}.{parts[3]}"]
-    elif (at := entity_type(name).version_at) is not None and len(parts) == at + 1:
+    elif name == "program":
+        if len(parts) == 5 and cdap_type.upper() == "PROGRAM":
+            parts = (parts[0], parts[1], f"{parts[3].lower()}.{parts[4]}")
+        elif len(parts) == 4:
+            parts = (parts[0], parts[1], f"{parts[2].lower()}.{parts[3]}")
+    elif (at := entity_types()[name].version_at) is not None and len(parts) == at + 1:
         parts = parts[:at]
     return entity_id(name, parts)
 
@@ -149,8 +150,9 @@ def place(cdap_type: str, id_parts: Sequence[str]) -> Placed:
     Raises:
         InvalidEntity: the parts do not fit a type that is known.
     """
-    name = cdap_type.upper()
-    if name in _types_by_cdap_name():
+    known = _types_by_cdap_name()
+    name = cdap_type if cdap_type in known else cdap_type.upper()
+    if name in known:
         return Placed(from_cdap(name, id_parts), Standing.ITSELF)
     if inner := inner_types().get(name):
         if len(id_parts) != inner.length or not all(id_parts):

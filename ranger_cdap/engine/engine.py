@@ -16,8 +16,17 @@ from ranger_cdap.engine.items import principals
 from ranger_cdap.engine.node import Node, Step
 from ranger_cdap.engine.options import EngineOptions, Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
+from ranger_cdap.engine.principal_sets import PrincipalSets
 from ranger_cdap.engine.problem import Problem
-from ranger_cdap.engine.query import Query, asked_of, circumstances_of, is_wide, requested, tokens_of
+from ranger_cdap.engine.query import (
+    Query,
+    asked_of,
+    circumstances_of,
+    is_wide,
+    requested,
+    single_values,
+    tokens_of,
+)
 from ranger_cdap.engine.repository import Policies, is_empty, ordered
 from ranger_cdap.engine.request import (
     ADMIN_ACCESS,
@@ -27,24 +36,28 @@ from ranger_cdap.engine.request import (
     ElementScope,
     MatchingScope,
 )
+from ranger_cdap.engine.service_def import Path
 from ranger_cdap.engine.tags import RequestedTag
 from ranger_cdap.engine.zones import UNZONED
 
 _SUPER_USER_PRIORITY = 2**31 - 1
 _SUPER_USER = "superuser"
 _FIXED_AUDIT = {"audit-all": True, "audit-none": False}
+_MOST_PATHS = 1_000
 _RESERVED = frozenset({ANY_ACCESS, SUPER_USER_ACCESS})
 
 
 class PolicyEngine:
     """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
 
-    __slots__ = ("_parts", "_quick", "_rules", "_timed_tags")
+    __slots__ = ("_parts", "_paths", "_principals", "_quick", "_rules", "_timed_tags")
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         p = parts
         self._rules = p.compiler.rules
+        self._principals = PrincipalSets(p.roles)
+        self._paths: dict[tuple[str, ...], Path] = {}
         self._timed_tags = p.tag_repository is not None and p.tag_table.depends_on_time
         special = (
             p.zones or p.tag_repository or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
@@ -162,43 +175,46 @@ class PolicyEngine:
 
     def _quick_decision(self, request: AccessRequest, access: str) -> Decision | None:
         """The decision by the steps of the resource's node; None where the general way is needed."""
-        parts = self._parts
-        path, values = requested(request.resource, parts.model)
+        path = self._path(request.resource)
         if path is None:
             return _NO_MATCH
-        single = tuple(v for v in values if isinstance(v, str))
-        if len(single) != len(values):
+        values = single_values(request.resource, path)
+        if values is None:
             return None
-        node = parts.default.node(path, single, tokens_of(request))
+        node = self._parts.default.node(path, values, tokens_of(request))
         if node.conditional:
             return None
-        roles = parts.roles.of(request.user, request.groups) if request.roles is None else request.roles
-        who = principals(request.user, request.groups, roles, request.owner)
-        return _first_hit(node, node.steps(access), who)
+        return _first_hit(node, node.steps(access), self._principals.of(request))
 
     def _quick_any(self, request: AccessRequest) -> Decision | None:
         """Whether anything at all is allowed, here or below; None where more than names and access types has a say."""
-        parts = self._parts
-        path, values = requested(request.resource, parts.model)
-        if not path:
-            return None
-        single = tuple(v for v in values if isinstance(v, str))
-        if len(single) != len(values):
+        path = self._path(request.resource)
+        values = single_values(request.resource, path) if path else None
+        if not path or values is None:
             return None
         tokens = tokens_of(request)
-        node = parts.default.node(path, single, tokens, wide=True)
-        if node.conditional:
+        node = self._parts.default.node(path, values, tokens, wide=True)
+        if node.conditional or not node.sure:
             return None
-        roles = parts.roles.of(request.user, request.groups) if request.roles is None else request.roles
-        who = principals(request.user, request.groups, roles, request.owner)
-        if node.only_allows:
-            return _first_hit(node, node.any_steps(parts.model.any_order), who)
-        query = Query(request, path, values, tokens, who, roles, parts.model.any_order, (), True, True, _NOTHING)
+        who, accesses = self._principals.of(request), self._parts.model.any_order
+        if not node.denies:
+            return _first_hit(node, node.any_steps(accesses), who)
+        query = Query(request, path, values, tokens, who, frozenset(), accesses, (), True, True, _NOTHING)
         progress = Progress()
-        evaluator = Evaluator(query, self._rules, no_trace)
-        evaluator.resource_policies(node.policies, progress, fallback=parts.options.fallback)
-        progress.determined = progress.determined or progress.allowed
+        Evaluator(query, self._rules, no_trace).sure_policies(node.policies, node.about(who), progress)
+        if node.audit_policy_id is not None:
+            progress.audited, progress.audit_policy_id = True, node.audit_policy_id
         return _decision(progress, None, conditional=False)
+
+    def _path(self, resource: Mapping[str, str | tuple[str, ...]]) -> Path | None:
+        """The path whose levels the resource has; those that exist are remembered by the order they were given in."""
+        names = tuple(resource)
+        path = self._paths.get(names)
+        if path is None:
+            path = self._parts.model.path_of(frozenset(names)) if names else ()
+            if path is not None and len(self._paths) < _MOST_PATHS:
+                self._paths[names] = path
+        return path
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume: bool | None = None

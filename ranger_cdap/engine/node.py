@@ -22,7 +22,17 @@ _MOST_ACCESSES = 64
 class Node:
     """Policies that hold for a resource, in their order. `conditional` ones need the general evaluator."""
 
-    __slots__ = ("_any_steps", "_steps", "audit_policy_id", "conditional", "only_allows", "policies", "records")
+    __slots__ = (
+        "_about",
+        "_any_steps",
+        "_steps",
+        "audit_policy_id",
+        "conditional",
+        "denies",
+        "policies",
+        "records",
+        "sure",
+    )
 
     def __init__(self, policies: tuple[CompiledPolicy, ...], records: frozenset[Record]) -> None:
         self.policies = policies
@@ -31,10 +41,10 @@ class Node:
         self.audit_policy_id = next((p.id for p in policies if p.audited), None)
         self._steps: dict[str, tuple[Step, ...]] = {}
         self._any_steps: tuple[Step, ...] | None = None
-        # Whether nothing but names and access types has a say, nothing can deny, and each policy surely holds.
-        self.only_allows = not self.conditional and not any(
-            p.has_deny or p.deny or p.deny_all_else or p.broad or len(p.resources) != 1 for p in policies
-        )
+        self._about: dict[str, tuple[int, ...]] | None = None
+        # Whether each policy holds for whatever the node was found for, and whether one of them can deny.
+        self.sure = not any(p.broad or len(p.resources) != 1 for p in policies)
+        self.denies = any(p.has_deny or p.deny or p.deny_all_else for p in policies)
 
     def steps(self, access: str) -> tuple[Step, ...]:
         """The steps for an access type: by priority, denials before allows; nobody can add types without end."""
@@ -46,10 +56,27 @@ class Node:
         return steps
 
     def any_steps(self, accesses: Sequence[str]) -> tuple[Step, ...]:
-        """The steps for any of the access types where the node `only_allows`: the first policy that gives one wins."""
+        """The steps for any of the access types where nothing denies: the first policy that gives one wins."""
         if self._any_steps is None:
             self._any_steps = tuple(_any_steps(self.policies, accesses))
         return self._any_steps
+
+    def about(self, who: Names) -> list[int]:
+        """The places of the policies that may say something of somebody who is all of these, in order."""
+        if self._about is None:
+            self._about = _places(self.policies)
+        found: set[int] = set()
+        for name in who:
+            found.update(self._about.get(name, ()))
+        return sorted(found)
+
+
+def _places(policies: tuple[CompiledPolicy, ...]) -> dict[str, tuple[int, ...]]:
+    places: dict[str, list[int]] = {}
+    for place, policy in enumerate(policies):
+        for name in _EVERYBODY if policy.deny_all_else else policy.names:
+            places.setdefault(name, []).append(place)
+    return {name: tuple(found) for name, found in places.items()}
 
 
 def _any_steps(policies: tuple[CompiledPolicy, ...], accesses: Sequence[str]) -> Iterator[Step]:

@@ -47,6 +47,15 @@ def requested(resource: Mapping[str, Value], model: ServiceModel) -> tuple[Path 
     return path, tuple(v for v in values if v is not None)
 
 
+def single_values(resource: Mapping[str, Value], path: Path) -> tuple[str, ...] | None:
+    """The values of a resource from the root down, if each level has a single one."""
+    values = tuple([resource[name] for name in path])
+    for value in values:
+        if type(value) is not str:
+            return None
+    return values  # type: ignore[return-value]
+
+
 def _value(value: object) -> Value | None:
     """One value or several; None for what is neither, which nothing matches."""
     if isinstance(value, str):
@@ -58,8 +67,10 @@ def _value(value: object) -> Value | None:
 
 def tokens_of(request: AccessRequest) -> dict[str, str]:
     """What macros in policy values stand for: those of the context, `{USER}` and `{OWNER}` (4.1)."""
-    tokens = {k.removeprefix(_TOKEN): v for k, v in _texts(request.context).items() if k.startswith(_TOKEN)}
-    tokens.pop("USER", None)
+    tokens: dict[str, str] = {}
+    if request.context:
+        tokens = {k.removeprefix(_TOKEN): v for k, v in _texts(request.context).items() if k.startswith(_TOKEN)}
+        tokens.pop("USER", None)
     if request.user is not None:
         tokens["USER"] = request.user
     if request.owner:

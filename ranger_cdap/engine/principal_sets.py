@@ -1,0 +1,34 @@
+"""Everything somebody is, in one set, remembered by user; groups are compared, so a change of them is seen at once."""
+
+from __future__ import annotations
+
+from ranger_cdap.engine.items import principals
+from ranger_cdap.engine.request import AccessRequest
+from ranger_cdap.engine.roles import RoleTable
+
+_MOST_REMEMBERED = 10_000
+
+
+class PrincipalSets:
+    """The sets of one engine, for its role definitions; whoever asks as many users as there are can't make it grow."""
+
+    __slots__ = ("_remembered", "_roles")
+
+    def __init__(self, roles: RoleTable) -> None:
+        self._roles = roles
+        self._remembered: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+
+    def of(self, request: AccessRequest) -> frozenset[str]:
+        """The set of whoever asks."""
+        user, groups = request.user, request.groups
+        if user is None or request.roles is not None or request.owner is not None:
+            roles = self._roles.of(user, groups) if request.roles is None else request.roles
+            return principals(user, groups, roles, request.owner)
+        known = self._remembered.get(user)
+        if known is not None and known[0] == groups:
+            return known[1]
+        who = principals(user, groups, self._roles.of(user, groups), None)
+        if len(self._remembered) >= _MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[user] = (groups, who)
+        return who
