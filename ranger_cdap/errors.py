@@ -102,11 +102,41 @@ class SparkMissing(SyncError):
     code = "spark-missing"
 
 
+class CdapError(RangerCdapError):
+    """A call to CDAP did not give what was asked for."""
+
+    code = "cdap"
+
+
+class CdapUnreachable(CdapError):
+    """No connection to CDAP, a time-out, or CDAP failed (5xx); the same again may do."""
+
+    code = "cdap-unreachable"
+
+
+class CdapForbidden(CdapError):
+    """CDAP does not accept the token (401), or the account lacks a right (403)."""
+
+    code = "cdap-forbidden"
+
+
+class CdapNotFound(CdapError):
+    """CDAP has no such thing, or no such API (404)."""
+
+    code = "cdap-not-found"
+
+
 class LeaseHeld(SyncError):
     """Another run of the sync job is going on."""
 
     code = "lease-held"
     exit_code = 5
+
+
+class LedgerLost(SyncError):
+    """The ledger does not hold what its checkpoints say was read; nothing is decided by it."""
+
+    code = "ledger-lost"
 
 
 class ServerError(RangerCdapError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from spark_sync.cli.baseline import baseline
+from spark_sync.cli.inventory import inventory
 from spark_sync.cli.run import run
 from spark_sync.cli.status import status
 
@@ -14,5 +15,5 @@ def sync() -> None:
     """Give the creators of CDAP entities their privileges in Ranger (a PySpark job)."""
 
 
-for command in (run, baseline, status):
+for command in (run, inventory, baseline, status):
     sync.add_command(command)

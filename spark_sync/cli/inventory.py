@@ -1,0 +1,48 @@
+"""`ranger-cdap sync inventory`: list what exists in CDAP."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from spark_sync.cdap_http import CdapHttp
+from spark_sync.inventory import take_inventory, write_inventory
+
+
+@click.command()
+@click.option("--url", required=True, help="CDAP's router, like https://cdap.example:11015.")
+@click.option("--to", "path", type=click.Path(path_type=Path), required=True, help="The file to write.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="A file that holds an access token of CDAP.")
+@click.option("--ca-file", type=click.Path(path_type=Path), help="The CA that CDAP's certificate is of.")
+@click.option("--programs", is_flag=True, help="Programs too, for `ranger-cdap review`; a baseline needs none.")
+@pass_invocation
+def inventory(
+    invocation: Invocation, url: str, path: Path, token_file: Path | None, ca_file: Path | None, programs: bool
+) -> None:
+    """List everything in CDAP, for `sync baseline --from`.
+
+    The account must be allowed to read everything: what it does not see is not in the list, and whoever touches that
+    first would become its owner.
+    """
+    with (
+        invocation.messages.status("asking CDAP") as shown,
+        CdapHttp(url, token_file=token_file, ca_file=ca_file) as cdap,
+    ):
+        taken = take_inventory(
+            cdap,
+            instance=invocation.settings.cdap.instance,
+            now=time.time_ns() // 1_000_000,
+            programs=programs,
+            progress=shown.update,
+        )
+    write_inventory(taken, path)
+    counts = Counter(entity.type for entity in taken.entities)
+    if invocation.as_json:
+        invocation.print_json({"file": str(path), "taken": taken.taken, "entities": dict(sorted(counts.items()))})
+        return
+    invocation.print_table(["type", "entities"], [[name, str(count)] for name, count in sorted(counts.items())])
+    invocation.console.print(f"`{path}` has {counts.total()} entities; next: ranger-cdap sync baseline --from {path}")

@@ -1,0 +1,86 @@
+"""The two Avro schemas that CDAP's messaging service speaks, in Avro's binary encoding, and nothing more of Avro.
+
+Request: a record of `startFrom: [bytes, long, null]`, `inclusive: boolean`, `limit: [int, null]`,
+`transaction: [bytes, null]`. Answer: an array of records of `id: bytes`, `payload: bytes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_BYTES, _LONG, _NULL = 0, 1, 2
+_LONGEST = 10  # bytes of a 64-bit integer
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a topic."""
+
+    id: bytes
+    payload: bytes
+
+
+def poll_request(start: bytes | int | None, *, limit: int) -> bytes:
+    """The body that asks for messages after an id, from a time on (epoch milliseconds), or from the first one on."""
+    if isinstance(start, bytes):
+        begin = _long(_BYTES) + _long(len(start)) + start
+    elif start is not None:
+        begin = _long(_LONG) + _long(start)
+    else:
+        begin = _long(_NULL)
+    inclusive = b"\x00" if isinstance(start, bytes) else b"\x01"
+    no_transaction = _long(1)
+    return begin + inclusive + _long(0) + _long(limit) + no_transaction
+
+
+def messages(body: bytes) -> Iterator[Message]:
+    """The messages of an answer.
+
+    Raises:
+        ValueError: it is not such an array, is cut short, or something follows.
+    """
+    reader = _Reader(body)
+    while count := reader.long():
+        if count < 0:  # then the block's size in bytes follows
+            count = -count
+            reader.long()
+        for _ in range(count):
+            yield Message(reader.bytes(), reader.bytes())
+    if not reader.at_end:
+        raise ValueError("something follows the array")
+
+
+class _Reader:
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._at = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._at == len(self._body)
+
+    def long(self) -> int:
+        number = 0
+        for n, byte in enumerate(self._body[self._at : self._at + _LONGEST]):
+            number |= (byte & 0x7F) << (7 * n)
+            if byte < 0x80:
+                self._at += n + 1
+                return (number >> 1) ^ -(number & 1)
+        raise ValueError("an integer is cut short or too long")
+
+    def bytes(self) -> bytes:
+        length = self.long()
+        if not 0 <= length <= len(self._body) - self._at:
+            raise ValueError("a text is cut short")
+        self._at += length
+        return self._body[self._at - length : self._at]
+
+
+def _long(number: int) -> bytes:
+    rest = number << 1 if number >= 0 else ((-number) << 1) - 1
+    out = bytearray()
+    while rest >= 0x80:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes([*out, rest])
