@@ -9,6 +9,7 @@ import click
 
 from ranger_cdap.hookspecs import hookimpl
 from spark_sync.cli.demo import demo
+from spark_sync.cli.review import review_command
 from spark_sync.cli.sync import sync
 
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 @hookimpl
 def ranger_cdap_register_commands(cli: click.Group) -> None:
-    """`demo`, and `sync` with its commands."""
+    """`demo`, `review`, and `sync` with its commands."""
     cli.add_command(demo)
+    cli.add_command(review_command)
     cli.add_command(sync)
 
 

@@ -45,8 +45,8 @@ LOCAL = {
 }
 
 
-def require_spark() -> None:
-    """Say in one sentence that PySpark is not installed.
+def require_spark(what: str = "the sync job") -> None:
+    """Say in one sentence that PySpark, which `what` needs, is not installed.
 
     Raises:
         SparkMissing: it is not.
@@ -55,7 +55,7 @@ def require_spark() -> None:
         import delta  # noqa: F401
         import pyspark  # noqa: F401
     except ImportError:
-        raise SparkMissing("the sync job needs PySpark; install it with `pip install 'ranger-cdap[spark]'`") from None
+        raise SparkMissing(f"{what} needs PySpark; install it with `pip install 'ranger-cdap[spark]'`") from None
 
 
 @contextmanager

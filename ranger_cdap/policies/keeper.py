@@ -103,7 +103,8 @@ class Snapshot:
     """The policies in force at one moment: `engine` is None where nothing may be decided, and `reason` says why.
 
     `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is what the
-    disk did not do, empty if all is well; `groups_of` a user are those Ranger knows.
+    disk did not do, empty if all is well; `groups_of` a user are those Ranger knows; `documents` are what the engine
+    was compiled of, so that other processes can decide as this one does.
     """
 
     engine: PolicyEngine | None
@@ -113,6 +114,7 @@ class Snapshot:
     versions: Versions = _NOTHING
     cache_problem: str = ""
     groups_of: Callable[[str], frozenset[str]] = no_groups
+    documents: Documents | None = None
 
 
 def read_clocks() -> Instant:
@@ -378,6 +380,7 @@ class PolicyKeeper:
             versions=in_force.versions if in_force is not None else _NOTHING,
             cache_problem=state.cache_problem,
             groups_of=in_force.groups_of if in_force is not None else no_groups,
+            documents=in_force.documents if in_force is not None and found.decides else None,
         )
 
     def _tell(self, before: Snapshot, after: Snapshot) -> None:

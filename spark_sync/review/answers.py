@@ -1,0 +1,133 @@
+"""What a task of the review does: the engine, compiled once a process, asked about entities. Knows nothing of Spark."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ranger_cdap.cdap.answer import is_allowed
+from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.cdap.profile import ACTIONS
+from ranger_cdap.engine import AccessRequest, EngineOptions, PolicyEngine
+from ranger_cdap.errors import PluginError
+from ranger_cdap.plugins import condition_makers, plugin_manager
+from ranger_cdap.policies.documents import Documents, compile_set, pieces
+from spark_sync.review.people import Person
+
+PEOPLE_AT_ONCE = 1000
+
+Unit = tuple[str, tuple[str, ...], int]
+"""An entity's type and parts, and the first of the people it is asked about: small enough for one row."""
+
+Row = tuple[str, str | None, str, str, list[str], list[str], list[str], list[bool], list[int], list[bool]]
+"""Instance, namespace, entity, type, parts; then for each answer user, action, allowed, policy id, conditional."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Everything the answers depend on, the same for all of them; `now` in epoch milliseconds.
+
+    `conditions` are the classes of conditions that plugins of the driver make, `digest` tells one set from another.
+    """
+
+    service: str
+    instance: str
+    documents: Documents
+    conditions: frozenset[str]
+    people: tuple[Person, ...]
+    now: int
+    digest: bytes
+
+
+def basis(
+    service: str,
+    instance: str,
+    documents: Documents,
+    conditions: frozenset[str],
+    people: tuple[Person, ...],
+    now: int,
+) -> Basis:
+    """A basis that can be sent: the policies in one piece, and without the user store, whose groups people have."""
+    policies = b"".join(pieces(documents.policies))
+    sent = Documents(policies, documents.roles, documents.tags)
+    digest = hashlib.sha256(service.encode())
+    for content in (policies, documents.roles, documents.tags or b""):
+        digest.update(len(content).to_bytes(8))
+        digest.update(content)
+    return Basis(service, instance, sent, conditions, people, now, digest.digest())
+
+
+def units(entities: Iterable[EntityId], people: int) -> list[Unit]:
+    """The work, in pieces: each entity with all people, by at most `PEOPLE_AT_ONCE`."""
+    starts = range(0, people, PEOPLE_AT_ONCE)
+    return [(entity.type, entity.parts, start) for entity in entities for start in starts]
+
+
+def answer(basis: Basis, work: Iterable[Unit]) -> Iterator[Row]:
+    """A row for each unit, as Ranger decides: no veto, no operation, nobody's address.
+
+    Raises:
+        PluginError: this process has other plugins than the one that loaded the policies.
+    """
+    engine = _engine(basis)
+    return (_row(engine, basis, unit) for unit in work)
+
+
+def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
+    kind, parts, start = unit
+    entity = EntityId(kind, tuple(parts))
+    resource = to_resource(entity, basis.instance)
+    users: list[str] = []
+    actions: list[str] = []
+    allowed: list[bool] = []
+    policies: list[int] = []
+    conditional: list[bool] = []
+    for person in basis.people[start : start + PEOPLE_AT_ONCE]:
+        for action, access in _ACCESSES:
+            decision = engine.evaluate(
+                AccessRequest(
+                    resource,
+                    access,
+                    person.name,
+                    person.groups,
+                    access_time=basis.now,
+                    groups_known=person.groups_known,
+                )
+            )
+            users.append(person.name)
+            actions.append(action)
+            allowed.append(is_allowed(decision))
+            policies.append(decision.policy_id)
+            conditional.append(decision.conditional)
+    return (
+        basis.instance,
+        entity.namespace,
+        str(entity),
+        kind,
+        list(parts),
+        users,
+        actions,
+        allowed,
+        policies,
+        conditional,
+    )
+
+
+def _engine(basis: Basis) -> PolicyEngine:
+    """The engine of this process for these policies; a process keeps the last one."""
+    key = (basis.digest, basis.conditions)
+    if key not in _compiled:
+        makers = condition_makers(plugin_manager())
+        if differing := basis.conditions ^ frozenset(makers):
+            names = ", ".join(f"`{name}`" for name in sorted(differing))
+            raise PluginError(f"Spark's executors and its driver differ in their plugins: conditions {names}")
+        options = EngineOptions(conditions=makers)
+        engine = compile_set(basis.documents, basis.service, options).engine
+        _compiled.clear()
+        _compiled[key] = engine
+    return _compiled[key]
+
+
+_ACCESSES = tuple((action, action.lower()) for action in ACTIONS)
+_compiled: dict[tuple[bytes, frozenset[str]], PolicyEngine] = {}

@@ -1,0 +1,145 @@
+"""The users a review is about: those of a file, those Ranger knows, or those whom policies reach by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.engine.items import OWNER_MACRO, PUBLIC, USER_MACRO
+from ranger_cdap.engine.options import privileged
+from ranger_cdap.engine.problem import Unusable
+from ranger_cdap.engine.wire import (
+    Policy,
+    ServicePolicies,
+    UserStore,
+    decode_policy,
+    decode_roles,
+    decode_service_policies,
+    decode_user_store,
+)
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.people import GroupHook, People
+from ranger_cdap.policies.documents import Documents, pieces
+
+_NO_NAMES = frozenset({"", USER_MACRO, OWNER_MACRO})
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user and his groups; `groups_known` is false where a look-up failed, so that there may be more of them."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+    groups_known: bool = True
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    user: str
+    groups: list[str] = []
+
+
+def read_users(path: Path) -> dict[str, frozenset[str]]:
+    """The users of a file with the groups it gives them.
+
+    A line is a name; in a `.jsonl` file it is `{"user": "alice", "groups": ["etl"]}`. A user on several lines has the
+    groups of all.
+
+    Raises:
+        InvalidInput: it can't be read, is not UTF-8, lists nobody, or a line is no user.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else type(e).__name__
+        raise InvalidInput(f"the users in `{path}` can't be read: {reason}") from None
+    users: dict[str, frozenset[str]] = {}
+    read = _described if path.suffix == ".jsonl" else _plain
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        name, groups = read(path, number, line)
+        users[name] = users.get(name, frozenset()) | groups
+    if not users:
+        raise InvalidInput(f"`{path}` lists no users, so there is nothing to review")
+    return users
+
+
+def stored_users(documents: Documents) -> frozenset[str]:
+    """All users of Ranger's user store, also those without groups.
+
+    Raises:
+        InvalidInput: the user store was not asked for.
+    """
+    if documents.users is None:
+        raise InvalidInput("`plugin.use_ranger_groups` is off, so Ranger's users are not known; name them in a file")
+    store = decode_user_store(documents.users)
+    return (frozenset(store.userGroupMapping) | frozenset(store.userAttrMapping)) - _NO_NAMES
+
+
+def named_users(documents: Documents) -> frozenset[str]:
+    """The users whom policies and roles name, super users, and the known members of the groups that these name.
+
+    Whoever is reached only as one of everybody (`public`, `{USER}`) is not among them: nobody can list everybody.
+    """
+    policies = decode_service_policies(b"".join(pieces(documents.policies)))
+    store = UserStore() if documents.users is None else decode_user_store(documents.users)
+    special = privileged(EngineOptions(), policies.serviceConfig)
+    users, groups = set(special.super_users), set(special.super_groups)
+    for policy in _policies(policies):
+        for item in (
+            *policy.policyItems,
+            *policy.denyPolicyItems,
+            *policy.allowExceptions,
+            *policy.denyExceptions,
+        ):
+            users.update(item.users)
+            groups.update(item.groups)
+    for role in decode_roles(documents.roles).rangerRoles:
+        users.update(member.name for member in role.users)
+        groups.update(member.name for member in role.groups)
+    groups.discard(PUBLIC)
+    members = (user for user, of in store.userGroupMapping.items() if not groups.isdisjoint(of))
+    return frozenset((*users, *members)) - _NO_NAMES
+
+
+def people(
+    users: Iterable[str],
+    passed: Mapping[str, frozenset[str]],
+    stored: Callable[[str], frozenset[str]],
+    hook: GroupHook | None,
+) -> tuple[Person, ...]:
+    """The users, sorted, with the groups the `Authorizer` would decide by; everybody is looked up once."""
+    lookup = People(passed, stored, hook)
+    found = ((user, lookup.membership(user)) for user in sorted(set(users)))
+    return tuple(Person(user, membership.groups, membership.known) for user, membership in found)
+
+
+def _policies(document: ServicePolicies) -> Iterable[Policy]:
+    """All policies that can be read; the engine says what is wrong with the others."""
+    raws = [*(document.policies or ())]
+    for zone in document.securityZones.values():
+        raws += zone.policies
+    raws += document.tagPolicies.policies if document.tagPolicies else ()
+    for raw in raws:
+        try:
+            yield decode_policy(raw)
+        except Unusable:
+            continue
+
+
+def _plain(_path: Path, _number: int, line: str) -> tuple[str, frozenset[str]]:
+    return line.strip(), frozenset()
+
+
+def _described(path: Path, number: int, line: str) -> tuple[str, frozenset[str]]:
+    try:
+        described = msgspec.json.decode(line.encode(), type=_Line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as e:
+        raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was reviewed") from None
+    if not described.user:
+        raise InvalidInput(f"`{path}`, line {number}: the user has no name; nothing was reviewed")
+    return described.user, frozenset(described.groups)

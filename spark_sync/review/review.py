@@ -1,0 +1,118 @@
+"""The review on Spark: entities go out, each executor's own engine answers, Parquet comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.profile import ACTIONS
+from ranger_cdap.errors import InvalidInput, SyncError
+from spark_sync.job import spark_errors
+from spark_sync.review.answers import Basis, answer, units
+from spark_sync.review.report import NamespaceSummary, ReviewReport
+
+ENTITY_COLUMNS = ("instance", "namespace", "entity", "type", "parts")
+ANSWER = ("user", "action", "allowed", "policy_id", "conditional")
+_ROWS = (
+    "instance string, namespace string, entity string, type string, parts array<string>,"
+    " user array<string>, action array<string>, allowed array<boolean>, policy_id array<bigint>,"
+    " conditional array<boolean>"
+)
+_ROWS_A_FILE = 1_000_000
+_TASKS_A_CORE = 2
+_PATTERN_CHARACTERS = frozenset("*?[]{}\\")
+_LONGEST_REASON = 300
+_TRACEBACK = "Traceback (most recent call last):"
+
+
+def review(
+    spark: SparkSession, basis: Basis, entities: Sequence[EntityId], out: str, *, policy_version: int
+) -> ReviewReport:
+    """Ask about every entity, person and action; `out` gets `answers` and, once those are whole, `summary`.
+
+    Raises:
+        InvalidInput: `out` is there already, or Spark would read it as a pattern.
+        SyncError: Spark failed; `out` has no `summary` then.
+    """
+    answers_path, summary_path = f"{out.rstrip('/')}/answers", f"{out.rstrip('/')}/summary"
+    with _spark_errors():
+        _refuse_existing(spark, out)
+        ask(spark, basis, entities).write.mode("error").parquet(answers_path)
+        _summary(spark.read.parquet(answers_path)).coalesce(1).write.mode("error").parquet(summary_path)
+        rows = spark.read.parquet(summary_path).orderBy(F.col("namespace").asc_nulls_first()).collect()
+    names = [field.name for field in fields(NamespaceSummary)]
+    namespaces = tuple(NamespaceSummary(**{name: row[name] for name in names}) for row in rows)
+    return ReviewReport(
+        instance=basis.instance,
+        policy_version=policy_version,
+        now=basis.now,
+        entities=len(entities),
+        users=len(basis.people),
+        answers=sum(one.answers for one in namespaces),
+        allowed=sum(one.allowed for one in namespaces),
+        namespaces=namespaces,
+        answers_path=answers_path,
+        summary_path=summary_path,
+    )
+
+
+def ask(spark: SparkSession, basis: Basis, entities: Sequence[EntityId]) -> DataFrame:
+    """The answers, a row each: the entity's columns, then `ANSWER`; nothing is asked before they are read."""
+    context = spark.sparkContext
+    work = units(entities, len(basis.people))
+    expected = len(entities) * len(basis.people) * len(ACTIONS)
+    tasks = max(context.defaultParallelism * _TASKS_A_CORE, expected // _ROWS_A_FILE)
+    sent = context.broadcast(basis)
+    rows = context.parallelize(work, max(1, min(tasks, len(work)))).mapPartitions(lambda part: answer(sent.value, part))
+    # A row is an entity with arrays, as long as each other: a row an answer would cost more on its way than the engine.
+    found = spark.createDataFrame(rows, _ROWS, verifySchema=False)
+    return found.select(*ENTITY_COLUMNS, F.inline(F.arrays_zip(*ANSWER)))
+
+
+def _summary(answers: DataFrame) -> DataFrame:
+    allowed = F.col("allowed")
+    entities = answers.select("namespace", "entity").distinct().groupBy("namespace").agg(F.count("*").alias("entities"))
+    counts = answers.groupBy("namespace").agg(
+        F.count_distinct(F.when(allowed, F.col("user"))).alias("users"),
+        F.count("*").alias("answers"),
+        F.count_if(allowed).alias("allowed"),
+        *(F.count_if(allowed & (F.col("action") == action)).alias(action.lower()) for action in ACTIONS),
+        F.count_if("conditional").alias("conditional"),
+    )
+    joined = counts.join(entities.withColumnRenamed("namespace", "of"), F.col("namespace").eqNullSafe(F.col("of")))
+    return joined.select(*(field.name for field in fields(NamespaceSummary)))
+
+
+def _refuse_existing(spark: SparkSession, out: str) -> None:
+    if not out or _PATTERN_CHARACTERS & frozenset(out):
+        raise InvalidInput(f"`{out}` can't be where the answers go: Spark would read it as a pattern")
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None  # there is a session
+    path = jvm.org.apache.hadoop.fs.Path(out)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    if path.getFileSystem(hadoop).exists(path):
+        raise InvalidInput(f"`{out}` is there already; a review writes into a directory that is new")
+
+
+@contextmanager
+def _spark_errors() -> Iterator[None]:
+    """As `spark_errors`, and what a task or the file system raised."""
+    try:
+        with spark_errors():
+            yield
+    except Py4JJavaError as e:
+        raise SyncError(f"Spark failed: {_reason(str(e.java_exception.getMessage()))}") from e
+
+
+def _reason(text: str) -> str:
+    """What a task raised in Python, which stands below its traceback; else the first line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    raised = text.rpartition(_TRACEBACK)[2] if _TRACEBACK in text else ""
+    told = [line for line in raised.splitlines() if line.strip() and not line[0].isspace()]
+    return (told or lines or [""])[0].strip()[:_LONGEST_REASON]
