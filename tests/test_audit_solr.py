@@ -63,7 +63,7 @@ def test_a_record_becomes_a_document_of_rangers_schema() -> None:
 
 
 def test_what_was_only_reported_says_so() -> None:
-    assert document(record(enforced=False, reason="alice lacks READ"))["reason"] == "not enforced; alice lacks READ"
+    assert document(record(enforced=False, reason="alice needs READ"))["reason"] == "not enforced; alice needs READ"
     assert document(record(enforced=False))["reason"] == "not enforced"
 
 

@@ -44,7 +44,7 @@ def test_a_denial_names_what_is_missing() -> None:
     answer = authorizer().check("bob", (), "dataset.get", KV)
 
     assert not answer.allowed
-    assert [str(m) for m in answer.missing] == ["bob lacks READ on dataset:ns1.kv"]
+    assert [str(m) for m in answer.missing] == ["bob needs READ on dataset:ns1.kv"]
 
 
 def test_visible_is_what_one_has_any_privilege_on_or_below() -> None:
@@ -85,7 +85,7 @@ def boom(_: Answer) -> str | None:
         ("alice", lambda _: None, True, "allowed"),
         ("alice", lambda _: "audit week", False, "vetoed: audit week"),
         ("alice", boom, False, "vetoed: a veto hook failed"),
-        ("bob", lambda _: None, False, "bob lacks READ on dataset:ns1.kv"),
+        ("bob", lambda _: None, False, "bob needs READ on dataset:ns1.kv"),
     ],
 )
 def test_a_hook_can_only_turn_allow_into_deny_and_one_that_raises_denies(

@@ -21,8 +21,8 @@ def test_what_is_allowed_and_an_error_for_each_of_the_others() -> None:
 
     assert found.allowed == (OWN,)
     assert [(answer.entity, answer.reason) for answer in found.refused] == [
-        (OTHERS, "alice lacks ADMIN on dataset:ns1.others"),
-        (NOBODYS, "alice lacks ADMIN on dataset:ns1.nobodys"),
+        (OTHERS, "alice needs ADMIN on dataset:ns1.others"),
+        (NOBODYS, "alice needs ADMIN on dataset:ns1.nobodys"),
     ]
     assert [(r.resource, r.result) for r in memory.records] == [("cdap/ns1/others", 0), ("cdap/ns1/own", 1)]
 

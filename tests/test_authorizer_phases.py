@@ -61,8 +61,8 @@ def test_outside_everything_is_decided_and_audited_and_then_the_mode_speaks(
 
 def test_a_report_says_what_would_be_denied_and_what_is_missing() -> None:
     answer = limited(NOTHING, REPORT).check("eve", (), "dataset.get", KV)
-    assert answer.reason.startswith("not enforced; it would be denied: eve lacks READ on dataset:ns1.kv")
-    assert str(answer.missing[0]) == "eve lacks READ on dataset:ns1.kv"
+    assert answer.reason.startswith("not enforced; it would be denied: eve needs READ on dataset:ns1.kv")
+    assert str(answer.missing[0]) == "eve needs READ on dataset:ns1.kv"
     assert limited(NOTHING, REPORT).explain("eve", (), "dataset.get", KV) == answer
 
 

@@ -67,7 +67,7 @@ def test_a_check_is_decided_by_the_policies(user: str, asked: CdapCheck, allowed
 
 def test_a_denial_is_a_sentence_with_what_is_missing() -> None:
     denied = enforcer().enforce("bob", check(*KV, "STANDARD.DELETE"))
-    assert "bob lacks ADMIN on dataset:ns1.kv" in denied.reason
+    assert "bob needs ADMIN on dataset:ns1.kv" in denied.reason
     assert "dataset:ns1.kv" in {str(m.entity) for m in denied.missing}
     assert enforcer().enforce("alice", check(*KV, GET)).reason == ""
 

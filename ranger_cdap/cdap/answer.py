@@ -14,7 +14,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.plan import Need, plan, unnamed
-from ranger_cdap.cdap.profile import Operation
+from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation
 from ranger_cdap.engine import NO_POLICY, Decision
 from ranger_cdap.errors import InvalidInput
 
@@ -37,7 +37,16 @@ class Missing(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         who = self.person if self.capacity == "requesting" else f"{self.person} ({CAPACITIES[self.capacity]})"
-        return f"{who} lacks {' or '.join(self.actions)} on {self.entity}"
+        return f"{who} needs {self.privilege}"
+
+    @property
+    def privilege(self) -> str:
+        """What is missing, for people: `READ or WRITE on dataset:ns1.kv`."""
+        if self.actions == (VISIBLE,):
+            return f"any privilege on {self.entity} or in it"
+        if self.actions == (ANY,):
+            return f"any privilege on {self.entity}"
+        return f"{' or '.join(self.actions)} on {self.entity}"
 
 
 class Examined(msgspec.Struct, frozen=True):

@@ -45,7 +45,7 @@ def enforce(call: Call) -> Reply:
             allowed=enforced.allowed,
             enforced=enforced.enforced,
             reason=enforced.reason,
-            missing=[f"{' or '.join(m.actions)} on {m.entity}" for m in enforced.missing],
+            missing=[m.privilege for m in enforced.missing],
             cacheable=_may_be_kept(call, enforced),
             generation=generation,
         )

@@ -100,7 +100,7 @@ class Bridge:
         user = _user(principal, "principal")
         engine = self._engine()
         if asking != user and not self._has(engine, asking, _INSTANCE, _ADMIN):
-            raise NotDone(f"{asking} lacks ADMIN on {_INSTANCE}, so only {asking}'s own grants are shown")
+            raise NotDone(f"{asking} needs ADMIN on {_INSTANCE}, so only {asking}'s own grants are shown")
         found = granted_to(engine, user, self._authorizer.rules.instance)
         held = {
             entity: tuple(access for access in sorted(accesses) if self._has(engine, user, entity, access))
@@ -146,7 +146,7 @@ class Bridge:
         if not self._has(engine, asked.caller, asked.entity, ADMIN_ACCESS):
             lacks.append("the right to delegate")
         if lacks:
-            reason = f"{asked.caller} lacks {', '.join(lacks)} on {asked.entity}"
+            reason = f"{asked.caller} needs {', '.join(lacks)} on {asked.entity}"
             self._authorizer.settle(denied(name, asked.entity, asked.caller, reason))
             raise NotDone(reason)
         privilege = Privilege((_ADMIN.upper(),), "entity")

@@ -29,14 +29,14 @@ def holding(*held: str, determined: bool = True) -> Ask:
 # operation, entity, related, privileges held, allowed, what is missing
 CASES = [
     ("dataset.get", "dataset:ns1.kv", {}, ["READ dataset:ns1.kv", "READ namespace:ns1"], True, []),
-    ("dataset.get", "dataset:ns1.kv", {}, ["READ namespace:ns1"], False, ["ann lacks READ on dataset:ns1.kv"]),
+    ("dataset.get", "dataset:ns1.kv", {}, ["READ namespace:ns1"], False, ["ann needs READ on dataset:ns1.kv"]),
     (
         "dataset.get",
         "dataset:ns1.kv",
         {},
         [],
         False,
-        ["ann lacks READ on dataset:ns1.kv", "ann lacks READ on namespace:ns1"],
+        ["ann needs READ on dataset:ns1.kv", "ann needs READ on namespace:ns1"],
     ),
     ("dataset.list", "dataset:ns1.kv", {}, ["ADMIN dataset:ns1.kv"], True, []),
     (
@@ -45,11 +45,11 @@ CASES = [
         {},
         ["EXECUTE dataset:ns1.kv"],
         False,
-        ["ann lacks READ or WRITE or ADMIN on dataset:ns1.kv"],
+        ["ann needs READ or WRITE or ADMIN on dataset:ns1.kv"],
     ),
     ("dataset.create", "dataset:ns1.new", {}, ["WRITE namespace:ns1"], True, []),
     ("dataset.create", "dataset:ns1.new", {}, ["ADMIN dataset:ns1.new"], True, []),
-    ("dataset.create", "dataset:ns1.new", {}, ["WRITE dataset:ns1.new"], False, ["ann lacks WRITE on namespace:ns1"]),
+    ("dataset.create", "dataset:ns1.new", {}, ["WRITE dataset:ns1.new"], False, ["ann needs WRITE on namespace:ns1"]),
     ("application.deploy", "application:ns1.Shop", {}, ["WRITE namespace:ns1"], True, []),
     (
         "application.deploy",
@@ -57,7 +57,7 @@ CASES = [
         {"artifact": "artifact:ns1.shop"},
         ["WRITE namespace:ns1"],
         False,
-        ["ann lacks READ on artifact:ns1.shop"],
+        ["ann needs READ on artifact:ns1.shop"],
     ),
     (
         "application.deploy",
@@ -74,7 +74,7 @@ CASES = [
         {"artifact": "artifact:ns1.shop"},
         ["ADMIN application:ns1.Shop"],
         False,
-        ["ann lacks READ or WRITE or ADMIN or EXECUTE on artifact:ns1.shop"],
+        ["ann needs READ or WRITE or ADMIN or EXECUTE on artifact:ns1.shop"],
     ),
     # ADMIN on the application counts only together with what it is made from, so it must be named.
     (
@@ -83,7 +83,7 @@ CASES = [
         {},
         ["ADMIN application:ns1.Shop"],
         False,
-        ["ann lacks WRITE on namespace:ns1"],
+        ["ann needs WRITE on namespace:ns1"],
     ),
     (
         "application.deploy",
@@ -101,7 +101,7 @@ CASES = [
         {},
         ["EXECUTE program:ns1.Shop.service.S"],
         False,
-        ["ann lacks READ on namespace:ns1"],
+        ["ann needs READ on namespace:ns1"],
     ),
 ]
 
@@ -157,7 +157,7 @@ def test_a_denial_says_who_lacks_what_and_in_which_capacity() -> None:
     answer = compose(row, parse_entity("application:ns1.Shop"), "ann", held, context)
 
     assert answer.reason == (
-        "ann lacks ADMIN on principal:svc/host@EXAMPLE.COM; svc (the impersonated user) lacks ADMIN on dataset:ns1.kv"
+        "ann needs ADMIN on principal:svc/host@EXAMPLE.COM; svc (the impersonated user) needs ADMIN on dataset:ns1.kv"
     )
 
 

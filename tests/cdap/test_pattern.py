@@ -57,7 +57,7 @@ def test_a_pattern_is_allowed_by_what_covers_all_of_it(pattern: str, policy: str
     )
 
     assert answer.allowed is covered
-    assert [str(m) for m in answer.missing] == ([] if covered else [f"ann lacks ADMIN on {pattern}"])
+    assert [str(m) for m in answer.missing] == ([] if covered else [f"ann needs ADMIN on {pattern}"])
 
 
 def test_a_pipeline_runs_by_execute_on_all_its_programs() -> None:
@@ -66,7 +66,7 @@ def test_a_pipeline_runs_by_execute_on_all_its_programs() -> None:
 
     assert compose(row, pipeline, "ann", granted("ann EXECUTE program:ns1.Copy.*")).allowed
     one = compose(row, pipeline, "ann", granted("ann EXECUTE program:ns1.Copy.workflow.DataPipelineWorkflow"))
-    assert one.reason == "ann lacks EXECUTE on program:ns1.Copy.*"
+    assert one.reason == "ann needs EXECUTE on program:ns1.Copy.*"
 
 
 def test_a_denial_of_something_a_partial_pattern_covers_whole_denies_the_pattern() -> None:
@@ -77,7 +77,7 @@ def test_a_denial_of_something_a_partial_pattern_covers_whole_denies_the_pattern
 
     assert compose(row, entity, "ann", granted(*held), context).allowed
     answer = compose(row, entity, "ann", granted(*held, denied=["cdap WRITE dataset:ns1.loc*"]), context)
-    assert answer.reason == "cdap (the CDAP master user) lacks WRITE on dataset:ns1.local*"
+    assert answer.reason == "cdap (the CDAP master user) needs WRITE on dataset:ns1.local*"
 
 
 @pytest.mark.parametrize(

@@ -50,4 +50,4 @@ def test_the_owner_needs_what_is_done_in_his_name(owned: World) -> None:
     with_him = deployer.ask(f"PUT {NAMESPACE}/apps/Purchases", FROM_ARTIFACT)
 
     assert (stranger.status_code, without_him.status_code, with_him.status_code) == (403, 403, 200)
-    assert f" {OWNER} lacks " in without_him.text
+    assert f" {OWNER} needs " in without_him.text

@@ -40,7 +40,7 @@ def test_who_may_does_and_who_may_not_is_told_what_is_missing(older: World) -> N
     denied = older.user("older-nobody").ask(f"GET {NAMESPACE}")
 
     assert (allowed.status_code, denied.status_code) == (200, 403)
-    assert " older-nobody lacks READ on namespace:older" in denied.text
+    assert " older-nobody needs READ on namespace:older" in denied.text
 
 
 def test_lists_hold_what_one_sees(older: World) -> None:

@@ -62,7 +62,7 @@ def test_setup_then_allowed_denied_and_explained(ranger: RangerAdmin, capsys: py
     assert main(["check", "bob", "dataset.get", "dataset:ns1.kv"]) == 2
     assert "bob" in capsys.readouterr().out
     assert main(["explain", "bob", "dataset.get", "dataset:ns1.kv"]) == 0
-    assert "bob lacks READ on dataset:ns1.kv" in capsys.readouterr().out
+    assert "bob needs READ on dataset:ns1.kv" in capsys.readouterr().out
 
 
 def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:

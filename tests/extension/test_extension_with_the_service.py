@@ -45,10 +45,10 @@ def properties(world: World, tmp_path: Path) -> dict[str, str]:
 
 CHECKS = {
     "may": ("alice", KV, ["STANDARD.GET"], None, ""),
-    "may not": ("bob", OTHER, ["STANDARD.UPDATE"], None, "bob lacks WRITE on dataset:ns1.a.b"),
+    "may not": ("bob", OTHER, ["STANDARD.UPDATE"], None, "bob needs WRITE on dataset:ns1.a.b"),
     "no permission": ("bob", KV, [], None, ""),
     "children": ("alice", entity("NAMESPACE", "ns1"), ["STANDARD.LIST"], "DATASET", ""),
-    "a stranger": ("eve", KV, ["STANDARD.GET"], None, "eve lacks READ on dataset:ns1.kv"),
+    "a stranger": ("eve", KV, ["STANDARD.GET"], None, "eve needs READ on dataset:ns1.kv"),
 }
 
 

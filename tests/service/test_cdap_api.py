@@ -36,9 +36,9 @@ CASES = [
     ("alice", KV, [GET], {}, True, ""),
     ("alice", KV, [GET, UPDATE], {"from_container": True}, True, ""),
     ("bob", NS1, [GET], {}, True, ""),  # he sees it, for he has something below
-    ("bob", NS1, [UPDATE], {"hint": SET_PREFERENCES}, False, "bob lacks WRITE on namespace:ns1"),
-    ("bob", KV, [GET], {}, False, "bob lacks READ on namespace:ns1"),
-    ("eve", KV, [GET], {}, False, "eve lacks READ on dataset:ns1.kv; eve lacks READ on namespace:ns1"),
+    ("bob", NS1, [UPDATE], {"hint": SET_PREFERENCES}, False, "bob needs WRITE on namespace:ns1"),
+    ("bob", KV, [GET], {}, False, "bob needs READ on namespace:ns1"),
+    ("eve", KV, [GET], {}, False, "eve needs READ on dataset:ns1.kv; eve needs READ on namespace:ns1"),
     ("alice", NS1, [CREATE], {"child_type": "DATASET"}, True, ""),
     ("alice", KV, [GET], {"type": "GROUP"}, False, "CDAP asked for a group, and privileges are decided for users only"),
     ("", KV, [GET], {}, False, "CDAP named no user"),

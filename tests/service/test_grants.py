@@ -298,13 +298,13 @@ def test_who_lacks_anything_gives_nothing(ranger: Ranger) -> None:
     ranger.write({**RESOURCE, "dataset": "kv3"}, item("dave", "read", delegate=True))
     ranger.write({"instance": "cdap", "namespace": "ns2"}, item("alice", "read", "write", "admin", delegate=True))
     cases = [
-        (request(caller="carol"), "carol lacks the right to delegate on dataset:ns1.kv"),
-        (request(caller="bob"), "bob lacks ADMIN, READ, the right to delegate on dataset:ns1.kv"),
-        (request(caller="nobody"), "nobody lacks ADMIN, READ, the right to delegate on dataset:ns1.kv"),
-        (request(("DATASET", "ns1", "kv3"), caller="dave"), "dave lacks ADMIN on dataset:ns1.kv3"),
-        (request(permissions=[EXECUTE]), "alice lacks EXECUTE on dataset:ns1.kv"),
-        (request(("NAMESPACE", "ns9")), "alice lacks ADMIN, READ, the right to delegate on namespace:ns9"),
-        (request(("DATASET", "ns2", "kv")), "alice lacks ADMIN, READ, the right to delegate on dataset:ns2.kv"),
+        (request(caller="carol"), "carol needs the right to delegate on dataset:ns1.kv"),
+        (request(caller="bob"), "bob needs ADMIN, READ, the right to delegate on dataset:ns1.kv"),
+        (request(caller="nobody"), "nobody needs ADMIN, READ, the right to delegate on dataset:ns1.kv"),
+        (request(("DATASET", "ns1", "kv3"), caller="dave"), "dave needs ADMIN on dataset:ns1.kv3"),
+        (request(permissions=[EXECUTE]), "alice needs EXECUTE on dataset:ns1.kv"),
+        (request(("NAMESPACE", "ns9")), "alice needs ADMIN, READ, the right to delegate on namespace:ns9"),
+        (request(("DATASET", "ns2", "kv")), "alice needs ADMIN, READ, the right to delegate on dataset:ns2.kv"),
     ]
     version = ranger.version()
     for path in ("grant", "revoke"):

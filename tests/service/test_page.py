@@ -183,7 +183,7 @@ KV = "dataset:ns1.kv"
 ANSWERS = [
     # user, operation, entity; verdict and what else is said
     ("alice", "dataset.get", KV, "Allowed: alice dataset.get on dataset:ns1.kv", "policy 2 (version 3)"),
-    ("bob", "dataset.get", KV, "Denied: bob dataset.get on dataset:ns1.kv", "bob lacks READ on namespace:ns1"),
+    ("bob", "dataset.get", KV, "Denied: bob dataset.get on dataset:ns1.kv", "bob needs READ on namespace:ns1"),
     ("eve", "dataset.get", KV, "Denied: eve dataset.get on dataset:ns1.kv", "no policy matches"),
 ]
 
