@@ -52,6 +52,7 @@ fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each ti
 
 bench: $(STAMP) ## how fast, measured on this machine
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.writer
 
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension

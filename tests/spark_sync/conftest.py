@@ -99,6 +99,7 @@ def settings_for(ranger: Ranger, tmp_path: Path) -> Callable[..., Settings]:
             sync=SyncSettings(
                 username="sync",
                 password=Secret(PASSWORD),
+                patience=1.0,
                 state_dir=tmp_path / "state",
                 sources=tuple(SourceSettings(name=name.replace("_", "-"), **given) for name, given in sources.items()),
             ),
