@@ -42,6 +42,9 @@ def _values(value: Any, wanted: Any, kind: type, name: str) -> Iterator[tuple[st
             for field in msgspec.structs.fields(wanted):
                 below = f"{name}.{field.name}".lstrip(".")
                 yield from _values(value.get(field.name), field.type, kind, below)
+        else:
+            for key, one in value.items():
+                yield from _values(one, (None, *get_args(wanted))[-1], kind, f"{name}.{key}")
     elif isinstance(value, list):
         for n, one in enumerate(value):
             yield from _values(one, next(iter(get_args(wanted)), None), kind, f"{name}[{n}]")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from ranger_cdap.cdap.entity import EntityType, entity_type
 from spark_sync.event import Kind, Strength
@@ -16,28 +18,50 @@ _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """A row for CDAP's audit messages: an entity type and a message type make an event."""
+    """A row for CDAP's audit messages: an entity type and a message type of one of `versions` make an event."""
 
     entity: EntityType
+    versions: tuple[int, ...]
     message: str
     kind: Kind
     strength: Strength
 
 
 @dataclass(frozen=True, slots=True)
-class RequestRow:
-    """A row for data-plane records: request, response and an allowed check make an event.
+class Request:
+    """A request and its response.
 
     `uri`: a regular expression for the path, with a group for each of `variables`, the levels named in the URI.
     """
 
-    entity: EntityType
-    checked: EntityType
     method: str
     uri: str
     variables: tuple[str, ...]
-    permission: str
     codes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """A row for data-plane records: request, response and an allowed check make an event."""
+
+    entity: EntityType
+    checked: EntityType
+    request: Request
+    permission: str
+    kind: Kind
+    strength: Strength
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRow:
+    """A row for the router's access log: request and response alone make an event.
+
+    `response`: the JSON path of the entity's last part in the response; empty where the URI names it.
+    """
+
+    entity: EntityType
+    request: Request
+    response: str
     kind: Kind
     strength: Strength
 
@@ -46,33 +70,70 @@ class RequestRow:
 class Creations:
     """The whole table. `skipped`: regular expressions on an entity's text."""
 
-    audit_v2: tuple[AuditRow, ...]
+    audit: tuple[AuditRow, ...]
     data_plane: tuple[RequestRow, ...]
+    http_access: tuple[AccessRow, ...]
     skipped: tuple[str, ...]
+
+    @property
+    def entities(self) -> frozenset[EntityType]:
+        """The types whose creations and deletions any source can tell of."""
+        rows: tuple[AuditRow | RequestRow | AccessRow, ...] = (*self.audit, *self.data_plane, *self.http_access)
+        return frozenset(row.entity for row in rows)
 
 
 @cache
 def load_creations() -> Creations:
     """The table that comes with the package."""
     table = tomllib.loads(files(__package__).joinpath("creations.toml").read_text(encoding="utf-8"))
+    data_plane = tuple(
+        RequestRow(
+            entity=entity_type(row["entity"]),
+            checked=entity_type(row.get("checked", row["entity"])),
+            request=_request(row),
+            permission=row["permission"],
+            kind=Kind(row["kind"]),
+            strength=Strength(row["strength"]),
+        )
+        for row in table["data_plane"]
+    )
     return Creations(
-        audit_v2=tuple(
-            AuditRow(entity_type(row["entity"]), row["message"], Kind(row["kind"]), Strength(row["strength"]))
-            for row in table["audit_v2"]
-        ),
-        data_plane=tuple(
-            RequestRow(
+        audit=tuple(
+            AuditRow(
                 entity=entity_type(row["entity"]),
-                checked=entity_type(row.get("checked", row["entity"])),
-                method=row["method"],
-                uri=_VARIABLE.sub("([^/]+)", row["uri"].replace(".", r"\.")),
-                variables=tuple(_VARIABLE.findall(row["uri"])),
-                permission=row["permission"],
-                codes=tuple(row["codes"]),
+                versions=tuple(row["versions"]),
+                message=row["message"],
                 kind=Kind(row["kind"]),
                 strength=Strength(row["strength"]),
             )
-            for row in table["data_plane"]
+            for row in table["audit"]
+        ),
+        data_plane=data_plane,
+        http_access=(
+            *(
+                AccessRow(row.entity, row.request, "", row.kind, row.strength)
+                for row in data_plane
+                if set(row.entity.path[1:]) <= set(row.request.variables)
+            ),
+            *(
+                AccessRow(
+                    entity=entity_type(row["entity"]),
+                    request=_request(row),
+                    response=row.get("response", ""),
+                    kind=Kind(row["kind"]),
+                    strength=Strength(row["strength"]),
+                )
+                for row in table["http_access"]
+            ),
         ),
         skipped=tuple(table["skipped"].values()),
+    )
+
+
+def _request(row: Mapping[str, Any]) -> Request:
+    return Request(
+        method=row["method"],
+        uri=_VARIABLE.sub("([^/]+)", row["uri"].replace(".", r"\.")),
+        variables=tuple(_VARIABLE.findall(row["uri"])),
+        codes=tuple(row["codes"]),
     )

@@ -26,8 +26,17 @@ def ranger_cdap_register_commands(cli: click.Group) -> None:
 
 @hookimpl
 def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
-    """CDAP's audit messages and data-plane records, both as files of JSON lines."""
-    from spark_sync.sources.audit_v2 import AUDIT_V2
+    """CDAP's audit messages (files, Kafka, messaging service), data-plane records, and the router's access log."""
+    from spark_sync.sources.audit import AUDIT
     from spark_sync.sources.data_plane import DATA_PLANE
+    from spark_sync.sources.http_access import HTTP_ACCESS
+    from spark_sync.sources.kafka import AUDIT_KAFKA
+    from spark_sync.sources.messaging import AUDIT_MESSAGING
 
-    return {"audit-v2": AUDIT_V2, "data-plane": DATA_PLANE}
+    return {
+        "audit": AUDIT,
+        "audit-kafka": AUDIT_KAFKA,
+        "audit-messaging": AUDIT_MESSAGING,
+        "data-plane": DATA_PLANE,
+        "http-access": HTTP_ACCESS,
+    }

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -83,13 +83,15 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     from spark_sync.driver import driver_process
+    from spark_sync.sources.registry import packages
 
     configuration = dict(CONFIGURATION)
     with ExitStack() as stack:
         if "PYSPARK_GATEWAY_PORT" not in os.environ:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
-            configuration |= {"spark.master": master, **LOCAL, **quiet_logs(), **delta_jars(settings.jars_dir)}
+            configuration |= {"spark.master": master, **LOCAL, **quiet_logs()}
+            configuration |= spark_jars(settings.jars_dir, packages(settings.sources))
             stack.enter_context(driver_process(configuration))
         builder = SparkSession.Builder().appName("ranger-cdap sync")
         for key, value in configuration.items():
@@ -134,16 +136,29 @@ def quiet_logs() -> dict[str, str]:
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}"}
 
 
-def delta_jars(jars_dir: Path | None) -> dict[str, str]:
-    """Where Spark gets Delta's jars: from the configured directory, from `jars` beside the interpreter, or by itself.
+def spark_jars(jars_dir: Path | None, packages: Sequence[str] = ()) -> dict[str, str]:
+    """Where Spark gets Delta's jars, and those of `packages`: from a directory that has them, else by itself.
+
+    The directory is the configured one or `jars` beside the interpreter. Where it has the jar of one of `packages`,
+    Spark gets all of its jars, because what that one needs must be there too.
 
     Raises:
-        SparkMissing: the configured directory lacks them.
+        SparkMissing: the configured directory lacks Delta's.
     """
     directory = (jars_dir or Path(sys.prefix) / "jars").absolute()
     jars = [directory / name for name in JARS]
-    if all(jar.is_file() for jar in jars):
-        return {"spark.jars": ",".join(map(str, jars))}
-    if jars_dir:
+    fetched = [package for package in packages if not (directory / _jar_name(package)).is_file()]
+    if len(fetched) < len(packages):
+        jars += [jar for jar in sorted(directory.glob("*.jar")) if jar not in jars]
+    found = all(jar.is_file() for jar in jars)
+    if jars_dir and not found:
         raise SparkMissing(f"`sync.jars_dir` is `{jars_dir}`, where {' and '.join(JARS)} are not")
-    return {"spark.jars.packages": PACKAGE}
+    result = {"spark.jars": ",".join(map(str, jars))} if found else {}
+    if not found:
+        fetched.insert(0, PACKAGE)
+    return result | ({"spark.jars.packages": ",".join(fetched)} if fetched else {})
+
+
+def _jar_name(package: str) -> str:
+    _, artifact, version = package.split(":")
+    return f"{artifact}-{version}.jar"

@@ -18,6 +18,12 @@ FILES: list[tuple[str, str, str, set[str]]] = [
     ("a password as it is", f'[plugin]\npassword = "{TEXT}"', "", {"ranger-cdap.toml"}),
     ("a password of another account", f'[sync]\npassword = "{TEXT}"', "", {"ranger-cdap.toml"}),
     ("a caller's", f'[[service.callers]]\nname = "c"\nroles = []\nsecret = "{TEXT}"', "", {"ranger-cdap.toml"}),
+    (
+        "an option of a source",
+        f'[[sync.sources]]\nname = "k"\nkind = "k"\n[sync.sources.options]\n"kafka.x" = "{TEXT}"',
+        "",
+        {"ranger-cdap.toml"},
+    ),
     ("a variable", '[plugin]\npassword = "env:PASSWORD"', "", set()),
     ("an empty password", '[plugin]\npassword = ""', "", set()),
     ("a file for the password alone", '[plugin]\npassword = "file:{here}/password"', "", {"password"}),

@@ -12,6 +12,7 @@ from ranger_cdap.config import SourceSettings
 from spark_sync.creations import RequestRow, load_creations
 from spark_sync.event import Kind
 from spark_sync.sources.json_lines import missing, not_one_object, odd_fields, parsed, quoted
+from spark_sync.sources.requests import names_in, path_of, pattern_of
 from spark_sync.sources.source import FOUND, EventSource
 from spark_sync.sources.text_files import read_text_files
 
@@ -55,7 +56,8 @@ def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFram
         F.when(record.instance != instance, F.concat(F.lit("is of instance "), quoted(record.instance))),
     )
     rows = load_creations().data_plane
-    methods, codes = {row.method for row in rows}, {code for row in rows for code in row.codes}
+    requests = [row.request for row in rows]
+    methods, codes = {request.method for request in requests}, {code for request in requests for code in request.codes}
     events = F.transform(record.checks, lambda check: F.coalesce(*(_event(row, record, check) for row in rows)))
     none = F.array().cast(f"array<{FOUND.simpleString()}>")
     return s.select(
@@ -78,20 +80,19 @@ def _incomplete(check: Column) -> Column:
 
 
 def _event(row: RequestRow, record: Column, check: Column) -> Column:
-    path = F.split_part(record.uri, F.lit("?"), F.lit(1))
-    pattern = f"^{row.uri}/?\\z"
-    named = {name: _decoded(F.regexp_extract(path, pattern, n)) for n, name in enumerate(row.variables, start=1)}
+    path = path_of(record.uri)
+    named = names_in(path, row.request)
     given = {level: F.get(check.parts, F.lit(n)) for n, level in enumerate(row.checked.path[1:])}
     sizes = {len(given)} | ({len(given) + 1} if row.checked.version_at else set())
     holds = (
-        (record.method == row.method)
-        & record.code.isin(*row.codes)
+        (record.method == row.request.method)
+        & record.code.isin(*row.request.codes)
         & check.allowed
         & check.type.isin(*row.checked.cdap_names)
         & check.child_type.isNull()
         & F.array_contains(check.permissions, row.permission)
         & F.size(check.parts).isin(*sizes)
-        & path.rlike(pattern)
+        & path.rlike(pattern_of(row.request))
     )
     for level in given.keys() & named.keys():
         holds = holds & (given[level] == named[level])
@@ -108,12 +109,17 @@ def _event(row: RequestRow, record: Column, check: Column) -> Column:
             F.lit(row.strength.value).alias("strength"),
             check.principal.alias("user"),
             (record.started if row.kind is Kind.CREATE else record.ended).alias("time"),
+            _requester(record, check).alias("requester"),
         ).cast(FOUND),
     )
 
 
-def _decoded(segment: Column) -> Column:
-    return F.try_url_decode(F.replace(segment, F.lit("+"), F.lit("%2B")))
+def _requester(record: Column, check: Column) -> Column:
+    """Who sent the request: the one other person its checks are about; nobody knows where there are several."""
+    others = F.array_distinct(
+        F.filter(F.transform(record.checks, lambda c: c.principal), lambda name: name != check.principal)
+    )
+    return F.when(F.size(others) == 1, F.get(others, F.lit(0)))
 
 
-DATA_PLANE = EventSource(read=read_text_files, parse=parse)
+DATA_PLANE = EventSource(read=read_text_files, parse=parse, rank=20)

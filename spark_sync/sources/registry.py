@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins import plugin_manager
 from spark_sync import hookspecs
@@ -23,3 +26,19 @@ def event_sources() -> dict[str, EventSource]:
                 raise PluginError(f"two plugins offer an event source `{kind}`; remove one of them")
             sources[kind] = source
     return sources
+
+
+def ranks(configured: Iterable[SourceSettings]) -> dict[str, int]:
+    """The rank of each source by its name: the configured one, else that of its kind."""
+    known = event_sources()
+    return {
+        source.name: (known[source.kind].rank if source.kind in known else 0) if source.rank is None else source.rank
+        for source in configured
+    }
+
+
+def packages(configured: Iterable[SourceSettings]) -> tuple[str, ...]:
+    """The Maven coordinates of all that Spark lacks to read these sources."""
+    known = event_sources()
+    needed = [package for source in configured if source.kind in known for package in known[source.kind].packages]
+    return tuple(dict.fromkeys(needed))

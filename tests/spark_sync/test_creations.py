@@ -7,29 +7,51 @@ import re
 import pytest
 
 from ranger_cdap.cdap.profile import load_profile
-from spark_sync.creations import RequestRow, load_creations
+from spark_sync.creations import AccessRow, RequestRow, load_creations
 from spark_sync.event import Kind, Strength
+from spark_sync.inventory import listings
 
 TABLE = load_creations()
 
 
-@pytest.mark.parametrize("row", TABLE.data_plane, ids=lambda row: f"{row.method} {row.uri} {row.entity.name}")
+@pytest.mark.parametrize(
+    "row", TABLE.data_plane, ids=lambda row: f"{row.request.method} {row.request.uri} {row.entity.name}"
+)
 def test_a_request_row_can_name_every_part_of_its_entity(row: RequestRow) -> None:
-    levels = set(row.checked.path[1:]) | set(row.variables)
+    levels = set(row.checked.path[1:]) | set(row.request.variables)
     assert set(row.entity.path[1:]) <= levels
-    assert row.codes == (200,)
+    assert row.request.codes == (200,)
     assert row.strength is Strength.AMBIGUOUS
 
 
+@pytest.mark.parametrize(
+    "row", TABLE.http_access, ids=lambda row: f"{row.request.method} {row.request.uri} {row.entity.name}"
+)
+def test_a_row_of_the_access_log_can_name_every_part_of_its_entity(row: AccessRow) -> None:
+    named = {*row.request.variables, *([row.entity.path[-1]] if row.response else [])}
+    assert set(row.entity.path[1:]) <= named
+    assert row.strength is Strength.AMBIGUOUS
+
+
+def test_the_access_log_knows_nothing_of_checks_so_it_ends_nothing_that_only_a_check_names() -> None:
+    ended = {row.request.uri for row in TABLE.http_access if row.kind is Kind.DELETE}
+    assert not {uri for uri in ended if uri.endswith(("/apps", "/data/datasets", "/data/modules"))}
+
+
 def test_only_cdaps_own_messages_are_authoritative() -> None:
-    assert {row.strength for row in TABLE.audit_v2} == {Strength.AUTHORITATIVE}
-    assert {row.message for row in TABLE.audit_v2} == {"CREATE", "DELETE"}
+    assert {row.strength for row in TABLE.audit} == {Strength.AUTHORITATIVE}
+    assert {row.message for row in TABLE.audit} == {"CREATE", "DELETE"}
 
 
 def test_what_can_be_created_can_be_deleted_too_except_artifacts_which_end_with_their_namespace() -> None:
     kinds = {kind: {row.entity.name for row in TABLE.data_plane if row.kind is kind} for kind in Kind}
     assert kinds[Kind.CREATE] - kinds[Kind.DELETE] == {"artifact"}
     assert kinds[Kind.DELETE] <= kinds[Kind.CREATE]
+
+
+def test_whatever_can_be_created_is_in_an_inventory_of_cdap() -> None:
+    rows = (*TABLE.audit, *TABLE.data_plane, *TABLE.http_access)
+    assert {row.entity.name for row in rows if row.kind is Kind.CREATE} == {listing.entity for listing in listings()}
 
 
 def test_every_type_in_the_table_has_a_row_of_resultant_privileges() -> None:

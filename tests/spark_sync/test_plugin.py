@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import PluginError
 from ranger_cdap.hookspecs import hookimpl
 from ranger_cdap.plugins import plugin_manager
 from spark_sync.sources import registry
+
+BUILT_IN = {"audit", "audit-kafka", "audit-messaging", "data-plane", "http-access"}
 
 
 class Offers:
@@ -32,15 +35,32 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> object:
 
 
 def test_the_built_in_sources_come_through_the_entry_point() -> None:
-    assert set(registry.event_sources()) == {"audit-v2", "data-plane"}
+    assert set(registry.event_sources()) == BUILT_IN
 
 
 def test_a_plugin_adds_a_source(beside) -> None:  # type: ignore[no-untyped-def]
-    beside(Offers("access-log"))
-    assert set(registry.event_sources()) == {"audit-v2", "data-plane", "access-log"}
+    beside(Offers("of-a-plugin"))
+    assert set(registry.event_sources()) == BUILT_IN | {"of-a-plugin"}
 
 
 def test_a_plugin_replaces_none(beside) -> None:  # type: ignore[no-untyped-def]
-    beside(Offers("audit-v2"))
-    with pytest.raises(PluginError, match="two plugins offer an event source `audit-v2`"):
+    beside(Offers("audit"))
+    with pytest.raises(PluginError, match="two plugins offer an event source `audit`"):
         registry.event_sources()
+
+
+def test_a_sources_rank_is_the_configured_one_else_that_of_its_kind() -> None:
+    configured = [
+        SourceSettings(name="log", kind="http-access"),
+        SourceSettings(name="records", kind="data-plane"),
+        SourceSettings(name="audit", kind="audit", rank=99),
+    ]
+    ranks = registry.ranks(configured)
+    assert ranks["audit"] == 99
+    assert ranks["log"] > ranks["records"] > registry.ranks([SourceSettings(name="a", kind="audit")])["a"]
+
+
+def test_a_source_brings_what_spark_lacks_to_read_it() -> None:
+    kafka = [SourceSettings(name=name, kind="audit-kafka") for name in "ab"]
+    assert registry.packages(kafka) == ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",)
+    assert registry.packages([SourceSettings(name="a", kind="audit")]) == ()

@@ -1,0 +1,199 @@
+"""Topic `audit` of CDAP's messaging service, read by HTTP: CDAP's audit messages, as CDAP 4.1 and later writes them.
+
+The service has no authorization and is not behind the router, so this runs inside CDAP's network. An offset is the id
+of the last message that was read, in hexadecimal digits; CDAP keeps messages for some days (7 unless configured).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from ranger_cdap.config import SourceSettings
+from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
+from spark_sync.cdap_http import CdapHttp, checked_url
+from spark_sync.sources.audit import parse
+from spark_sync.sources.avro import Message, messages, poll_request
+from spark_sync.sources.source import LINES, EventSource
+
+FORMAT: Final = "cdap-messaging"
+_PAGE: Final = 1000
+_CONTENT_TYPE: Final = "avro/binary"
+# How far back a search for the topic's end begins, in milliseconds; each further try goes `_FURTHER` times as far.
+_FIRST_STEP: Final = 60_000
+_FURTHER: Final = 30
+
+Row = tuple[str, str, int]
+
+
+def check(settings: SourceSettings) -> None:
+    """The settings of a source that reads CDAP's messaging service.
+
+    Raises:
+        ConfigError: the address or the topic is missing or not usable.
+    """
+    if not settings.url or not settings.topic:
+        raise ConfigError(f"source `{settings.name}` needs `url`, the address of CDAP's messaging service, and `topic`")
+    checked_url(settings.url)
+
+
+def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
+    """The messages as lines; a message's place is its id.
+
+    Raises:
+        CdapError: CDAP is away or answers nonsense; what happens later is an error of Spark.
+    """
+    spark.dataSource.register(MessagingSource)
+    options = {"url": settings.url, "topic": settings.topic}
+    # Paths, not what is in them: Spark keeps options in its plans.
+    files = {"token_file": settings.token_file, "ca_file": settings.ca_file}
+    options |= {name: str(path.absolute()) for name, path in files.items() if path is not None}
+    Topic(options).first_after(time.time_ns() // 1_000_000)
+    return spark.readStream.format(FORMAT).options(**options).load()
+
+
+class Topic:
+    """A topic of the namespace `system`.
+
+    Raises:
+        ConfigError: an option can't be used.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        token_file, ca_file = options.get("token_file"), options.get("ca_file")
+        self._http = CdapHttp(
+            options["url"],
+            token_file=Path(token_file) if token_file else None,
+            ca_file=Path(ca_file) if ca_file else None,
+            read_timeout=float(options.get("read_timeout", "30")),
+        )
+        self._topic = options["topic"]
+
+    def after(self, start: bytes | int | None) -> Iterator[Message]:
+        """The messages after an id, from a time on, or all, in their order, until there are no more.
+
+        Raises:
+            CdapError: CDAP is away or answers nonsense.
+        """
+        while page := self._page(start):
+            yield from page
+            start = page[-1].id
+
+    def first_after(self, start: bytes | int | None) -> Message | None:
+        """The first of these messages.
+
+        Raises:
+            CdapError: CDAP is away or answers nonsense.
+        """
+        return next(self.after(start), None)
+
+    def last(self, now: int) -> bytes | None:
+        """The id of the last message; nothing if the topic is empty. Few messages are read for it where some are new.
+
+        Raises:
+            CdapError: CDAP is away or answers nonsense.
+        """
+        step = _FIRST_STEP
+        while step < now:
+            if (found := self._last_of(now - step)) is not None:
+                return found
+            step *= _FURTHER
+        return self._last_of(None)
+
+    def _last_of(self, start: int | None) -> bytes | None:
+        last = None
+        for message in self.after(start):
+            last = message.id
+        return last
+
+    def _page(self, start: bytes | int | None) -> list[Message]:
+        path = f"/v1/namespaces/system/topics/{self._topic}/poll"
+        try:
+            body = self._http.post(path, poll_request(start, limit=_PAGE), _CONTENT_TYPE)
+        except CdapNotFound:
+            raise CdapNotFound(
+                f"`{self._http.url}` has no topic `{self._topic}`; is it the address of CDAP's messaging service?"
+            ) from None
+        try:
+            page = list(messages(body))
+        except ValueError as e:
+            raise CdapError(f"the answer of `{self._http.url}` is not one of CDAP's messaging service: {e}") from None
+        if page and page[-1].id == start:
+            raise CdapError(f"`{self._http.url}` answers with the same messages again and again")
+        return page
+
+
+class MessagingSource(DataSource):
+    """Spark's view of a topic: the columns of `LINES`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format by which Spark finds it."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """The columns of `LINES`."""
+        return LINES
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
+        """Reads from the first message that is kept."""
+        return MessagingReader(self.options)
+
+
+class Span(InputPartition):
+    """The messages after `start` (all if empty), up to `end`; ids in hexadecimal digits."""
+
+    def __init__(self, start: str, end: str) -> None:
+        super().__init__((start, end))
+        self.start = start
+        self.end = end
+
+
+class MessagingReader(DataSourceStreamReader):
+    """Offsets are `{"after": id}`, empty before the first message; a batch is one span, read by one task in pages."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = dict(options)
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Before the first message."""
+        return {"after": ""}
+
+    def latestOffset(self) -> dict[str, Any]:  # noqa: N802
+        """After the last message there is now."""
+        last = Topic(self._options).last(time.time_ns() // 1_000_000)
+        return {"after": last.hex() if last else ""}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """One span: the order of the pages is theirs."""
+        if not end["after"] or start["after"] == end["after"]:
+            return []
+        return [Span(start["after"], end["after"])]
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:
+        """The messages of a span; those that CDAP dropped meanwhile are missing.
+
+        If it dropped the last one, newer ones come too, and once more with the next batch: an event counts once.
+        """
+        assert isinstance(partition, Span)
+        start, end = bytes.fromhex(partition.start) or None, bytes.fromhex(partition.end)
+        place = f"{self._options['url']}/{self._options['topic']}"
+        for message in Topic(self._options).after(start):
+            yield message.payload.decode("utf-8", errors="replace"), f"{place}/{message.id.hex()}", 0
+            if message.id == end:
+                return
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """CDAP forgets by itself."""
+
+    def stop(self) -> None:
+        """Nothing is kept open."""
+
+
+AUDIT_MESSAGING = EventSource(read=read, parse=parse, check=check, rank=10)
