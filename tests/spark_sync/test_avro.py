@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +58,5 @@ def test_what_a_server_writes_is_read(sent: list[tuple[bytes, bytes]]) -> None:
 
 @given(st.binary(max_size=60))
 def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
-    try:
+    with contextlib.suppress(ValueError):  # no other error, and no waiting
         list(messages(body))
-    except ValueError:
-        pass
