@@ -163,25 +163,58 @@ class AuditSettings(_Table, frozen=True):
 
 
 class SourceSettings(_Table, frozen=True):
-    """`[[sync.sources]]`: events to read; `kind` names a registered event source, `path` the directory of its files."""
+    """`[[sync.sources]]`: events to read; `kind` names a registered event source, which uses some of the others.
+
+    `path` is a directory of files, `callers` whose records are believed, `marker` what begins and ends a line of the
+    access log, `bootstrap`, `topic` and `options` are for Kafka, `url`, `topic`, `token_file` and `ca_file` for CDAP.
+    Of several sources that tell of one creation the one with the highest `rank` says who the creator is.
+    """
 
     name: str
     kind: str
-    path: Path
+    path: Path | None = None
     instance: str | None = None
     callers: tuple[str, ...] = ()
+    rank: int | None = None
+    marker: Secret = Secret("")
+    bootstrap: str = ""
+    topic: str = "audit"
+    options: dict[str, Secret] = {}
+    url: str = ""
+    token_file: Path | None = None
+    ca_file: Path | None = None
 
 
 class SyncSettings(_Table, frozen=True):
-    """`[sync]`: the account that writes grants, where the ledger is, and what is never a creator."""
+    """`[sync]`: the account that writes grants, where the ledger is, who is a creator, and when that is decided.
+
+    `hold_back`: seconds that every source has to tell of an event before it is decided. `mapped` users stand for
+    others, for CDAP's master user perhaps. `impersonated`: who gets what is created for an impersonated user.
+    `keep_days`: how long decided events and old versions of the tables are kept.
+
+    `extra_group` (like `cdap_{namespace}`) gets what the creator gets. `merge_into_foreign` adds to other people's
+    policies (docs/grants.md). `concurrency` grants are sent at a time, with at most `rate` requests a second (0: as
+    many as go), and Ranger Admin may be away for `patience` seconds. `metrics_file` gets the figures of each run, for
+    Prometheus's node exporter.
+    """
 
     username: str = ""
     password: Secret = Secret("")
     state_dir: Path = msgspec.field(default_factory=lambda: Path(platformdirs.user_data_dir("ranger-cdap")) / "sync")
     sources: tuple[SourceSettings, ...] = ()
+    hold_back: float = 120.0
     non_creators: tuple[str, ...] = ("cdap", "root")
+    mapped: dict[str, str] = {}
+    impersonated: Literal["owner", "requester"] = "owner"
+    keep_days: int = 365
     delegate_admin: bool = False
+    extra_group: str = ""
+    merge_into_foreign: bool = False
+    concurrency: int = 4
+    rate: float = 0.0
+    patience: float = 60.0
     jars_dir: Path | None = None
+    metrics_file: Path | None = None
 
 
 class CallerSettings(_Table, frozen=True):
@@ -404,6 +437,8 @@ def _check_ranges(settings: Settings, origin: str) -> None:
         "ranger.attempts": ranger.attempts,
         "plugin.poll_interval": plugin.poll_interval,
         "plugin.max_staleness": plugin.max_staleness,
+        "sync.keep_days": settings.sync.keep_days,
+        "sync.concurrency": settings.sync.concurrency,
         "service.max_body": settings.service.max_body,
         "service.max_batch": settings.service.max_batch,
         "service.max_requests": settings.service.max_requests,
@@ -413,6 +448,11 @@ def _check_ranges(settings: Settings, origin: str) -> None:
     for name, number in positive.items():
         if not 0 < number < float("inf"):
             raise ConfigError(f"{origin}: `{name}` must be greater than zero, not `{number}`")
+    for name, number in {"sync.rate": settings.sync.rate, "sync.patience": settings.sync.patience}.items():
+        if not 0 <= number < float("inf"):
+            raise ConfigError(f"{origin}: `{name}` must be zero or greater, not `{number}`")
+    if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
+        raise ConfigError(f"{origin}: `sync.extra_group` must hold `{{namespace}}`, or one group would get everything")
     for url in map(str.strip, ranger.url.split(",")):
         if not url.startswith(("http://", "https://")):
             raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{url.split('@')[-1]}`")

@@ -84,13 +84,15 @@ def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: i
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import spark_errors
+    from spark_sync.job import CHECKPOINTS, spark_errors
     from spark_sync.lease import lease
+    from spark_sync.ledger_mark import remember
 
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now)
     with lease(settings.sync.state_dir), spark_errors():
         ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
         became_known = ledger.enter_baseline(inventory.taken, inventory.entities)
+        remember(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
     return BaselineReport(inventory.taken, len(inventory.entities), became_known)
 
 

@@ -18,22 +18,31 @@ from ranger_cdap.errors import SyncError
 from spark_sync.event import EntityEvent, Kind, Position, Strength
 from spark_sync.fold import enter_known
 from spark_sync.ledger import Change, History
+from spark_sync.ledger_mark import Mark
 from spark_sync.life import Life, State
 
 KEY = "instance string, entity string, type string, parts array<string>, namespace string, application string"
-EVENTS = f"source string, id string, {KEY}, kind string, strength string, user string, time bigint, round bigint"
+EVENTS = (
+    f"source string, id string, {KEY}, kind string, strength string, user string, time bigint, requester string,"
+    " round bigint"
+)
 LIVES = (
     f"{KEY}, number int, state string, reason string, creator string, accesses array<string>,"
     " begun bigint, begun_source string, begun_id string, ended bigint, ended_source string, ended_id string,"
-    " policy_id bigint, policy_version bigint"
+    " policy_id bigint, policy_version bigint,"
+    " source string, event string, applied array<string>, merged array<string>, conflict string, written string"
 )
 BASELINE = "instance string, taken bigint, entities bigint"
 
 
-class _Progress(msgspec.Struct):
-    """Which round of events is folded; losing it costs time only, because folding again changes nothing."""
+class _Progress(msgspec.Struct, frozen=True):
+    """Which round of events is folded, and up to which time; losing it costs time only: folding twice changes nothing.
+
+    Events of folded rounds that were younger than that are still to be folded.
+    """
 
     folded: int = 0
+    until: int = 0
 
 
 class DeltaLedger:
@@ -49,7 +58,7 @@ class DeltaLedger:
 
     def add_events(self, events: DataFrame) -> int:
         """As `Ledger.add_events`."""
-        new = events.withColumn("round", F.lit(self._folded() + 1))
+        new = events.withColumn("round", F.lit(self._folded().folded + 1))
         merged = (
             self._events.alias("known")
             .merge(new.alias("new"), "known.source = new.source AND known.id = new.id")
@@ -58,10 +67,12 @@ class DeltaLedger:
         )
         return int(merged.collect()[0]["num_inserted_rows"])
 
-    def unfolded(self) -> Iterator[History]:
+    def unfolded(self, until: int, window: int) -> Iterator[History]:
         """As `Ledger.unfolded`."""
-        events, lives = self._events_here(), self._lives_here()
-        new = events.where(F.col("round") > self._folded())
+        lives, progress = self._lives_here(), self._folded()
+        is_new = (F.col("round") > progress.folded) | (F.col("time") > progress.until)
+        events = self._events_here().where(F.col("time") <= until + window).withColumn("is_new", is_new)
+        new = events.where(F.col("is_new") & (F.col("time") <= until))
         if new.isEmpty():
             return
         touched = _touched(new, lives).persist()
@@ -72,11 +83,11 @@ class DeltaLedger:
         finally:
             touched.unpersist()
 
-    def mark_folded(self) -> None:
+    def mark_folded(self, until: int) -> None:
         """As `Ledger.mark_folded`."""
         newest = self._events_here().agg(F.max("round")).collect()[0][0]
-        if newest is not None and newest != self._folded():
-            self._set_folded(newest)
+        if newest is not None:
+            self._set_folded(_Progress(newest, until))
 
     def record(self, changes: Iterable[Change]) -> None:
         """As `Ledger.record`."""
@@ -104,6 +115,24 @@ class DeltaLedger:
         """As `Ledger.lives`."""
         wanted = self._lives_here().where(F.col("state").isin(*(state.value for state in states)))
         return [_life(row) for row in wanted.orderBy("entity", "number").collect()]
+
+    def lives_of(self, entity: EntityId) -> list[Life]:
+        """All lives of one entity, by number."""
+        mine = self._lives_here().where(F.col("entity") == str(entity))
+        return [_life(row) for row in mine.orderBy("number").collect()]
+
+    def conflicts(self) -> list[Life]:
+        """The open lives that somebody else began earlier, as was told too late."""
+        marked = F.col("ended").isNull() & (F.coalesce("conflict", F.lit("")) != "")
+        return [_life(row) for row in self._lives_here().where(marked).orderBy("entity").collect()]
+
+    def decided_until(self) -> tuple[int | None, int]:
+        """The time of the newest event that is decided, and how many events are not decided yet."""
+        progress = self._folded()
+        decided = (F.col("round") <= progress.folded) & (F.col("time") <= progress.until)
+        newest, waiting = F.max(F.when(decided, F.col("time"))), F.count_if(~decided)
+        row = self._events_here().agg(newest.alias("newest"), waiting.alias("waiting")).collect()[0]
+        return row.newest, row.waiting
 
     def counts(self) -> Counter[State]:
         """As `Ledger.counts`."""
@@ -135,14 +164,28 @@ class DeltaLedger:
             if life.state is State.UNCONFIRMED
         }
         self.record([Change(life.entity, (life,), dropped.get(life.entity, ())) for life in known])
-        self._set_folded(0)
+        self._set_folded(_Progress())
         return len(known)
+
+    def marks(self) -> dict[str, Mark]:
+        """Which tables these are, and their versions."""
+        tables = {"events": self._events, "ledger": self._lives}
+        return {
+            name: Mark(table.detail().collect()[0].id, table.history(1).collect()[0].version)
+            for name, table in tables.items()
+        }
 
     def _table(self, name: str, schema: str) -> DeltaTable:
         location = str(self._directory / name)
         if not DeltaTable.isDeltaTable(self._spark, location):
             DeltaTable.createIfNotExists(self._spark).location(location).addColumns(_struct(schema)).execute()
-        return DeltaTable.forPath(self._spark, location)
+        table = DeltaTable.forPath(self._spark, location)
+        known = set(table.toDF().columns)
+        if lacking := [field for field in _struct(schema).fields if field.name not in known]:
+            added = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in lacking)
+            self._spark.sql(f"ALTER TABLE delta.`{location}` ADD COLUMNS ({added})")
+            table = DeltaTable.forPath(self._spark, location)
+        return table
 
     def _frame(self, rows: list[tuple[Any, ...]], schema: str) -> DataFrame:
         return self._spark.createDataFrame(rows, _struct(schema))
@@ -160,19 +203,19 @@ class DeltaLedger:
     def _progress(self) -> Path:
         return self._directory / f"progress-{self._instance}.json"
 
-    def _folded(self) -> int:
+    def _folded(self) -> _Progress:
         try:
-            return msgspec.json.decode(self._progress.read_bytes(), type=_Progress).folded
+            return msgspec.json.decode(self._progress.read_bytes(), type=_Progress)
         except FileNotFoundError:
-            return 0
+            return _Progress()
         except (OSError, msgspec.DecodeError) as e:
             raise SyncError(
                 f"`{self._progress}` can't be read ({type(e).__name__}); delete it to fold all again"
             ) from e
 
-    def _set_folded(self, newest: int) -> None:
+    def _set_folded(self, progress: _Progress) -> None:
         temporary = self._progress.with_suffix(".new")
-        temporary.write_bytes(msgspec.json.encode(_Progress(newest)))
+        temporary.write_bytes(msgspec.json.encode(progress))
         temporary.replace(self._progress)
 
 
@@ -198,10 +241,11 @@ def _deletions_above(events: DataFrame) -> DataFrame:
 def _histories(touched: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
     """One row an entity whose lives may change: `type, parts, events, lives`.
 
-    Left out, because the fold would ignore them: events before the last decided life's beginning or end, and entities
-    that exist, are decided and have no deletion after that.
+    Left out, because the fold would ignore them: events before the last decided life's beginning or end, but for new
+    creations; and entities that exist, are decided and have neither such a creation nor a deletion.
     """
-    event = F.struct("source", "id", "type", "parts", "kind", "strength", "user", "time").alias("event")
+    columns = ("source", "id", "type", "parts", "kind", "strength", "user", "time", "requester", "is_new")
+    event = F.struct(*columns).alias("event")
     own = events.join(touched.select("entity"), "entity").select("entity", event)
     t, d = touched.alias("t"), _deletions_above(events).alias("d")
     above = t.join(
@@ -211,7 +255,7 @@ def _histories(touched: DataFrame, events: DataFrame, lives: DataFrame) -> DataF
         & (F.col("d.application").isNull() | (F.col("t.application") == F.col("d.application"))),
     ).select(
         "t.entity",
-        F.struct("d.source", "d.id", "d.type", "d.parts", "d.kind", "d.strength", "d.user", "d.time").alias("event"),
+        F.struct(*(f"d.{column}" for column in columns)).alias("event"),
     )
     mine = lives.join(touched.select("entity"), "entity", "left_semi")
     decided = F.col("state") != State.UNCONFIRMED.value
@@ -221,19 +265,30 @@ def _histories(touched: DataFrame, events: DataFrame, lives: DataFrame) -> DataF
         F.bool_or(decided & F.col("ended").isNull()).alias("alive"),
         F.bool_or(~decided).alias("unconfirmed"),
     )
+    deletes = F.col("event.kind") == Kind.DELETE.value
+    too_late = F.col("event.is_new") & ~deletes & (F.col("event.time") < F.col("horizon"))
     after = (
         own.union(above)
         .join(known.select("entity", "horizon"), "entity", "left")
-        .where(F.col("horizon").isNull() | (F.col("event.time") >= F.col("horizon")))
+        .where(F.col("horizon").isNull() | (F.col("event.time") >= F.col("horizon")) | too_late)
         .groupBy("entity")
-        .agg(F.collect_list("event").alias("events"), F.bool_or(F.col("event.kind") == Kind.DELETE.value).alias("ends"))
+        .agg(
+            F.collect_list("event").alias("events"),
+            F.bool_or(deletes & F.coalesce(F.col("event.time") >= F.col("horizon"), F.lit(True))).alias("ends"),
+            F.bool_or(too_late).alias("too_late"),
+        )
     )
     no = F.lit(False)
     return (
         touched.select("entity", "type", "parts")
         .join(after, "entity", "left")
         .join(known, "entity", "left")
-        .where(~F.coalesce("alive", no) | F.coalesce("ends", no) | F.coalesce("unconfirmed", no))
+        .where(
+            ~F.coalesce("alive", no)
+            | F.coalesce("ends", no)
+            | F.coalesce("unconfirmed", no)
+            | F.coalesce("too_late", no)
+        )
     )
 
 
@@ -258,6 +313,7 @@ def _event(row: Row) -> EntityEvent:
         source=row.source,
         strength=Strength(row.strength),
         id=row.id,
+        requester=row.requester or "",
     )
 
 
@@ -273,6 +329,12 @@ def _life(row: Row) -> Life:
         accesses=tuple(row.accesses),
         policy_id=row.policy_id,
         policy_version=row.policy_version,
+        source=row.source or "",
+        event=row.event or "",
+        applied=tuple(row.applied or ()),
+        merged=tuple(row.merged or ()),
+        conflict=row.conflict or "",
+        written=row.written or "",
     )
 
 
@@ -287,4 +349,5 @@ def _row(instance: str, life: Life) -> tuple[Any, ...]:
         *(life.begun.time, life.begun.source, life.begun.id),
         *((ended.time, ended.source, ended.id) if ended else (None, None, None)),
         *(life.policy_id, life.policy_version),
+        *(life.source, life.event, list(life.applied), list(life.merged), life.conflict, life.written),
     )

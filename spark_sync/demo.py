@@ -43,7 +43,7 @@ INSTANCE = "cdap"
 CREATOR, COLLEAGUE = "alice", "bob"
 DATASET = entity_id("dataset", ["ns1", "kv"])
 OPERATION = "dataset.get"
-SOURCES = {"audit": "audit-v2", "data-plane": "data-plane"}
+SOURCES = {"audit": "audit", "data-plane": "data-plane"}
 PLUGIN_ACCOUNT, SYNC_ACCOUNT = "cdapplugin", "cdapsync"
 
 
@@ -81,7 +81,7 @@ class Stage:
         """One run of the job."""
         from spark_sync.job import run_once
 
-        return run_once(self.settings, spark, progress=progress)
+        return run_once(self.settings, spark, now=time.time_ns() // 1_000_000, progress=progress)
 
     def may_read(self, user: str, entity: EntityId = DATASET) -> Answer:
         """Whether the user may read the dataset, by the policies that Ranger has now."""

@@ -26,6 +26,8 @@ class Strength(StrEnum):
 class EntityEvent:
     """An event; (source, id) is its key, `time` is in epoch milliseconds.
 
+    `requester` is who sent the request where the user is somebody CDAP impersonates for him; else empty.
+
     A creation counts from the start of its request and a deletion from its end, so that of two that overlap the
     deletion wins: a grant that is missing can be given, one that is too much must not be.
     """
@@ -37,6 +39,7 @@ class EntityEvent:
     source: str
     strength: Strength
     id: str
+    requester: str = ""
 
     @property
     def position(self) -> Position:

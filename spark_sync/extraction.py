@@ -16,6 +16,9 @@ from spark_sync.sources.source import EventSource
 # A dead letter shows the beginning of its line; the file has all of it.
 SHOWN = 500
 
+# So many milliseconds the clock of a source may be ahead of ours.
+MOST_AHEAD = 300_000
+
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
@@ -32,12 +35,16 @@ class DeadLetter:
 class Extraction:
     """One batch, parsed once; use as a context manager, so that Spark keeps it no longer than needed."""
 
-    def __init__(self, lines: DataFrame, source: EventSource, settings: SourceSettings, instance: str) -> None:
+    def __init__(
+        self, lines: DataFrame, source: EventSource, settings: SourceSettings, instance: str, *, now: int
+    ) -> None:
         numbered = lines.withColumn("row", F.monotonically_increasing_id())
         parsed = source.parse(numbered, settings, instance)
         self._source = settings.name
         self._instance = instance
-        self._rows = parsed.withColumn("rejected", F.coalesce(F.col("rejected"), _bad_entity(F.col("found"))))
+        self._rows = parsed.withColumn(
+            "rejected", F.coalesce(F.col("rejected"), _bad_entity(F.col("found")), _too_early(F.col("found"), now))
+        )
 
     def __enter__(self) -> Extraction:
         self._rows = self._rows.persist()
@@ -53,16 +60,18 @@ class Extraction:
     def events(self) -> DataFrame:
         """The events that count, each id once, skipped entities left out.
 
-        Columns: `source, id, instance, entity, type, parts, namespace, application, kind, strength, user, time`.
+        Columns: `source, id, instance, entity, type, parts, namespace, application, kind, strength, user, time,
+        requester`.
         """
         entity = F.concat(F.col("type"), F.lit(":"), F.array_join("parts", "."))
         found = (
             self._rows.where(F.col("rejected").isNull())
             .select(F.inline("found"))
+            .withColumn("requester", F.coalesce("requester", F.lit("")))
             .withColumn("entity", entity)
             .where(~_skipped(F.col("entity")))
         )
-        rest = ("type", "parts", "entity", "kind", "strength", "user", "time")
+        rest = ("type", "parts", "entity", "kind", "strength", "user", "time", "requester")
         once = found.groupBy("id").agg(F.min(F.struct(*rest)).alias("event")).select("id", "event.*")
         return once.select(
             F.lit(self._source).alias("source"),
@@ -77,6 +86,7 @@ class Extraction:
             "strength",
             "user",
             "time",
+            "requester",
         )
 
     def dead_letters(self) -> Iterator[DeadLetter]:
@@ -103,6 +113,13 @@ def _bad_entity(found: Column) -> Column:
     return F.when(F.size(bad) > 0, F.concat(F.lit("`"), F.substring(text, 1, 120), F.lit("` is no name CDAP allows")))
 
 
+def _too_early(found: Column, now: int) -> Column:
+    """An event of the future would wait in the ledger and then decide in the place of somebody else's."""
+    late = F.exists(found, lambda event: event.time > now + MOST_AHEAD)
+    minutes = MOST_AHEAD // 60_000
+    return F.when(late, F.lit(f"its time is more than {minutes} minutes in the future; is a clock wrong?"))
+
+
 def _well_formed(event: Column) -> Column:
     result = F.lit(False)
     for kind in _event_types():
@@ -114,8 +131,7 @@ def _well_formed(event: Column) -> Column:
 
 
 def _event_types() -> list[EntityType]:
-    table = load_creations()
-    names = {row.entity.name for row in table.audit_v2} | {row.entity.name for row in table.data_plane}
+    names = {kind.name for kind in load_creations().entities}
     return [kind for kind in entity_types().values() if kind.name in names]
 
 

@@ -13,37 +13,49 @@ from pyspark.sql import DataFrame, SparkSession
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings, SourceSettings
-from ranger_cdap.errors import ConfigError, RangerAdminError, SyncError
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.errors import ConfigError, SyncError
 from spark_sync.delta_ledger import DeltaLedger
 from spark_sync.extraction import DeadLetter, Extraction
-from spark_sync.fold import FoldSettings, fold
+from spark_sync.fold import SAME_CREATION, FoldSettings, fold
 from spark_sync.lease import lease
 from spark_sync.ledger import Change, History, Ledger
-from spark_sync.life import OWED, Life, State
-from spark_sync.plan import PlanSettings, Step, TakeBack, plan
+from spark_sync.ledger_mark import confirm, remember
+from spark_sync.life import State
+from spark_sync.plan import TakeBack, TakeOut
+from spark_sync.push import non_creators, planned, push
 from spark_sync.report import RunReport, SourceReport
-from spark_sync.sources.registry import event_sources
+from spark_sync.sources.registry import event_sources, ranks
 from spark_sync.sources.source import EventSource
-from spark_sync.writer import PolicyRest, carry_out
+from spark_sync.upkeep import is_due, tidy
+from spark_sync.writer import PolicyRest
 
+CHECKPOINTS = "checkpoints"
 DEAD_LETTERS = "dead-letters.jsonl"
 
 Progress = Callable[[str], None]
 
 
 def run_once(
-    settings: Settings, spark: SparkSession, *, ranger: PolicyRest | None = None, progress: Progress = lambda _: None
+    settings: Settings,
+    spark: SparkSession,
+    *,
+    now: int,
+    ranger: PolicyRest | None = None,
+    progress: Progress = lambda _: None,
+    dry: bool = False,
 ) -> RunReport:
     """Everything that is new since the last run, then everything the ledger owes; safe to repeat and to kill.
 
     Args:
+        now: the time of the run, in epoch milliseconds; what is younger than the hold-back waits for a later run.
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
         progress: is told in a few words what begins.
+        dry: send nothing; what is owed stays in the ledger and is told as the report's `planned`.
 
     Raises:
         ConfigError: a source is not usable.
         LeaseHeld: another run is going on.
+        LedgerLost: the ledger is older than what was read, or another one.
         SyncError: Spark or the ledger failed.
         RangerAdminError: Ranger Admin failed before anything was sent; what is owed stays in the ledger.
     """
@@ -51,87 +63,58 @@ def run_once(
     sources = _sources(settings)
     with lease(state), spark_errors():
         ledger = DeltaLedger(spark, state, settings.cdap.instance)
+        confirm(state / CHECKPOINTS, ledger.marks())
         reports = []
         for configured, source in sources:
             progress(f"reading source {configured.name}")
-            reports.append(_ingest(spark, ledger, source, configured, settings))
+            reports.append(_ingest(spark, ledger, source, configured, settings, now))
         progress("folding events into lives")
-        fold_new(ledger, fold_settings(settings, ledger.baseline()))
+        fold_new(ledger, fold_settings(settings, ledger.baseline(), now))
+        if dry:
+            return RunReport(tuple(reports), planned=tuple(planned(ledger, settings)), counts=ledger.counts())
         progress("sending grants to Ranger")
-        outcomes, trouble = push(ledger, settings, ranger)
+        outcomes, trouble = push(ledger, settings, ranger, progress=progress)
+        if is_due(state, now):
+            progress("tidying the ledger")
+            tidy(spark, state, now=now, keep_days=settings.sync.keep_days)
+        remember(state / CHECKPOINTS, ledger.marks())
+        settled = (State.APPLIED, State.CLOSED, State.KNOWN)
         return RunReport(
             sources=tuple(reports),
             granted=tuple(life for _, life in outcomes if life.state is State.APPLIED),
             revoked=tuple(
-                life
+                step.life
                 for step, life in outcomes
-                if isinstance(step, TakeBack) and life.state is State.CLOSED and life.policy_id >= 0
+                if isinstance(step, TakeBack | TakeOut) and life == step.done and step.life.policy_id >= 0
             ),
-            waiting=tuple(life for _, life in outcomes if life.state not in (State.APPLIED, State.CLOSED)),
+            waiting=tuple(life for _, life in outcomes if life.state not in settled),
             counts=ledger.counts(),
             trouble=trouble,
         )
 
 
-def fold_settings(settings: Settings, baseline: int | None) -> FoldSettings:
+def fold_settings(settings: Settings, baseline: int | None, now: int) -> FoldSettings:
     """What the fold needs of the settings, the profile's resultant privileges among it."""
-    profile = load_profile(settings.cdap.profile)
+    profile, sync = load_profile(settings.cdap.profile), settings.sync
+    hold_back = round(sync.hold_back * 1000)
+    window = min(SAME_CREATION, hold_back)
     return FoldSettings(
         baseline=baseline,
         gives={name: profile.resultant(name) for name in entity_types()},
-        non_creators=frozenset(settings.sync.non_creators),
+        non_creators=non_creators(settings),
+        mapped=sync.mapped,
+        until=now - hold_back - window,
+        window=window,
+        ranks=ranks(sync.sources),
+        impersonated=sync.impersonated,
     )
 
 
 def fold_new(ledger: Ledger, settings: FoldSettings) -> None:
     """Fold what is not folded yet and record the lives that changed."""
-    ledger.record([change for history in ledger.unfolded() if (change := _change(history, settings))])
-    ledger.mark_folded()
-
-
-def push(ledger: Ledger, settings: Settings, ranger: PolicyRest | None) -> tuple[list[tuple[Step, Life]], str]:
-    """Send everything the ledger owes and record it; what was done, and why it stopped early if it did."""
-    owed = ledger.lives(OWED)
-    if not owed:
-        return [], ""
-    steps = plan(
-        owed,
-        PlanSettings(
-            instance=settings.cdap.instance,
-            service=settings.ranger.service,
-            non_creators=frozenset(settings.sync.non_creators),
-            delegate_admin=settings.sync.delegate_admin,
-        ),
-    )
-    outcomes: list[tuple[Step, Life]] = []
-    trouble = ""
-    with _ranger(settings, ranger) as rest:
-        try:
-            for step in _one_life_at_a_time(steps, outcomes):
-                outcomes.append((step, carry_out(step, rest)))
-        except RangerAdminError as e:
-            trouble = str(e)
-    before = frozenset(owed)
-    ledger.record([Change(life.entity, (life,)) for _, life in outcomes if life not in before])
-    return outcomes, trouble
-
-
-def _one_life_at_a_time(steps: Iterable[Step], outcomes: list[tuple[Step, Life]]) -> Iterator[Step]:
-    """The steps, but none for an entity whose earlier life still owes that something is taken back."""
-    for step in steps:
-        last = outcomes[-1][1] if outcomes else None
-        if last and last.entity == step.life.entity and last.state is State.CLOSING:
-            continue
-        yield step
-
-
-@contextmanager
-def _ranger(settings: Settings, given: PolicyRest | None) -> Iterator[PolicyRest]:
-    if given is not None:
-        yield given
-        return
-    with RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password) as admin:
-        yield admin
+    histories = ledger.unfolded(settings.until, settings.window)
+    ledger.record([change for history in histories if (change := _change(history, settings))])
+    ledger.mark_folded(settings.until)
 
 
 def _change(history: History, settings: FoldSettings) -> Change | None:
@@ -149,17 +132,20 @@ def _sources(settings: Settings) -> list[tuple[SourceSettings, EventSource]]:
         if configured.kind not in known:
             kinds = ", ".join(sorted(known))
             raise ConfigError(f"source `{configured.name}` has the kind `{configured.kind}`; known are {kinds}")
-        if not any(c in str(configured.path) for c in "*?[{") and not configured.path.exists():
-            raise ConfigError(f"`{configured.path}`, the directory of source `{configured.name}`, does not exist")
+        known[configured.kind].check(configured)
         found.append((configured, known[configured.kind]))
     names = [configured.name for configured, _ in found]
+    if not settings.sync.hold_back and len(found) > 1:
+        raise ConfigError(
+            "`sync.hold_back` may be 0 only for a single source: others may tell of an event a moment later"
+        )
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"two sources are named `{min(twice)}`; a source's name is its place in the ledger")
     return found
 
 
 def _ingest(
-    spark: SparkSession, ledger: Ledger, source: EventSource, configured: SourceSettings, settings: Settings
+    spark: SparkSession, ledger: Ledger, source: EventSource, configured: SourceSettings, settings: Settings, now: int
 ) -> SourceReport:
     """One query with its own checkpoint: what was read is never read again, and read twice it changes nothing."""
     lines = rejected = events = 0
@@ -167,12 +153,12 @@ def _ingest(
 
     def take(batch: DataFrame, _: int) -> None:
         nonlocal lines, rejected, events
-        with Extraction(batch, source, configured, instance) as extraction:
+        with Extraction(batch, source, configured, instance, now=now) as extraction:
             lines += extraction.line_count()
             rejected += _bury(extraction.dead_letters(), settings.sync.state_dir / DEAD_LETTERS)
             events += ledger.add_events(extraction.events())
 
-    checkpoint = (settings.sync.state_dir / "checkpoints" / configured.name).absolute()
+    checkpoint = (settings.sync.state_dir / CHECKPOINTS / configured.name).absolute()
     query = (
         source.read(spark, configured)
         .writeStream.trigger(availableNow=True)

@@ -39,11 +39,14 @@ class Ledger(Protocol):
     def add_events(self, events: DataFrame) -> int:
         """Store the events whose (source, id) is new; the number of those."""
 
-    def unfolded(self) -> Iterator[History]:
-        """The histories of the entities that events added since the last `mark_folded` may change."""
+    def unfolded(self, until: int, window: int) -> Iterator[History]:
+        """The histories of the entities that events up to `until` may change which are not marked as folded.
 
-    def mark_folded(self) -> None:
-        """The changes that came of `unfolded` are recorded."""
+        They hold what happened up to `until + window` (both in epoch milliseconds).
+        """
+
+    def mark_folded(self, until: int) -> None:
+        """The changes that came of `unfolded` up to `until` are recorded."""
 
     def record(self, changes: Iterable[Change]) -> None:
         """Write lives, by (entity, number), in one step: all of them or, after a kill, none."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.errors import SyncError
 from spark_sync.event import Position
 
 
@@ -44,12 +47,28 @@ WHEN_DELETED = {
 }
 
 
+# What a life may become. Only the fold begins and ends lives; the push and a person move those that are open.
+TRANSITIONS: Mapping[State, frozenset[State]] = {
+    State.UNCONFIRMED: frozenset({State.PENDING, State.KNOWN, State.CLOSED}),
+    State.KNOWN: frozenset({State.PENDING, State.CLOSED}),
+    State.PENDING: frozenset({State.PENDING, State.APPLIED, State.BLOCKED, State.FAILED, State.KNOWN, State.CLOSING}),
+    State.APPLIED: frozenset({State.APPLIED, State.PENDING, State.BLOCKED, State.KNOWN, State.CLOSING}),
+    State.BLOCKED: frozenset({State.BLOCKED, State.PENDING, State.APPLIED, State.KNOWN, State.CLOSING}),
+    State.FAILED: frozenset({State.FAILED, State.PENDING, State.APPLIED, State.BLOCKED, State.KNOWN, State.CLOSING}),
+    State.CLOSING: frozenset({State.CLOSING, State.CLOSED}),
+    State.CLOSED: frozenset(),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Life:
     """One row of the ledger: the key is (entity, number); numbers begin at 1 and are never used again.
 
-    `creator`: who the event says created it; `None` for what the baseline found. `begun`, `ended`: where in the order
-    of events. `accesses`: what the creator is to get. `policy_id`, `policy_version`: the policy of ours, -1 for none.
+    `creator`: who is its owner; `None` for what the baseline found. `source`, `event`: which event said so. `begun`,
+    `ended`: where in the order of events. `accesses`: what the creator is to get; `applied`: what the policy of ours
+    gives him; `written`: its content as we sent it (SHA-256); `merged`: what we added to somebody else's policy.
+    `policy_id`, `policy_version`: that policy, -1 for none. `conflict`: an earlier creation that came too late to
+    count; it is shown, and changes nothing.
     """
 
     entity: EntityId
@@ -62,6 +81,22 @@ class Life:
     accesses: tuple[str, ...] = ()
     policy_id: int = -1
     policy_version: int = -1
+    source: str = ""
+    event: str = ""
+    applied: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    written: str = ""
+    conflict: str = ""
+
+    def become(self, state: State, **changes: Any) -> Life:
+        """The life in another state, with further changes.
+
+        Raises:
+            SyncError: a life in this state can't become that (a bug of ours; nothing is written).
+        """
+        if state not in TRANSITIONS[self.state]:
+            raise SyncError(f"life {self.number} of `{self.entity}` is {self.state} and can't become {state}")
+        return replace(self, state=state, **changes)
 
     @property
     def is_open(self) -> bool:

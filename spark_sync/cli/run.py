@@ -2,43 +2,115 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import click
 
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
+from spark_sync.cli import planned
 from spark_sync.cli.lives import as_json, rows
 from spark_sync.life import State
 from spark_sync.report import RunReport
 from spark_sync.session import require_spark, spark_session
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 @click.command()
-@click.option("--once", is_flag=True, default=True, help="One run, then the end; this is what it does anyway.")
+@click.option("--once", is_flag=True, help="One run, then the end; this is what it does anyway.")
+@click.option("--follow", "follows", is_flag=True, help="Run after run, until SIGTERM or Ctrl-C.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    show_default=True,
+    help="Seconds between two runs with --follow.",
+)
+@click.option("--dry-run", is_flag=True, help="Read new events into the ledger, but only show what Ranger would get.")
 @pass_invocation
-def run(invocation: Invocation, once: bool) -> None:
-    """Read new events and bring Ranger's grants up to date."""
+def run(invocation: Invocation, once: bool, follows: bool, interval: float, dry_run: bool) -> None:
+    """Read new events and bring Ranger's grants up to date.
+
+    Exit codes: 0 up to date, 1 something failed (what is owed stays in the ledger), 3 the settings are not usable,
+    5 another run is going on.
+    """
+    if follows and (once or dry_run):
+        raise click.UsageError("--follow goes neither with --once nor with --dry-run")
     require_spark()
-    from spark_sync.job import run_once
+    from spark_sync.follow import follow, until_terminated
 
     settings = invocation.settings
     with (
         invocation.messages.status("starting Spark") as shown,
         spark_session(settings.sync) as spark,
     ):
-        report = run_once(settings, spark, progress=shown.update)
+        if follows:
+            shown.stop()
+            with until_terminated() as ended:
+                follow(
+                    lambda: _one(settings, spark, lambda _: None),
+                    interval=interval,
+                    ended=ended,
+                    told=lambda report: _tell_changes(invocation, report),
+                )
+            return
+        report = _one(settings, spark, shown.update, dry=dry_run)
     if invocation.as_json:
         invocation.print_json(to_json(report))
+    elif dry_run:
+        show_planned(invocation, report)
     else:
         show(invocation, report)
     if report.trouble:
         raise RangerAdminError(f"{report.trouble}; what is left is in the ledger and goes out with the next run")
 
 
-def show(invocation: Invocation, report: RunReport) -> None:
-    """A run for people: what was read, what was granted and revoked, and what waits for what."""
+def _one(settings: Settings, spark: SparkSession, progress: Callable[[str], None], *, dry: bool = False) -> RunReport:
+    from spark_sync.job import run_once
+
+    began = time.time()
+    report = run_once(settings, spark, now=round(began * 1000), progress=progress, dry=dry)
+    if settings.sync.metrics_file and not dry:
+        from spark_sync.metrics_file import write_metrics
+
+        write_metrics(settings.sync.metrics_file, report, began=began, ended=time.time())
+    return report
+
+
+def _tell_changes(invocation: Invocation, report: RunReport) -> None:
+    """A run among many: only what it changed or refused, in JSON one object a line."""
+    if invocation.as_json:
+        invocation.console.print(json.dumps(to_json(report), default=str))
+    elif report.granted or report.revoked or any(source.rejected for source in report.sources):
+        show(invocation, report)
+
+
+def show_planned(invocation: Invocation, report: RunReport) -> None:
+    """A dry run for people: what was read, and what would be sent."""
+    _show_sources(invocation, report)
+    if report.planned:
+        invocation.print_table(planned.HEAD, planned.rows(report.planned))
+    invocation.console.print(
+        f"nothing was sent to Ranger and Ranger was not asked what it has; {len(report.planned)} steps are in the"
+        " ledger and go out with the next run"
+    )
+
+
+def _show_sources(invocation: Invocation, report: RunReport) -> None:
     for source in report.sources:
         rejected = f", {source.rejected} rejected (see the dead letters)" if source.rejected else ""
         invocation.console.print(f"{source.name}: {source.lines} lines read, {source.events} new events{rejected}")
+
+
+def show(invocation: Invocation, report: RunReport) -> None:
+    """A run for people: what was read, what was granted and revoked, and what waits for what."""
+    _show_sources(invocation, report)
     changes = [("granted", life) for life in report.granted] + [("revoked", life) for life in report.revoked]
     if changes:
         invocation.print_table(
@@ -67,6 +139,7 @@ def to_json(report: RunReport) -> dict[str, object]:
         "granted": [as_json(life) for life in report.granted],
         "revoked": [as_json(life) for life in report.revoked],
         "waiting": [as_json(life) for life in report.waiting],
+        "planned": [planned.to_json(step) for step in report.planned],
         "unchanged": report.unchanged,
         "counts": {state.value: count for state, count in report.counts.items()},
         "trouble": report.trouble,

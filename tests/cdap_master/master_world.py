@@ -73,6 +73,7 @@ def decision_service(ranger: Ranger, directory: Path) -> Iterator[tuple[Decision
             events_dir=directory / "events",
         ),
         sync=SyncSettings(
+            hold_back=0,
             username=SYNC,
             password=PASSWORD,
             state_dir=directory / "ledger",

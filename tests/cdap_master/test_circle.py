@@ -90,7 +90,7 @@ def told_and_granted(world: World, spark: SparkSession, clock: Clock, method: st
     with clock.times("extension: the record is stored"):
         wait_until(lambda: (method, uri, 200) in stored(world), f"{method} {uri} is told")
     with clock.times("sync: the record becomes a grant in Ranger, or its end"):
-        report = run_once(world.settings, spark)
+        report = run_once(world.settings, spark, now=time.time_ns() // 1_000_000)
     assert report.trouble == ""
     with clock.times("service: the policies are downloaded"):
         world.refresh()

@@ -71,7 +71,7 @@ def test_folding_through_the_tables_is_folding(spark: SparkSession, tmp_path: Pa
                 *(event.source, event.id, "cdap", str(event.entity), event.entity.type, list(event.entity.parts)),
                 event.entity.parts[0],
                 event.entity.parts[1] if event.entity.type in ("application", "schedule") else None,
-                *(event.kind.value, event.strength.value, event.user, event.time, 0),
+                *(event.kind.value, event.strength.value, event.user, event.time, event.requester, 0),
             )
             for event in new
         ]
@@ -86,4 +86,4 @@ def test_folding_through_the_tables_is_folding(spark: SparkSession, tmp_path: Pa
         assert found == sorted(
             (life for folded in expected.values() for life in folded), key=lambda life: (str(life.entity), life.number)
         )
-        assert list(ledger.unfolded()) == []
+        assert list(ledger.unfolded(settings.until, 0)) == []

@@ -105,7 +105,7 @@ def source(path: Path, kind: str = "data-plane") -> dict[str, Any]:
 def run(settings: Settings, spark: SparkSession, **given: Any) -> Any:
     from spark_sync.job import run_once
 
-    return run_once(settings, spark, **given)
+    return run_once(settings, spark, **{"now": NOW} | given)
 
 
 def take_baseline(settings: Settings, spark: SparkSession) -> None:
@@ -127,7 +127,7 @@ def all_lives(settings: Settings, spark: SparkSession) -> list[Life]:
 def test_the_recordings_from_the_first_event_to_the_last(
     spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
-    settings = settings_for(audit=source(inbox("audit"), "audit-v2"), data_plane=source(inbox("data-plane")))
+    settings = settings_for(audit=source(inbox("audit"), "audit"), data_plane=source(inbox("data-plane")))
     take_baseline(settings, spark)
     for name in ("audit", "data-plane"):
         shutil.copy(EXAMPLES / "events" / name / FIRST, inbox(name))
@@ -299,8 +299,8 @@ def test_with_ranger_away_nothing_is_lost(
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        ({"a": {"kind": "kafka", "path": Path()}}, "known are audit-v2, data-plane"),
-        ({"a": {"kind": "audit-v2", "path": Path("nowhere")}}, "does not exist"),
+        ({"a": {"kind": "kafka", "path": Path()}}, "known are audit, audit-kafka"),
+        ({"a": {"kind": "audit", "path": Path("nowhere")}}, "does not exist"),
     ],
 )
 def test_a_source_that_is_not_usable(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+NOW = 1_900_000_000_000
+
 Found = tuple[str, str, str, int]
 
 
@@ -37,7 +39,7 @@ def extract(
         F.col("_metadata.file_block_start").alias("block"),
     )
     configured = SourceSettings(name="s", kind=kind, path=path, callers=callers)
-    with Extraction(lines, event_sources()[kind], configured, "cdap") as extraction:
+    with Extraction(lines, event_sources()[kind], configured, "cdap", now=NOW) as extraction:
         rows = extraction.events().orderBy("time", "entity").collect()
         return [(row.kind, row.entity, row.user, row.time) for row in rows], list(extraction.dead_letters())
 
@@ -264,7 +266,7 @@ def counted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     )
     configured = SourceSettings(name="s", kind="data-plane", path=path, callers=("cdap-master",))
     found: dict[str, list[Found]] = {}
-    with Extraction(lines, event_sources()["data-plane"], configured, "cdap") as extraction:
+    with Extraction(lines, event_sources()["data-plane"], configured, "cdap", now=NOW) as extraction:
         assert list(extraction.dead_letters()) == []
         for row in extraction.events().collect():
             found.setdefault(row.id.partition("#")[0], []).append((row.kind, row.entity, row.user, row.time))
@@ -300,7 +302,11 @@ def audit(**changes: Any) -> dict[str, Any]:
 AUDIT_REFUSED: dict[str, tuple[str, str]] = {
     "garbage": ("{", "not one JSON object"),
     "another object": ('{"a":1}', "`version` is missing or has a wrong type"),
-    "version 1": (json.dumps(audit(version=1)), "unknown version `1`"),
+    "version 3": (json.dumps(audit(version=3)), "unknown version `3`"),
+    "version 1 with the entity of version 2": (
+        json.dumps(audit(version=1)),
+        "`entityId` is missing or has a wrong type",
+    ),
     "no user": (json.dumps(audit(user=...)), "`user` is missing or has a wrong type"),
     "no time": (json.dumps(audit(time=0)), "`time` is missing or has a wrong type"),
     "no dataset": (
@@ -324,13 +330,13 @@ def test_audit_messages(spark: SparkSession, tmp_path: Path) -> None:
         json.dumps(audit(type="DELETE", time=1003)),
     ]
     path = write(tmp_path / "a.jsonl", [*good, *(line for line, _ in AUDIT_REFUSED.values())])
-    events, dead = extract(spark, "audit-v2", path)
+    events, dead = extract(spark, "audit", path)
     assert events == [("CREATE", "dataset:ns1.kv", "alice", 1000), ("DELETE", "dataset:ns1.kv", "alice", 1003)]
     assert [letter.reason for letter in dead] == [reason for _, reason in AUDIT_REFUSED.values()]
 
 
 def test_nothing_of_the_recordings_is_refused(spark: SparkSession) -> None:
-    for kind, folder in (("audit-v2", "audit"), ("data-plane", "data-plane")):
+    for kind, folder in (("audit", "audit"), ("data-plane", "data-plane")):
         events, dead = extract(spark, kind, EXAMPLES / "events" / folder)
         assert dead == []
         assert events

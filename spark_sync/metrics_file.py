@@ -1,0 +1,59 @@
+"""The figures of the last run as a file for Prometheus's node exporter; no name of a person or an entity is in it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+from ranger_cdap.errors import SyncError
+from spark_sync.life import State
+from spark_sync.report import RunReport
+
+_FIGURES = {
+    "ranger_cdap_sync_run_seconds": "How long the last run took.",
+    "ranger_cdap_sync_run_end_seconds": "When the last run ended, in seconds since 1970.",
+    "ranger_cdap_sync_complete": "1 if the last run brought Ranger up to date, 0 if it had to stop before.",
+    "ranger_cdap_sync_granted": "Grants the last run made.",
+    "ranger_cdap_sync_revoked": "Grants the last run took back.",
+}
+
+
+def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
+    """The figures in Prometheus's text form; times are seconds since 1970."""
+    registry = CollectorRegistry()
+    values = (ended - began, ended, float(not report.trouble), len(report.granted), len(report.revoked))
+    for (name, help_text), value in zip(_FIGURES.items(), values, strict=True):
+        Gauge(name, help_text, registry=registry).set(value)
+    lives = Gauge("ranger_cdap_sync_lives", "Lives in the ledger, by state.", ["state"], registry=registry)
+    for state in State:
+        lives.labels(state.value).set(report.counts.get(state, 0))
+    of_source = {
+        "lines": "Lines the last run read.",
+        "rejected": "Lines of them that were rejected (dead letters).",
+        "events": "New events among them.",
+    }
+    for what, help_text in of_source.items():
+        gauge = Gauge(f"ranger_cdap_sync_source_{what}", help_text, ["source"], registry=registry)
+        for source in report.sources:
+            gauge.labels(source.name).set(getattr(source, what))
+    return generate_latest(registry)
+
+
+def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) -> None:
+    """Write the figures in one step, so that nobody reads half of them.
+
+    Raises:
+        SyncError: the file can't be written.
+    """
+    text = metrics_text(report, began=began, ended=ended)
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)  # the exporter runs as somebody else
+        Path(temporary).replace(path)
+    except OSError as e:
+        raise SyncError(f"`sync.metrics_file` `{path}` can't be written: {e.strerror or type(e).__name__}") from e

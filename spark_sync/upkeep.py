@@ -1,0 +1,49 @@
+"""Upkeep of the ledger's tables: small files are joined, old events and old versions go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from spark_sync.life import State
+
+DAY: Final = 86_400_000
+_KEPT_HOURS: Final = 7 * 24.0
+"""Versions younger than this stay, for whoever is reading one."""
+
+
+def is_due(directory: Path, now: int) -> bool:
+    """Whether the last upkeep was more than a day ago."""
+    try:
+        return int((directory / "upkeep").read_text()) + DAY <= now
+    except (OSError, ValueError):
+        return True
+
+
+def tidy(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> None:
+    """Forget events that are older than `keep_days` and decided, join small files, drop old versions.
+
+    An event that comes again after it was forgotten changes nothing: lives stay, and with them the time up to which
+    events count no more. What an unconfirmed life rests on is kept.
+    """
+    events = DeltaTable.forPath(spark, str(directory / "events"))
+    unconfirmed = (
+        DeltaTable.forPath(spark, str(directory / "ledger"))
+        .toDF()
+        .where(f"state = '{State.UNCONFIRMED.value}'")
+        .select("instance", "entity")
+        .distinct()
+    )
+    old = events.toDF().where(f"time < {now - keep_days * DAY}").select("instance", "entity", "source", "id")
+    gone = old.join(unconfirmed, ["instance", "entity"], "left_anti")
+    if not gone.isEmpty():
+        same = "known.instance = gone.instance AND known.source = gone.source AND known.id = gone.id"
+        events.alias("known").merge(gone.alias("gone"), same).whenMatchedDelete().execute()
+    for name in ("events", "ledger"):
+        table = DeltaTable.forPath(spark, str(directory / name))
+        table.optimize().executeCompaction()
+        table.vacuum(_KEPT_HOURS)
+    (directory / "upkeep").write_text(str(now))
