@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import click
 
+from spark_sync.cli.assign import assign
 from spark_sync.cli.baseline import baseline
+from spark_sync.cli.forget import forget
 from spark_sync.cli.inventory import inventory
+from spark_sync.cli.reconcile import reconcile
+from spark_sync.cli.retry import retry
 from spark_sync.cli.run import run
 from spark_sync.cli.status import status
 
@@ -15,5 +19,5 @@ def sync() -> None:
     """Give the creators of CDAP entities their privileges in Ranger (a PySpark job)."""
 
 
-for command in (run, inventory, baseline, status):
+for command in (run, inventory, baseline, status, reconcile, retry, assign, forget):
     sync.add_command(command)

@@ -1,0 +1,108 @@
+"""The ledger in the hands of a person: under the lease, and only if it is the one that the checkpoints go with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.profile import load_profile
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import InvalidInput
+from spark_sync import people
+from spark_sync.ledger import Change
+from spark_sync.life import Life, State
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_sync.delta_ledger import DeltaLedger
+
+
+@contextmanager
+def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLedger]:
+    """The ledger, while no run is going on; what was changed is part of it for the next run.
+
+    Raises:
+        LeaseHeld: a run is going on.
+        LedgerLost: the ledger is older than what was read, or another one.
+        SyncError: Spark or the ledger failed.
+    """
+    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.job import CHECKPOINTS, spark_errors
+    from spark_sync.lease import lease
+    from spark_sync.ledger_mark import confirm, remember
+
+    state = settings.sync.state_dir
+    with lease(state), spark_errors():
+        ledger = DeltaLedger(spark, state, settings.cdap.instance)
+        before = ledger.marks()
+        confirm(state / CHECKPOINTS, before)
+        yield ledger
+        if (after := ledger.marks()) != before:
+            remember(state / CHECKPOINTS, after)
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """The lives that are tried anew, and those that were named but are not stuck."""
+
+    pending: tuple[Life, ...]
+    not_stuck: tuple[Life, ...]
+
+
+def retry(settings: Settings, spark: SparkSession, entities: Collection[EntityId]) -> Retried:
+    """Make what is blocked or failed pending again: of these entities, or of all without any.
+
+    Raises:
+        InvalidInput: an entity is not in the ledger.
+        SyncError: as `ledger_by_hand`.
+    """
+    with ledger_by_hand(settings, spark) as ledger:
+        if entities:
+            lives = [life for entity in entities for life in _lives_of(ledger, entity) if life.is_open]
+        else:
+            lives = ledger.lives((State.BLOCKED, State.FAILED))
+        again = {life: people.retry(life) for life in lives}
+        pending = tuple(life for life in again.values() if life)
+        ledger.record(Change(life.entity, (life,)) for life in pending)
+    return Retried(pending, tuple(life for life, tried in again.items() if tried is None))
+
+
+def assign(settings: Settings, spark: SparkSession, entity: EntityId, user: str) -> tuple[Life, ...]:
+    """Make a user the creator of an entity; the lives as they are now.
+
+    Raises:
+        UnsafeGrant, InvalidInput: as `people.assign`.
+        SyncError: as `ledger_by_hand`.
+    """
+    from spark_sync.push import non_creators
+
+    accesses = load_profile(settings.cdap.profile).resultant(entity.type)
+    with ledger_by_hand(settings, spark) as ledger:
+        lives = _lives_of(ledger, entity)
+        change = people.assign(entity, lives, user, accesses, non_creators=non_creators(settings))
+        ledger.record([change])
+    return change.lives
+
+
+def forget(settings: Settings, spark: SparkSession, entity: EntityId) -> tuple[Life, ...]:
+    """Make an entity one without a creator; the lives as they are now.
+
+    Raises:
+        InvalidInput: as `people.forget`.
+        SyncError: as `ledger_by_hand`.
+    """
+    with ledger_by_hand(settings, spark) as ledger:
+        change = people.forget(entity, _lives_of(ledger, entity))
+        ledger.record([change])
+    return change.lives
+
+
+def _lives_of(ledger: DeltaLedger, entity: EntityId) -> list[Life]:
+    lives = ledger.lives_of(entity)
+    if not lives:
+        raise InvalidInput(f"`{entity}` is not in the ledger; if it exists, take an inventory for `sync baseline`")
+    return lives

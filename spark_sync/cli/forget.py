@@ -1,0 +1,27 @@
+"""`ranger-cdap sync forget`: an entity is to have no creator."""
+
+from __future__ import annotations
+
+import click
+
+from ranger_cdap.cdap.entity import parse_entity
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from spark_sync import by_hand
+from spark_sync.cli.lives import as_json, say_changes
+from spark_sync.session import require_spark, spark_session
+
+
+@click.command()
+@click.argument("entity")
+@pass_invocation
+def forget(invocation: Invocation, entity: str) -> None:
+    """Forget who created ENTITY: his grant is taken back, and nobody else becomes its creator by touching it."""
+    wanted = parse_entity(entity)
+    require_spark()
+    settings = invocation.settings
+    with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
+        lives = by_hand.forget(settings, spark, wanted)
+    if invocation.as_json:
+        invocation.print_json({"lives": [as_json(life) for life in lives]})
+    else:
+        say_changes(invocation, lives)

@@ -1,0 +1,152 @@
+"""`ranger-cdap sync reconcile`: where ledger, inventory and Ranger do not agree, and what is to be done about it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ranger_cdap.cdap.entity import parse_entity
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.errors import InvalidInput
+from spark_sync.baseline import read_inventory
+from spark_sync.cli.lives import as_json
+from spark_sync.drift import Drift, Finding
+from spark_sync.repair import Action, actions
+from spark_sync.session import require_spark, spark_session
+
+DRIFT: Final = 1
+NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends what follows from it"
+
+
+@click.command()
+@click.option(
+    "--inventory",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="What exists (`sync inventory`); without it nothing is found to be gone or unknown.",
+)
+@click.option("--adopt", is_flag=True, help="What stands in Ranger is what we want: it is ours again.")
+@click.option("--release", is_flag=True, help="Leave what stands in Ranger to people, from now on.")
+@click.option("--revoke", is_flag=True, help="Take back what stands in Ranger for an entity or a life that is over.")
+@click.option("--ownerless", is_flag=True, help="Show entities without a creator too.")
+@click.argument("entities", nargs=-1, metavar="[ENTITY]...")
+@pass_invocation
+@click.pass_context
+def reconcile(
+    context: click.Context,
+    invocation: Invocation,
+    path: Path | None,
+    adopt: bool,
+    release: bool,
+    revoke: bool,
+    ownerless: bool,
+    entities: tuple[str, ...],
+) -> None:
+    """Compare ledger, inventory and Ranger; with an action, settle what it fits, for the entities named or for all.
+
+    Only the ledger is changed; the next run does the rest. Exit code: 0 nothing disagrees (any more), 1 something does.
+    """
+    chosen = [action for action, wanted in zip(Action, (adopt, release, revoke), strict=True) if wanted]
+    if len(chosen) > 1:
+        raise InvalidInput("`--adopt`, `--release` and `--revoke` contradict each other; give one of them")
+    wanted = [parse_entity(text) for text in entities]
+    require_spark()
+    from spark_sync.reconcile import reconcile as compare
+
+    settings = invocation.settings
+    now = time.time_ns() // 1_000_000
+    inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
+    with invocation.messages.status("comparing ledger and Ranger"), spark_session(settings.sync) as spark:
+        report = compare(
+            settings,
+            spark,
+            inventory=inventory,
+            action=chosen[0] if chosen else None,
+            entities=wanted,
+            ownerless=ownerless,
+        )
+    if invocation.as_json:
+        lives = [as_json(life) for change in report.changes for life in change.lives]
+        found, done = ([to_json(finding) for finding in several] for several in (report.left, report.settled))
+        invocation.print_json({"drift": found, "settled": done, "lives": lives})
+    else:
+        show(invocation, report.left, report.settled, chosen[0] if chosen else None)
+    context.exit(DRIFT if any(finding.drift is not Drift.OWNERLESS for finding in report.left) else 0)
+
+
+def show(
+    invocation: Invocation, left: tuple[Finding, ...], settled: tuple[Finding, ...], action: Action | None
+) -> None:
+    """The comparison for people."""
+    if settled:
+        rows = [[finding.drift.value, str(finding.entity), sentence(finding)] for finding in settled]
+        invocation.print_table(["settled", "entity", "what was found"], rows)
+        invocation.console.print(f"settled by --{action}: {len(settled)}. {NEXT_RUN}")
+    if left:
+        invocation.print_table(
+            ["drift", "entity", "what", "settled by"],
+            [[finding.drift.value, str(finding.entity), sentence(finding), remedy(finding)] for finding in left],
+        )
+    elif not settled:
+        invocation.console.print("no drift: ledger and Ranger agree")
+
+
+def sentence(finding: Finding) -> str:
+    """What was found, in a few words."""
+    life, policy = finding.life, finding.policy
+    number = f"policy {policy.id}" if policy else f"policy {life.policy_id}" if life else "no policy"
+    match finding.drift:
+        case Drift.UNRECORDED:
+            return f"{number} gives {_names(finding.users)} what the ledger does not know of"
+        case Drift.LEFTOVER:
+            return f"{number} still gives {_names(finding.users)} something, but its life {finding.number} is over"
+        case Drift.GONE:
+            state, who = (life.state, life.creator) if life else ("", "")
+            return f"the grant of `{who}` is {state}, but the inventory does not have the entity"
+        case Drift.MISSING if life and life.merged:
+            return f"what was added to {number} for `{life.creator}` was taken out by hand"
+        case Drift.MISSING:
+            return f"{number} of `{life.creator if life else ''}` was deleted by hand"
+        case Drift.EDITED if life and not life.is_open:
+            return f"{number} was changed by hand and still stands, but its entity is gone"
+        case Drift.EDITED:
+            return f"{number} of `{life.creator if life else ''}` was changed by hand"
+        case Drift.UNKNOWN:
+            return "exists, but the ledger does not know it: whoever touches it may become its creator"
+        case Drift.OWNERLESS:
+            return "has no creator"
+
+
+def remedy(finding: Finding) -> str:
+    """What settles it."""
+    if fitting := actions(finding):
+        return ", ".join(f"--{action}" for action in fitting)
+    match finding.drift:
+        case Drift.UNKNOWN:
+            return "sync baseline"
+        case Drift.OWNERLESS:
+            return "sync assign"
+    return "a change of the policy in Ranger"
+
+
+def to_json(finding: Finding) -> dict[str, object]:
+    """A finding for programs."""
+    return {
+        "drift": finding.drift.value,
+        "entity": str(finding.entity),
+        "type": finding.entity.type,
+        "parts": list(finding.entity.parts),
+        "life": finding.number or None,
+        "state": finding.life.state.value if finding.life else None,
+        "creator": finding.life.creator if finding.life else None,
+        "policy_id": finding.policy.id if finding.policy else None,
+        "what": sentence(finding),
+        "actions": [action.value for action in actions(finding)],
+    }
+
+
+def _names(users: tuple[str, ...]) -> str:
+    return ", ".join(f"`{user}`" for user in users) or "nobody by name"

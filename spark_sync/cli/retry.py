@@ -1,0 +1,34 @@
+"""`ranger-cdap sync retry`: try anew what is blocked or failed."""
+
+from __future__ import annotations
+
+import click
+
+from ranger_cdap.cdap.entity import parse_entity
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from spark_sync import by_hand
+from spark_sync.cli.lives import as_json
+from spark_sync.session import require_spark, spark_session
+
+
+@click.command()
+@click.argument("entities", nargs=-1, metavar="[ENTITY]...")
+@pass_invocation
+def retry(invocation: Invocation, entities: tuple[str, ...]) -> None:
+    """Make grants that are blocked or failed pending again: those of the entities named, or all."""
+    wanted = [parse_entity(text) for text in entities]
+    require_spark()
+    settings = invocation.settings
+    with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
+        report = by_hand.retry(settings, spark, wanted)
+    if invocation.as_json:
+        invocation.print_json({name: [as_json(life) for life in getattr(report, name)] for name in report.__slots__})
+        return
+    for life in report.not_stuck:
+        invocation.console.print(f"{life.entity} is {life.state}; only what is blocked or failed is tried anew")
+    if report.pending:
+        for life in report.pending:
+            invocation.console.print(f"{life.entity} is pending for `{life.creator}`")
+        invocation.console.print("the next `ranger-cdap sync run` sends it")
+    elif not report.not_stuck:
+        invocation.console.print("nothing is blocked or failed")

@@ -1,0 +1,166 @@
+"""Laws of reconciling, on whatever a restored ledger and people's hands may have left behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+
+from ranger_cdap.engine.wire import Policy
+from spark_sync.baseline import Inventory
+from spark_sync.drift import find_drift, survey
+from spark_sync.event import EntityEvent, Kind, Strength
+from spark_sync.fold import FoldSettings, fold
+from spark_sync.life import Life, State
+from spark_sync.repair import Action, Repairs, repair_all
+from tests.spark_sync.drift_world import (
+    ALL,
+    ENDED_STATES,
+    KV,
+    SETTINGS,
+    RangerInMemory,
+    changed,
+    inventory,
+    ours,
+    push,
+    row,
+)
+from tests.spark_sync.push_world import item, resource
+
+NUMBERS = range(1, 4)
+OPEN = [state for state in State if state not in ENDED_STATES]
+
+
+@dataclass(frozen=True)
+class World:
+    lives: list[Life]
+    policies: list[Policy]
+    listed: Inventory | None
+
+    def repaired(self, action: Action) -> Repairs:
+        return repair_all(survey(self.lives, self.policies, self.listed, SETTINGS), SETTINGS, action)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> list[Policy]:
+    found = []
+    for number in NUMBERS:
+        if draw(st.booleans()):
+            continue
+        user = draw(st.sampled_from(["alice", "bob"]))
+        edited = draw(
+            st.sampled_from(
+                [
+                    {},
+                    {},
+                    {},
+                    {"policyItems": [item(user, *ALL), item("carol", "read")]},
+                    {"policyItems": [item("{USER}", "read")]},
+                    {"isEnabled": False},
+                    {"policyLabels": []},
+                ]
+            )
+        )
+        found.append(ours(number=number, user=user, policy_id=7 + number, **edited))
+    if draw(st.booleans()):
+        theirs = resource(namespace="ns1", dataset="kv")
+        found.append(Policy(id=99, guid="theirs", name="theirs", resources=theirs, policyItems=[item("bob", "read")]))
+    return found
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """One entity: its lives as a ledger may have them, of which only the last may be open, and what is in Ranger."""
+    lives = []
+    count = draw(st.integers(0, 3))
+    for number in range(1, count + 1):
+        allowed = list(State) if number == count else list(ENDED_STATES)
+        state = draw(st.sampled_from(allowed))
+        creator = draw(st.sampled_from(["alice", "bob"]))
+        if state is State.KNOWN:
+            creator = draw(st.sampled_from([None, creator]))
+        life = row(state, number=number, creator=creator)
+        if creator and draw(st.booleans()):  # a run was killed before it wrote down what it sent
+            life = replace(life, policy_id=-1, written="", applied=())
+        lives.append(life)
+    listed = draw(st.sampled_from([None, inventory(KV), inventory(), inventory(KV, taken=350), inventory(taken=350)]))
+    return World(lives, draw(policies()), listed)
+
+
+@given(worlds(), st.sampled_from(Action))
+def test_no_action_ever_gives_anybody_what_the_ledger_did_not_owe_him(world: World, action: Action) -> None:
+    untouched, repaired = RangerInMemory(world.policies), RangerInMemory(world.policies)
+    before = repaired.holdings()
+    push(world.lives, untouched)
+    repairs = world.repaired(action)
+    for finding in repairs.settled:
+        event(f"{action} {finding.drift}")
+    push(changed(world.lives, repairs.changes), repaired)
+    owed = {(str(ours().resources), life.creator, access) for life in world.lives if pending(life) for access in ALL}
+    assert repaired.holdings() <= before | untouched.holdings() | owed
+
+
+def pending(life: Life) -> bool:
+    return life.state in (State.PENDING, State.FAILED)
+
+
+@given(worlds(), st.sampled_from([Action.ADOPT, Action.RELEASE]))
+def test_what_is_adopted_or_released_stays_as_it_is(world: World, action: Action) -> None:
+    repairs = world.repaired(action)
+    assume(repairs.settled)
+    ranger = RangerInMemory(world.policies)
+    push(changed(world.lives, repairs.changes), ranger)
+    for finding in repairs.settled:
+        if finding.policy is not None:
+            assert ranger.policies[finding.policy.id] == finding.policy
+
+
+@given(worlds())
+def test_what_is_revoked_is_gone_after_the_next_run(world: World) -> None:
+    repairs = world.repaired(Action.REVOKE)
+    assume(repairs.settled)
+    ranger = RangerInMemory(world.policies)
+    after = changed(world.lives, repairs.changes)
+    for _ in NUMBERS:  # a life is sent only when the one before it is closed
+        after = push(after, ranger)
+    left = {finding.number for finding in repairs.left}
+    for finding in repairs.settled:
+        if finding.policy is not None and finding.number not in left:
+            assert finding.policy.id not in ranger.policies
+
+
+@given(worlds(), st.sampled_from(Action))
+def test_what_an_action_settles_it_finds_no_more(world: World, action: Action) -> None:
+    repairs = world.repaired(action)
+    again = World(changed(world.lives, repairs.changes), world.policies, world.listed).repaired(action)
+    assert again.settled == ()
+    assert again.changes == ()
+
+
+@given(worlds(), st.sampled_from(Action))
+def test_nobody_becomes_the_creator_of_what_exists_by_touching_it(world: World, action: Action) -> None:
+    """Unless the inventory says that it does not exist."""
+    touched = EntityEvent(KV, Kind.CREATE, "mallory", 10_000, "s", Strength.AMBIGUOUS, "m")
+    settings = FoldSettings(baseline=50, gives={"dataset": ALL})
+    lives_before = fold(KV, [touched], world.lives, settings)
+    assume(world.listed is None or KV in world.listed.entities)
+    assume("mallory" not in {life.creator for life in lives_before})
+    repairs = world.repaired(action)
+    lives = fold(KV, [touched], changed(world.lives, repairs.changes), settings)
+    assert "mallory" not in {life.creator for life in lives}
+
+
+@given(worlds(), st.sampled_from(Action))
+def test_the_last_life_alone_may_be_open_and_has_the_highest_number(world: World, action: Action) -> None:
+    lives = changed(world.lives, world.repaired(action).changes)
+    decided = [life for life in lives if life.state is not State.UNCONFIRMED]
+    assert all(not life.is_open for life in decided[:-1])
+
+
+@given(worlds())
+def test_to_compare_changes_nothing_and_finds_the_same_again(world: World) -> None:
+    found = find_drift(world.lives, world.policies, world.listed, SETTINGS)
+    assert find_drift(reversed(world.lives), reversed(world.policies), world.listed, SETTINGS) == [
+        replace(finding, facts=replace(finding.facts, lives=finding.facts.lives[::-1])) for finding in found
+    ]

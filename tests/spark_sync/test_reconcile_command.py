@@ -1,0 +1,217 @@
+"""What the commands about drift and people's decisions show, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.main import main
+from ranger_cdap.engine.wire import Policy
+from ranger_cdap.errors import AccessForbidden, InvalidInput
+from spark_sync.cli import status as status_command
+from spark_sync.cli.lives import say_changes
+from spark_sync.cli.reconcile import show, to_json
+from spark_sync.drift import Finding, find_drift
+from spark_sync.life import State
+from spark_sync.people import assign, forget
+from spark_sync.reconcile import look
+from spark_sync.repair import Action
+from spark_sync.status import StatusReport
+from tests.spark_sync.drift_world import ALL, APP, KV, SETTINGS, inventory, ours, row
+from tests.spark_sync.push_world import item
+
+EDITED = ours(policyItems=[item("alice", "read"), item("bob", "read")])
+TABLE = Invocation(None, "table")
+
+
+class Listed:
+    """A Ranger whose list shows less than it has."""
+
+    def __init__(self, *policies: Policy, hidden: Policy | None = None, forbidden: bool = False) -> None:
+        self._policies, self._hidden, self._forbidden = policies, hidden, forbidden
+
+    def list_policies(self, service: str) -> list[Policy]:
+        return list(self._policies)
+
+    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+        if self._forbidden:
+            raise AccessForbidden("the account lacks a right")
+        return self._hidden if self._hidden and self._hidden.guid == guid else None
+
+    def policy_by_id(self, policy_id: int) -> Policy | None:
+        return self._hidden if self._hidden and self._hidden.id == policy_id else None
+
+
+def missing(ranger: Listed) -> bool:
+    (facts,) = look([row(State.APPLIED)], None, SETTINGS, ranger)
+    return not facts.policies
+
+
+def test_a_policy_is_missing_only_if_ranger_says_so_when_asked_for_it() -> None:
+    assert missing(Listed())
+    assert not missing(Listed(hidden=ours()))
+    with pytest.raises(AccessForbidden):  # the list of an account that lost its rights is empty
+        missing(Listed(forbidden=True))
+
+
+def test_what_was_added_to_somebody_elses_policy_is_asked_for_too() -> None:
+    merged = row(State.APPLIED, merged=("read",), policy_id=9, written="")
+    theirs = Policy(id=9, guid="theirs", policyItems=[item("alice", "read")])
+    (facts,) = look([merged], None, SETTINGS, Listed(hidden=theirs))
+    assert facts.foreign == {9: theirs}
+
+
+def test_an_entity_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"knows `application:ns1\.shop`"):
+        look([row(State.APPLIED)], None, SETTINGS, Listed(ours()), [APP])
+
+
+SENTENCES = {
+    "unrecorded": (find_drift([row(State.KNOWN, creator=None)], [ours()], None, SETTINGS),
+                   "policy 7 gives `alice` what the ledger does not know of", "--adopt, --release, --revoke"),
+    "leftover": (find_drift([row(State.CLOSED)], [ours()], None, SETTINGS),
+                 "policy 7 still gives `alice` something, but its life 1 is over", "--release, --revoke"),
+    "gone": (find_drift([row(State.APPLIED)], [ours()], inventory(), SETTINGS),
+             "the grant of `alice` is applied, but the inventory does not have the entity", "--release, --revoke"),
+    "missing": (find_drift([row(State.APPLIED)], [], None, SETTINGS),
+                "policy 7 of `alice` was deleted by hand", "--adopt, --release"),
+    "edited": (find_drift([row(State.APPLIED)], [EDITED], None, SETTINGS),
+               "policy 7 of `alice` was changed by hand", "--adopt, --release"),
+    "edited, its entity gone": (find_drift([row(State.CLOSING)], [EDITED], None, SETTINGS),
+                                "policy 7 was changed by hand and still stands, but its entity is gone",
+                                "--release, --revoke"),
+    "unknown": (find_drift([], [], inventory(KV), SETTINGS),
+                "exists, but the ledger does not know it: whoever touches it may become its creator", "sync baseline"),
+    "ownerless": (find_drift([row(State.KNOWN, creator=None)], [], None, SETTINGS, ownerless=True),
+                  "has no creator", "sync assign"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "sentence", "remedy"), SENTENCES.values(), ids=SENTENCES)
+def test_a_finding_says_what_it_is_and_what_settles_it(
+    found: list[Finding], sentence: str, remedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(TABLE, tuple(found), (), None)
+    line = capsys.readouterr().out.splitlines()[1]
+    assert "dataset:ns1.kv" in line
+    assert sentence in line
+    assert line.rstrip().endswith(remedy)
+
+
+def test_what_was_settled_and_that_ranger_comes_later(capsys: pytest.CaptureFixture[str]) -> None:
+    show(TABLE, (), tuple(find_drift([row(State.APPLIED)], [], None, SETTINGS)), Action.ADOPT)
+    text = capsys.readouterr().out
+    assert "settled by --adopt: 1. Ranger is as it was; the next `ranger-cdap sync run` sends" in text
+
+
+def test_no_drift(capsys: pytest.CaptureFixture[str]) -> None:
+    show(TABLE, (), (), None)
+    assert capsys.readouterr().out == "no drift: ledger and Ranger agree\n"
+
+
+def test_a_finding_for_programs() -> None:
+    (found,) = find_drift([row(State.APPLIED)], [EDITED], None, SETTINGS)
+    assert json.loads(json.dumps(to_json(found))) == {
+        "drift": "edited",
+        "entity": "dataset:ns1.kv",
+        "type": "dataset",
+        "parts": ["ns1", "kv"],
+        "life": 1,
+        "state": "applied",
+        "creator": "alice",
+        "policy_id": 7,
+        "what": "policy 7 of `alice` was changed by hand",
+        "actions": ["adopt", "release"],
+    }
+
+
+def test_what_an_assignment_and_forgetting_say(capsys: pytest.CaptureFixture[str]) -> None:
+    lives = [row(State.APPLIED)]
+    say_changes(TABLE, assign(KV, lives, "bob", ALL, non_creators=()).lives)
+    assert capsys.readouterr().out.splitlines() == [
+        "dataset:ns1.kv: the grant of `alice` is to be taken back",
+        "dataset:ns1.kv: `bob` is its creator; his grant is pending",
+        "the next `ranger-cdap sync run` sends it",
+    ]
+    say_changes(TABLE, forget(KV, [row(State.UNCONFIRMED)]).lives)
+    assert capsys.readouterr().out == "dataset:ns1.kv: it has no creator\n"
+
+
+REPORT = StatusReport(
+    now=90_061_000,
+    counts={State.PENDING: 2, State.APPLIED: 1},
+    baseline=0,
+    waiting=(row(State.PENDING, number=2), row(State.PENDING, APP), row(State.BLOCKED, reason="policy 9 is there")),
+    newest=1_000,
+    held_back=3,
+    conflicts=(row(State.APPLIED, conflict="`bob` created it at noon, says `audit`, but too late"),),
+    dead_letters=4,
+)
+
+
+def test_the_state_of_the_job_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    status_command.show(TABLE, REPORT)
+    text = capsys.readouterr().out
+    for line in (
+        "baseline: 1970-01-01T00:00:00+00:00",
+        "decided: events until 1970-01-01T00:00:01+00:00, 1 day, 1:01:00 ago",
+        "held back: 3 events, which the next runs decide",
+        "oldest pending: application:ns1.shop for `alice`, for 1 day, 1:01:00",
+        "dead letters: 4 lines were rejected",
+        "policy 9 is there",
+        "`bob` created it at noon, says `audit`, but too late",
+    ):
+        assert line in text
+
+
+def test_a_job_that_never_ran(capsys: pytest.CaptureFixture[str]) -> None:
+    status_command.show(TABLE, StatusReport(now=1, counts={}, baseline=None))
+    text = capsys.readouterr().out
+    assert "baseline: none; ambiguous events stay unconfirmed" in text
+    assert "decided: no events yet" in text
+    assert "oldest pending" not in text
+
+
+def test_the_state_of_the_job_for_programs() -> None:
+    found = json.loads(json.dumps(status_command.to_json(REPORT)))
+    assert (found["lag"], found["held_back"], found["dead_letters"]) == (90_060, 3, 4)
+    assert found["counts"] == {state.value: 0 for state in State} | {"pending": 2, "applied": 1}
+    assert found["oldest_pending"]["entity"] == "application:ns1.shop"
+    assert [life["conflict"] for life in found["conflicts"]] == [REPORT.conflicts[0].conflict]
+    assert status_command.to_json(replace(REPORT, newest=None))["lag"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reconcile", "--adopt", "--revoke"], "contradict each other"),
+        (["reconcile", "kv"], "`kv` is not an entity"),
+        (["retry", "dataset:kv"], "is made of namespace, dataset"),
+        (["assign", "namespace:ns1"], "Missing argument 'USER'"),
+        (["forget", "nothing:ns1"], "there is no entity type"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_refused_before_spark_starts(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sync", *arguments]) == 3
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["reconcile"], ["retry"], ["assign", "namespace:ns1", "bob"], ["forget", "namespace:ns1"]],
+    ids=lambda command: command[0],
+)
+def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(f'[sync]\njars_dir = "{tmp_path}"\n', encoding="utf-8")
+    assert main(["--config", str(config), "sync", *command]) == 1
+    error = capsys.readouterr().err
+    assert "`sync.jars_dir` is" in error
+    assert "Traceback" not in error
