@@ -1,0 +1,177 @@
+"""A ledger that was lost, found again by what stands in Ranger; and people's commands on a real ledger."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import InvalidInput, LeaseHeld, LedgerLost
+from spark_sync.baseline import Inventory, read_inventory
+from spark_sync.drift import Drift
+from spark_sync.life import State
+from spark_sync.repair import Action
+from tests.spark_sync.conftest import Ranger
+from tests.spark_sync.test_job import NOW, all_lives, by_bob, deliver, recorded, run, source, take_baseline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+NS1, NS2, DS1 = EntityId("namespace", ("ns1",)), EntityId("namespace", ("ns2",)), EntityId("dataset", ("ns1", "ds1"))
+URIS = {NS1: "/v3/namespaces/ns1", NS2: "/v3/namespaces/ns2", DS1: "/v3/namespaces/ns1/data/datasets/ds1"}
+TABLES = ("events", "ledger", "baseline")
+HOUR = 3_600_000
+
+
+def created(entity: EntityId) -> dict[str, Any]:
+    return recorded(URIS[entity], method="PUT")
+
+
+def deleted(entity: EntityId) -> dict[str, Any]:
+    """Long after everything else."""
+    gone = recorded(URIS[entity], method="DELETE")
+    gone["record"]["started"] = gone["record"]["ended"] = TAKEN + 10 * HOUR
+    return gone
+
+
+TAKEN = max(created(entity)["record"]["ended"] for entity in URIS) + HOUR
+
+
+def inventory_of(path: Path, *entities: EntityId) -> Inventory:
+    header = {"v": 1, "instance": "cdap", "taken": datetime.fromtimestamp(TAKEN / 1000, UTC).isoformat()}
+    deliver(path.parent, path.name, [header, *({"type": e.type, "parts": list(e.parts)} for e in entities)])
+    return read_inventory(path, instance="cdap", now=NOW)
+
+
+def reconciled(settings: Settings, spark: SparkSession, **given: Any) -> Any:
+    from spark_sync.reconcile import reconcile
+
+    return reconcile(settings, spark, **given)
+
+
+def copy_tables(source: Path, target: Path) -> None:
+    for name in TABLES:
+        shutil.rmtree(target / name, ignore_errors=True)
+        shutil.copytree(source / name, target / name)
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    path = tmp_path / "inbox"
+    path.mkdir()
+    return path
+
+
+def test_a_ledger_restored_from_yesterday(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
+) -> None:
+    from spark_sync.baseline import take_baseline as take
+
+    settings = settings_for(data_plane=source(inbox))
+    state, yesterday = settings.sync.state_dir, tmp_path / "yesterday"
+    take_baseline(settings, spark)
+    deliver(inbox, "1.jsonl", [created(NS1)])
+    run(settings, spark)
+    copy_tables(state, yesterday)
+    deliver(inbox, "2.jsonl", [created(NS2), created(DS1)])
+    run(settings, spark)
+    grants, version = ranger.grants(), ranger.policy_version()
+    assert grants == {"ns1": "alice", "ns2": "alice", "ds1 ns1": "alice"}
+
+    copy_tables(yesterday, state)
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # another process would see the tables as they are
+    for command in (run, reconciled):
+        with pytest.raises(LedgerLost, match="sync baseline"):
+            command(settings, spark)
+
+    listed = inventory_of(tmp_path / "inventory.jsonl", NS1, NS2, DS1)
+    take(settings, spark, tmp_path / "inventory.jsonl", now=NOW)
+    report = reconciled(settings, spark, inventory=listed, action=Action.ADOPT)
+    assert [(found.drift, found.entity) for found in report.settled] == [
+        (Drift.UNRECORDED, DS1),
+        (Drift.UNRECORDED, NS2),
+    ]
+    assert report.left == ()
+    assert (ranger.grants(), ranger.policy_version()) == (grants, version)
+    assert reconciled(settings, spark, inventory=listed).left == ()
+
+    assert run(settings, spark).wrote_nothing
+    touched = [by_bob(created(entity), n) for n, entity in enumerate(URIS)]
+    deliver(inbox, "3.jsonl", touched)
+    assert run(settings, spark).wrote_nothing
+    assert (ranger.grants(), ranger.policy_version()) == (grants, version)
+
+    deliver(inbox, "4.jsonl", [deleted(DS1)])
+    run(settings, spark)
+    assert ranger.grants() == {"ns1": "alice", "ns2": "alice"}
+
+
+def test_what_people_did_in_ranger_and_what_they_say_about_it(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
+) -> None:
+    from spark_sync import by_hand
+    from spark_sync.lease import lease
+    from spark_sync.status import status
+
+    settings = settings_for(data_plane=source(inbox))
+    take_baseline(settings, spark)
+    deliver(inbox, "1.jsonl", [created(entity) for entity in URIS])
+    run(settings, spark)
+    edited = next(policy for policy in ranger.policies() if "dataset" in policy.resources)
+    edited.isEnabled = False
+    ranger.admin.update_policy(edited)
+    (deleted_by_hand,) = (policy for policy in ranger.policies() if "creator of namespace ns1" in policy.name)
+    ranger.admin.delete_policy(deleted_by_hand.id or -1)
+    gone = inventory_of(tmp_path / "inventory.jsonl", NS1, DS1)
+    report = reconciled(settings, spark, inventory=gone)
+    assert [(found.drift, found.entity) for found in report.left] == [
+        (Drift.EDITED, DS1),
+        (Drift.MISSING, NS1),
+        (Drift.GONE, NS2),
+    ]
+    version = ranger.policy_version()
+    report = reconciled(settings, spark, action=Action.ADOPT, entities=[NS1])
+    assert [(found.drift, found.entity) for found in report.settled] == [(Drift.MISSING, NS1)]
+    report = reconciled(settings, spark, inventory=gone, action=Action.REVOKE)
+    assert [(found.drift, found.entity) for found in report.settled] == [(Drift.GONE, NS2)]
+    assert [(found.drift, found.entity) for found in report.left] == [(Drift.EDITED, DS1)]
+    assert ranger.policy_version() == version
+    run(settings, spark)
+    assert ranger.grants() == {"ds1 ns1": "alice"}
+    with pytest.raises(InvalidInput, match=r"knows `dataset:ns1\.other`"):
+        reconciled(settings, spark, entities=[EntityId("dataset", ("ns1", "other"))])
+
+    by_hand.assign(settings, spark, NS1, "bob")
+    by_hand.assign(settings, spark, DS1, "bob")  # alice's policy was edited, so bob has to wait for a person
+    run(settings, spark)
+    assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "alice"}
+    reconciled(settings, spark, action=Action.REVOKE)
+    run(settings, spark)
+    assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "bob"}
+    by_hand.forget(settings, spark, NS1)
+    young = created(NS2)
+    young["id"], young["record"]["started"], young["record"]["ended"] = "young", NOW - 1, NOW - 1
+    deliver(inbox, "2.jsonl", ["garbage", json.dumps(young)])
+    run(settings, spark)
+    assert ranger.grants() == {"ds1 ns1": "bob"}
+    assert [life.creator for life in all_lives(settings, spark) if life.entity == NS1] == ["bob", None]
+    assert by_hand.retry(settings, spark, []).pending == ()
+    assert [life.state for life in by_hand.retry(settings, spark, [DS1]).not_stuck] == [State.APPLIED]
+    with pytest.raises(InvalidInput, match="is not in the ledger"):
+        by_hand.retry(settings, spark, [EntityId("dataset", ("ns1", "other"))])
+    with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):
+        by_hand.forget(settings, spark, DS1)
+
+    found = status(settings, spark, now=NOW)
+    newest = max(created(entity)["record"]["started"] for entity in URIS)
+    assert (found.newest, found.lag, found.held_back) == (newest, NOW - newest, 1)
+    assert (found.waiting, found.conflicts, found.dead_letters) == ((), (), 1)
