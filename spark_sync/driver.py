@@ -24,7 +24,9 @@ def driver_process(configuration: Mapping[str, str]) -> Iterator[None]:
         PySparkRuntimeError: it does not start.
     """
     conf = SparkConf(loadDefaults=False).setAll(list(configuration.items()))
-    gateway = launch_gateway(conf, {"start_new_session": True})  # type: ignore[no-untyped-call]
+    # What Delta prints there (the number of files it removed) is no answer of ours.
+    popen = {"start_new_session": True, "stdout": subprocess.DEVNULL}
+    gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]
     SparkContext._ensure_initialized(gateway=gateway)
     goodbye = _GOODBYE
     try:

@@ -42,6 +42,8 @@ LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
+    # Looking for files that nobody needs any more would otherwise be a job of 10,000 tasks.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 
 

@@ -11,16 +11,19 @@ from pyspark.sql import SparkSession
 from spark_sync.life import State
 
 DAY: Final = 86_400_000
+LAST: Final = "upkeep"
 _KEPT_HOURS: Final = 7 * 24.0
 """Versions younger than this stay, for whoever is reading one."""
 
 
 def is_due(directory: Path, now: int) -> bool:
-    """Whether the last upkeep was more than a day ago."""
+    """Whether the last upkeep was more than a day ago; a new ledger gets its first after a day."""
+    last = directory / LAST
     try:
-        return int((directory / "upkeep").read_text()) + DAY <= now
+        return int(last.read_text()) + DAY <= now
     except (OSError, ValueError):
-        return True
+        last.write_text(str(now))
+        return False
 
 
 def tidy(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> None:
@@ -46,4 +49,4 @@ def tidy(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> N
         table = DeltaTable.forPath(spark, str(directory / name))
         table.optimize().executeCompaction()
         table.vacuum(_KEPT_HOURS)
-    (directory / "upkeep").write_text(str(now))
+    (directory / LAST).write_text(str(now))
