@@ -53,14 +53,15 @@ def logged() -> Iterator[list[str]]:
         def emit(self, entry: logging.LogRecord) -> None:
             lines.append(JsonLines().format(entry))
 
-    root, keep = logging.getLogger(), Keep()
-    level = root.level
-    root.addHandler(keep)
+    root = logging.getLogger()
+    # pytest's own handlers would put hostile text into its report, which its workers can't send one another.
+    level, others = root.level, root.handlers[:]
+    root.handlers[:] = [Keep()]
     root.setLevel(logging.DEBUG)
     try:
         yield lines
     finally:
-        root.removeHandler(keep)
+        root.handlers[:] = others
         root.setLevel(level)
 
 
