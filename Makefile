@@ -32,10 +32,10 @@ check: $(STAMP) ## the quick checks
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n auto -m "not spark and not java and not real_ranger and not cdap"
+	$(BIN)/pytest -q -n auto -m "not spark and not java and not real_ranger and not cdap and not slow"
 
 test: setup check $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -m "(spark or java or real_ranger) and not cdap"
+	$(BIN)/pytest -q -m "(spark or java or real_ranger or slow) and not cdap"
 
 test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
 	$(BIN)/pytest -q -m cdap

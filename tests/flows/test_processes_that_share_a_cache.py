@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Barrier, Event
 
 import filelock
+import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
@@ -75,6 +76,7 @@ def watch(directory: Path, over: Event) -> tuple[set[int], list[str]]:
     return versions, said
 
 
+@pytest.mark.slow
 def test_ten_processes_refreshing_at_once(tmp_path: Path) -> None:
     directory = tmp_path / "cache"
     spawn = multiprocessing.get_context("spawn")

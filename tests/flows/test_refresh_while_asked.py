@@ -86,6 +86,7 @@ def authorizer(ranger: RangerThatAlternates, tmp_path: Path, monkeypatch: pytest
         yield authorizer
 
 
+@pytest.mark.slow
 def test_every_answer_is_that_of_one_set_and_nobody_is_denied_while_sets_change(authorizer: Authorizer) -> None:
     def look() -> tuple[bool, tuple[int, ...]]:
         answer = authorizer.check("alice", (), "dataset.get", KV)

@@ -237,6 +237,7 @@ def test_an_empty_policy_set_denies_everybody(ranger: Ranger, starts: Callable[[
     assert (emptied.state, may_read(emptied)) == (FRESH, False)
 
 
+@pytest.mark.slow
 def test_20_mb_of_policies(ranger: Ranger, starts: Callable[[], PolicyKeeper]) -> None:
     count = 80_000
     large = policies(6, *(policy(n, namespace=f"ns{n}") for n in range(count)))

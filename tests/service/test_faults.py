@@ -68,6 +68,7 @@ class Load:
 # --- the service itself -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_under_load_it_allows_nothing_more_and_callers_recover(tmp_path: Path) -> None:
     with ranger_admin() as (server, _):
         config = configuration(tmp_path, server.url)

@@ -65,6 +65,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("kept", "others_ask", "longest"), CASES, ids=["nothing kept", "kept, others ask", "kept, nobody else asks"]
 )
+@pytest.mark.slow
 def test_a_right_taken_away_is_gone_after_the_refresh_and_what_is_kept(
     ranger: tuple[str, RangerAdmin], tmp_path: Path, kept: float, others_ask: bool, longest: float
 ) -> None:

@@ -62,6 +62,7 @@ TURNS = itertools.cycle((None, *Role))
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+@pytest.mark.slow
 def test_whatever_is_sent_is_answered_as_documented(
     case: schemathesis.Case, url: str, session: requests.Session
 ) -> None:

@@ -130,6 +130,7 @@ def test_the_next_life_is_not_given_before_the_one_before_is_taken_back(ranger: 
     assert {item.users[0] for policy in ranger.policies() for item in policy.policyItems} == {"alice", "bob"}
 
 
+@pytest.mark.slow
 def test_ranger_answers_conflict_to_every_third_request(ranger: Ranger) -> None:
     def conflict(_: str, number: int) -> None:
         if number % 3 == 0:
@@ -155,6 +156,7 @@ def failing(ranger: Ranger, error: Exception, names: set[str]) -> Watched:
     return Failing(ranger.sync)
 
 
+@pytest.mark.slow
 def test_what_always_conflicts_stays_owed_and_holds_up_nobody(ranger: Ranger) -> None:
     first, *others = datasets(4)
 
@@ -322,6 +324,7 @@ def rights(ranger: Ranger) -> list[tuple[str, ...]]:
     )
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_request_ends_in_the_same_state(
     embedded: tuple[str, RangerAdmin, RangerAdmin], new_ranger: Callable[[], Ranger]
 ) -> None:
