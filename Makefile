@@ -53,6 +53,8 @@ fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each ti
 bench: $(STAMP) ## how fast, measured on this machine
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.writer
+	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.review
 
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension
