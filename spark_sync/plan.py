@@ -138,8 +138,12 @@ def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:
     possible = {ACCESS_TYPES, life.accesses or ACCESS_TYPES}
     with suppress(PluginError):  # what plugins say now need not be what they said then
         possible.add(settings.resultant(life.entity, life.creator or "", life.accesses) or ACCESS_TYPES)
-    for accesses in possible:
-        yield content_of(_policy(life, _grant(life, accesses, settings), settings))
+    try:
+        for accesses in possible:
+            yield content_of(_policy(life, _grant(life, accesses, settings), settings))
+    except UnsafeGrant:
+        if not life.written:  # what does not pass the allow-list was never sent
+            raise
 
 
 def _grant(life: Life, accesses: tuple[str, ...], settings: PlanSettings) -> Grant:

@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import ConfigError, UnsafeGrant
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from spark_sync.crew import Crew, Outcome
 from spark_sync.ledger import Change, Ledger
 from spark_sync.life import OWED, Life, State
 from spark_sync.pace import PacedRanger, Turns
-from spark_sync.plan import PlanSettings, Step, plan
+from spark_sync.plan import PlanSettings, Step, group_for, plan
 from spark_sync.resultant import Resultant, installed_resultant
 from spark_sync.writer import PolicyRest
 
@@ -92,12 +93,16 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
     """What the plan needs of the settings.
 
     Raises:
-        ConfigError: grants are to be added to other people's policies, but in nobody's name.
+        ConfigError: grants are to be added to other people's policies in nobody's name, or the extra group is none.
         PluginError: a plugin can't be loaded.
     """
     sync = settings.sync
     if sync.merge_into_foreign and not sync.username:
         raise ConfigError("`sync.merge_into_foreign` needs `sync.username`, in whose name Ranger adds the grants")
+    try:
+        group_for(EntityId("namespace", ("ns1",)), sync.extra_group)
+    except UnsafeGrant as e:
+        raise ConfigError(str(e)) from None
     return PlanSettings(
         instance=settings.cdap.instance,
         service=settings.ranger.service,

@@ -8,13 +8,14 @@ import pytest
 import requests
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Secret
+from ranger_cdap.config import Secret, Settings, SyncSettings
 from ranger_cdap.engine.wire import Policy
-from ranger_cdap.errors import AdminUnreachable, PluginError
+from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from spark_sync.grant_policy import guid_of
 from spark_sync.life import State
 from spark_sync.plan import Give, PlanSettings, Settle, TakeBack, plan
+from spark_sync.push import plan_settings
 from spark_sync.writer import carry_out
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.push_world import (
@@ -313,3 +314,18 @@ def test_a_failure_of_ranger_admin_is_no_outcome(ranger: Ranger) -> None:
         for step in steps(ranger, life(), life(state=State.CLOSING)):
             with pytest.raises(AdminUnreachable):
                 carry_out(step, away)
+
+
+def test_what_was_written_is_taken_back_whatever_the_settings_say_now(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    gone = applied.become(State.CLOSING)
+    (closed,) = send(ranger, gone, extra_group="no,group")
+    assert closed.state is State.CLOSED
+    assert ranger.policies() == []
+
+
+def test_an_extra_group_that_is_none_stops_the_run_before_anything_is_sent(ranger: Ranger) -> None:
+    for pattern in ("a,b", "public", "{namespace}*"):
+        settings = Settings(sync=SyncSettings(extra_group=pattern))
+        with pytest.raises(ConfigError, match=r"`sync\.extra_group`"):
+            plan_settings(settings)
