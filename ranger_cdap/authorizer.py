@@ -73,6 +73,7 @@ class Authorizer:
         self._veto = hooks.ranger_cdap_veto if hooks.ranger_cdap_veto.get_hookimpls() else None
         self._groups = hooks.ranger_cdap_groups if hooks.ranger_cdap_groups.get_hookimpls() else None
         self._clock = clock
+        self._nothing_else = rules.with_master(_NOTHING_ELSE)
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, refresh_in_background: bool = True) -> Self:
@@ -315,7 +316,7 @@ class Authorizer:
         entity = _verified(entity)
         if moment is None:
             return denied(row.name, entity, user, f"not ready: {unready}", ready=False)
-        context = self.rules.with_master(context)
+        context = self._nothing_else if context is _NOTHING_ELSE else self.rules.with_master(context)
         return self._after_vetoes(compose(row, entity, user, moment.ask, context, self.rules.options))
 
     def _outcome(self, answer: Answer) -> Answer:

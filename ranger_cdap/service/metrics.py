@@ -52,13 +52,19 @@ class ServiceMetrics:
             "What CDAP's extension last said otherwise than the settings of this service.",
             registry=self.registry,
         )
+        # Finding a child by its labels costs more than counting.
+        self._of_route: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._pdp = _PolicyDecisionPoint()
         self.registry.register(self._pdp)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """One request was answered."""
-        self.requests.labels(route, str(status)).inc()
-        self.seconds.labels(route).observe(seconds)
+        counted = self._of_route.get((route, status))
+        if counted is None:
+            counted = (self.requests.labels(route, str(status)), self.seconds.labels(route))
+            self._of_route[route, status] = counted
+        counted[0].inc()
+        counted[1].observe(seconds)
         self._pdp.answered(status, seconds)
 
     def decided(self, interface: str, allowed: bool) -> None:
