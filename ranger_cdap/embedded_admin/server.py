@@ -13,6 +13,7 @@ from ranger_cdap.embedded_admin.bootstrap import prepare
 from ranger_cdap.embedded_admin.passwords import hash_password
 from ranger_cdap.embedded_admin.store import Store
 from ranger_cdap.errors import InvalidInput, ServerError
+from ranger_cdap.listener import listen
 
 if TYPE_CHECKING:
     import uvicorn
@@ -72,7 +73,9 @@ class EmbeddedAdmin:
         """Open the database and the port; on return requests are answered."""
         if self._thread is not None:
             return
-        self._socket = _listen(self._address, self._port)
+        self._socket = listen(
+            self._address, self._port, backlog=_BACKLOG, advice="choose another port, or 0 for a free one"
+        )
         try:
             self._store = Store(self._database)
             self._server = _server(self._store, self._password_hash, self._policy_deltas)
@@ -138,22 +141,6 @@ def _loopback(host: str) -> str:
             "use 127.0.0.1"
         )
     return name
-
-
-def _listen(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # The protocol is named because asyncio sends small answers without delay only where it sees TCP.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, port))
-        listener.listen(_BACKLOG)
-    except (OSError, OverflowError) as e:
-        listener.close()
-        raise ServerError(
-            f"port `{port}` on `{address}` can't be used: {e}; choose another port, or 0 for a free one"
-        ) from None
-    return listener
 
 
 def _server(store: Store, admin_password_hash: str, policy_deltas: bool) -> uvicorn.Server:

@@ -33,11 +33,6 @@ class Desk:
     events: Events | None = None
     bridge: Bridge | None = None
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the policies of every service may decide."""
-        return all(service.snapshot.state.decides for service in self.services.values())
-
     def close(self) -> None:
         """Hand over the stored events, end the background refreshes, then deliver the audit records that wait."""
         if self.events is not None:

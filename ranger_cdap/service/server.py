@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import math
 import signal
-import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ranger_cdap.config import ServiceSettings, Settings
 from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.listener import listen
 
 if TYPE_CHECKING:
     import uvicorn
@@ -40,7 +40,8 @@ class HttpServer:
         check_exposure(settings)
         _check_certificate(settings)
         self._settings = settings
-        self._socket = _listen(settings)
+        address = "127.0.0.1" if settings.host == "localhost" else settings.host
+        self._socket = listen(address, settings.port, backlog=_BACKLOG, advice="choose another `service.port`")
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -197,20 +198,3 @@ def _signals_only_stop() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _listen(settings: ServiceSettings) -> socket.socket:
-    address = "127.0.0.1" if settings.host == "localhost" else settings.host
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # The protocol is named because asyncio sends small answers without delay only where it sees TCP.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, settings.port))
-        listener.listen(_BACKLOG)
-    except (OSError, OverflowError) as e:
-        listener.close()
-        raise ServerError(
-            f"port `{settings.port}` on `{address}` can't be used: {e}; choose another `service.port`"
-        ) from None
-    return listener

@@ -1,0 +1,26 @@
+"""The socket that a server of ours listens on."""
+
+from __future__ import annotations
+
+import socket
+
+from ranger_cdap.errors import ServerError
+
+
+def listen(address: str, port: int, *, backlog: int, advice: str) -> socket.socket:
+    """A socket that takes connections from now on; they wait until somebody answers them. Port 0 is a free one.
+
+    Raises:
+        ServerError: the port can't be used; the message ends with the advice.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # The protocol is named because asyncio sends small answers without delay only where it sees TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(backlog)
+    except (OSError, OverflowError) as e:
+        listener.close()
+        raise ServerError(f"port `{port}` on `{address}` can't be used: {e}; {advice}") from None
+    return listener
