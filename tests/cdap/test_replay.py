@@ -9,7 +9,7 @@ asks for more than the row, or less, with the reason. Ranger's part is the real 
 import json
 import tomllib
 from collections.abc import Iterator
-from itertools import product
+from itertools import filterfalse, product
 from pathlib import Path
 
 import msgspec
@@ -87,6 +87,7 @@ class Operations(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     exact: list[tuple[str, str, str]]
     listed_by_parent: list[tuple[str, str, str]]
+    types_of_cdap: frozenset[str]
     seen: list[str]
     unchecked: dict[str, str]
     more: list[Replayed]
@@ -151,11 +152,12 @@ def denied(held: Held, calls: tuple[Call, ...], *, about: Held) -> list[str]:
     """The calls that are denied to those who hold these privileges.
 
     Of the entities CDAP asks to see, those the operation is `about` must be seen; what else a list shows is no matter.
+    A denial that CDAP does not pass on is none.
     """
     ranger = Ranger(held)
     must_be_seen = {entity for _, _, entity in about}
     reasons = []
-    for call in calls:
+    for call in filterfalse(is_for_a_type_of_cdap, calls):
         for kind, parts in call.visible:
             entity = place(kind, parts).entity
             if entity in must_be_seen and not ranger.ask(call.by, entity, VISIBLE).allowed:
@@ -163,6 +165,11 @@ def denied(held: Held, calls: tuple[Call, ...], *, about: Held) -> list[str]:
         if not call.visible:
             reasons += [answer.reason for answer in ranger.answers(call.by, call.check) if not answer.allowed]
     return reasons
+
+
+def is_for_a_type_of_cdap(call: Call) -> bool:
+    kind, parts = call.entity
+    return kind == "DATASET_TYPE" and parts[-1] in OPERATIONS.types_of_cdap and call.permissions == ("STANDARD.GET",)
 
 
 def row_of(name: str) -> Operation:
@@ -216,6 +223,14 @@ def test_exactly_what_the_row_asks_for_gets_through_and_nothing_less(replayed: R
         assert denied(held, calls, about=held) == []
         for one in held:
             assert denied(held - {one}, calls, about=held), f"nobody asks for {one[1]} on {one[2]} by {one[0]}"
+
+
+def test_the_types_that_take_no_privilege_are_those_no_application_brought_along() -> None:
+    calls = [call for recorded in RECORDED.values() for call in recorded.calls]
+    asked = {call.entity[1][-1] for call in calls if call.entity[0] == "DATASET_TYPE"}
+    created = {call.entity[1][-1] for call in calls if call.entity[0] == "DATASET_MODULE"}
+
+    assert asked - created == OPERATIONS.types_of_cdap
 
 
 @pytest.mark.parametrize("name", OPERATIONS.seen)
