@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from ranger_cdap.cdap.creations import Kind, Strength
 from ranger_cdap.cdap.entity import EntityId
 
-
-class Kind(StrEnum):
-    """What happened to the entity."""
-
-    CREATE = "CREATE"
-    DELETE = "DELETE"
-
-
-class Strength(StrEnum):
-    """How much an event proves: CDAP's own message of a creation, or an allowed check with a good response."""
-
-    AUTHORITATIVE = "authoritative"
-    AMBIGUOUS = "ambiguous"
+__all__ = ["EntityEvent", "Kind", "Position", "Strength"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityType, entity_types
 from ranger_cdap.config import SourceSettings
-from spark_sync.creations import load_creations
 from spark_sync.sources.source import EventSource
 
 # A dead letter shows the beginning of its line; the file has all of it.

@@ -11,8 +11,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from ranger_cdap.cdap.creations import AuditRow, load_creations
 from ranger_cdap.config import SourceSettings
-from spark_sync.creations import AuditRow, load_creations
 from spark_sync.sources.json_lines import missing, not_one_object, parsed, quoted
 from spark_sync.sources.source import FOUND, EventSource
 from spark_sync.sources.text_files import read_text_files

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from ranger_cdap.cdap.creations import RequestRow, load_creations
 from ranger_cdap.config import SourceSettings
-from spark_sync.creations import RequestRow, load_creations
 from spark_sync.event import Kind
 from spark_sync.sources.json_lines import missing, not_one_object, odd_fields, parsed, quoted
 from spark_sync.sources.requests import names_in, path_of, pattern_of

@@ -15,9 +15,9 @@ import re
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from ranger_cdap.cdap.creations import AccessRow, load_creations
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.creations import AccessRow, load_creations
 from spark_sync.event import Kind
 from spark_sync.sources.requests import names_in, path_of, pattern_of
 from spark_sync.sources.source import FOUND, EventSource, check_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark_sync.creations import Request
+from ranger_cdap.cdap.creations import Request
 
 
 def path_of(uri: Column) -> Column:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from ranger_cdap.cdap.creations import AccessRow, RequestRow, load_creations
 from ranger_cdap.cdap.profile import load_profile
-from spark_sync.creations import AccessRow, RequestRow, load_creations
 from spark_sync.event import Kind, Strength
 from spark_sync.inventory import listings
 

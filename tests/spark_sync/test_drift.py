@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as replaced
 
+from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess
 from spark_sync.baseline import Inventory
-from spark_sync.creations import load_creations
 from spark_sync.drift import RELEASED, Drift, find_drift, survey
 from spark_sync.grant_policy import content_of
 from spark_sync.inventory import listings

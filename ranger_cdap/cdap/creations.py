@@ -6,14 +6,28 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from ranger_cdap.cdap.entity import EntityType, entity_type
-from spark_sync.event import Kind, Strength
 
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
+
+
+class Kind(StrEnum):
+    """What happened to the entity."""
+
+    CREATE = "CREATE"
+    DELETE = "DELETE"
+
+
+class Strength(StrEnum):
+    """How much an event proves: CDAP's own message of a creation, or an allowed check with a good response."""
+
+    AUTHORITATIVE = "authoritative"
+    AMBIGUOUS = "ambiguous"
 
 
 @dataclass(frozen=True, slots=True)
