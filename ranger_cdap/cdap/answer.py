@@ -99,6 +99,11 @@ def is_allowed(decision: Decision) -> bool:
     return decision.allowed and decision.determined
 
 
+def is_undecided(decision: Decision) -> bool:
+    """Whether no policy speaks of it: Ranger calls that a determined denial by no policy."""
+    return not decision.allowed and decision.policy_id == decision.policy_version == NO_POLICY and not decision.reason
+
+
 def compose(
     operation: Operation,
     entity: EntityId,
@@ -186,7 +191,7 @@ def _decide(need: Need, action: str, ask: Ask, inherits: bool) -> Decision:
 def _inherited(decision: Decision, person: str, entity: EntityId, action: str, ask: Ask) -> Decision:
     """The nearest decision on the way up; what a policy or a security zone says below is not overruled from above."""
     above, asked = entity.parent, [decision]
-    while above is not None and asked[-1].zone == decision.zone and _undecided(asked[-1]):
+    while above is not None and asked[-1].zone == decision.zone and is_undecided(asked[-1]):
         asked.append(ask(person, above, action))
         above = above.parent
     return _marked(asked[-1] if asked[-1].zone == decision.zone else decision, asked)
@@ -197,8 +202,3 @@ def _marked(decision: Decision, asked: Iterable[Decision]) -> Decision:
     if decision.conditional or not any(d.conditional for d in asked):
         return decision
     return msgspec.structs.replace(decision, conditional=True)
-
-
-def _undecided(decision: Decision) -> bool:
-    """Whether no policy speaks of it: Ranger calls that a determined denial by no policy."""
-    return not decision.allowed and decision.policy_id == decision.policy_version == NO_POLICY and not decision.reason

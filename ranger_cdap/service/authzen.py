@@ -187,6 +187,7 @@ def _operation(
     )
     if not answer.ready:
         raise NotReady(answer.reason)
+    reason = call.desk.reason(answer.reason, [answer])
     return Evaluated(
         decision=answer.allowed,
         context=DecisionContext(
@@ -194,7 +195,7 @@ def _operation(
             policy_version=judge.engine.policy_version,
             decision_id=str(uuid.uuid4()),
             enforced=answer.enforced,
-            reason_user={"en": answer.reason} if answer.reason else None,
+            reason_user={"en": reason} if reason else None,
         ),
     )
 

@@ -44,7 +44,7 @@ def enforce(call: Call) -> Reply:
         EnforceReply(
             allowed=enforced.allowed,
             enforced=enforced.enforced,
-            reason=enforced.reason,
+            reason=desk.reason(enforced.reason, enforced.answers),
             missing=[m.privilege for m in enforced.missing],
             cacheable=_may_be_kept(call, enforced),
             generation=generation,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.config import Settings
 from ranger_cdap.enforcer import AccessEnforcer
 from ranger_cdap.service.events_api import Events
@@ -32,6 +33,14 @@ class Desk:
     hello: HelloLog = field(default_factory=HelloLog)
     events: Events | None = None
     bridge: Bridge | None = None
+
+    def pending(self, answers: Iterable[Answer]) -> str:
+        """What a denial is to say besides its reason, where it is about something the person himself created lately."""
+        return self.events.creations.told(answers) if self.events is not None else ""
+
+    def reason(self, reason: str, answers: Iterable[Answer]) -> str:
+        """The reason of these answers, and what is pending."""
+        return "; ".join(filter(None, (reason, self.pending(answers))))
 
     def close(self) -> None:
         """Hand over the stored events, end the background refreshes, then deliver the audit records that wait."""

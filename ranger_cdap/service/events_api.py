@@ -12,17 +12,19 @@ from ranger_cdap.service.callers import Role
 from ranger_cdap.service.event_files import EventFiles
 from ranger_cdap.service.event_store import EventStore
 from ranger_cdap.service.event_wire import AuditReply, BadRecord, Intake, RefusedRecord, stored_line
+from ranger_cdap.service.recent_creations import Creators, RecentCreations
 from ranger_cdap.service.reply import Refused, Reply, json_reply
 
 _log = logging.getLogger(__name__)
 
 
 class Events:
-    """The store of one CDAP instance's records, and which kinds of bad records were told already."""
+    """The store of one CDAP instance's records, what they told of lately, and which kinds of bad ones were logged."""
 
-    def __init__(self, store: EventStore, intake: Intake) -> None:
+    def __init__(self, store: EventStore, intake: Intake, creations: RecentCreations) -> None:
         self.store = store
         self.intake = intake
+        self.creations = creations
         self._told: set[tuple[str, str]] = set()
         self._lock = Lock()
 
@@ -33,10 +35,12 @@ class Events:
         Raises:
             ConfigError: others can write to the directory.
             ServerError: another program uses it.
+            InvalidInput: there is no such profile.
         """
         if not any(Role.AUDIT in caller.roles for caller in settings.service.callers):
             return None
-        return cls(EventStore(EventFiles(settings.service.events_dir)), Intake(settings.cdap.instance))
+        creations = RecentCreations(Creators.of(settings))
+        return cls(EventStore(EventFiles(settings.service.events_dir)), Intake(settings.cdap.instance), creations)
 
     def tell(self, caller: str, bad: BadRecord) -> None:
         """Log the first bad record of its kind."""
@@ -58,18 +62,20 @@ def audit(call: Call) -> Reply:
     if events is None:
         raise Refused(503, "records are not stored here")
     now = int(time.time() * 1000)
-    lines, refused = [], []
+    records, refused = [], []
     for index, raw in enumerate(raws):
         try:
-            lines.append(stored_line(events.intake.read(raw), call.caller.name, now))
+            records.append(events.intake.read(raw))
         except BadRecord as e:
             refused.append(RefusedRecord(index, str(e)))
             events.tell(call.caller.name, e)
-    if lines:
+    if records:
         try:
-            events.store.append(b"".join(lines))
+            events.store.append(b"".join(stored_line(record, call.caller.name, now) for record in records))
         except OSError as e:
             raise Refused(503, f"the records are not stored ({e}); send them again") from None
-    desk.metrics.events_stored.inc(len(lines))
+    for record in records:
+        events.creations.hear(call.caller.name, record)
+    desk.metrics.events_stored.inc(len(records))
     desk.metrics.events_refused.inc(len(refused))
-    return json_reply(AuditReply(len(lines), refused))
+    return json_reply(AuditReply(len(records), refused))

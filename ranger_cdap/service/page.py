@@ -20,6 +20,7 @@ from ranger_cdap.engine.problem import Problem
 from ranger_cdap.engine.whereabouts import service_ids
 from ranger_cdap.policies.http import addresses
 from ranger_cdap.policies.keeper import Snapshot
+from ranger_cdap.service.age import age_text
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.question import asked, operations
 from ranger_cdap.service.reply import Refused, Reply
@@ -78,6 +79,7 @@ def show(call: Call) -> Reply:
             operations=operations(rules.profile),
             question=question,
             verdict=_verdict(question.answer) if question.answer else "",
+            pending=desk.pending([question.answer]) if question.answer else "",
             link=policy_links(engine, _policies_of(question.answer), desk.settings),
             caller=call.caller.name,
         )
@@ -136,15 +138,6 @@ def policy_links(engine: PolicyEngine | None, policy_ids: Collection[int], setti
         return f"{base}/index.html#/service/{service_id}/policies/{policy_id}/edit"
 
     return link
-
-
-def age_text(seconds: float) -> str:
-    """A length of time in one or two words, rounded down."""
-    whole = max(0, int(seconds))
-    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if whole >= 2 * length:
-            return f"{whole // length} {unit}"
-    return f"{whole} s"
 
 
 def _policies_of(answer: Answer | None) -> Collection[int]:

@@ -22,7 +22,8 @@ from ranger_cdap.engine import PolicyEngine, decode_service_policies
 from ranger_cdap.engine.wire import ServiceTags
 from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.policies.refresher import PolicyState
-from ranger_cdap.service.page import age_text, policy_links, service_view
+from ranger_cdap.service.age import age_text
+from ranger_cdap.service.page import policy_links, service_view
 
 HOSTILE = [
     "<script>alert(1)</script>",

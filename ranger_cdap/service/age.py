@@ -1,0 +1,12 @@
+"""A length of time as people say it."""
+
+from __future__ import annotations
+
+
+def age_text(seconds: float) -> str:
+    """A length of time in one or two words, rounded down."""
+    whole = max(0, int(seconds))
+    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if whole >= 2 * length:
+            return f"{whole // length} {unit}"
+    return f"{whole} s"
