@@ -1,4 +1,4 @@
-"""`ranger-cdap config show`: every setting, its value, and where the value comes from."""
+"""`ranger-cdap config`: every setting, its value and where that comes from; and what settings there are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.settings_page import page
 from ranger_cdap.config import Secret, Settings
 
 DEFAULT = "default"
@@ -18,7 +19,7 @@ _MASK = "*****"
 
 @click.group("config")
 def config_group() -> None:
-    """The settings that are in force."""
+    """The settings: those in force, and all there are."""
 
 
 @config_group.command()
@@ -43,6 +44,12 @@ def show(invocation: Invocation) -> None:
     if not_used:
         invocation.console.print()
         invocation.print_table(["not used", "of file", "why"], [list(row.values()) for row in not_used])
+
+
+@config_group.command()
+def reference() -> None:
+    """Print all settings there are, with type, default, environment variable and meaning, as Markdown."""
+    click.echo(page(), nl=False)
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:

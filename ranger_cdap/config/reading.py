@@ -1,0 +1,195 @@
+"""Reading the settings: from flags, environment, file, the Java plugin's files, and what a value must be.
+
+Precedence: flag (`--set plugin.cache_dir=…`), then environment variable (`RANGER_CDAP_PLUGIN__CACHE_DIR`), then the
+file, then the files of the Java plugin (`[hadoop]`), then the default. An unknown key is an error that names the
+nearest known one. Secrets are given as `env:NAME` or `file:PATH` (or, for trying out, as they are) and never printed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.config.secret import Secret, resolve_secret
+from ranger_cdap.config.service import CallerSettings
+from ranger_cdap.config.settings import Settings
+from ranger_cdap.config.sync import SourceSettings
+from ranger_cdap.config.table import Table
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.exposure import exposed_files, secrets
+from ranger_cdap.hadoop import NotUsed, hadoop_layer
+from ranger_cdap.layers import Layer, environment_layer, file_layer, flag_layer, overlay
+
+_log = logging.getLogger(__name__)
+
+_LISTS_OF_TABLES: Mapping[str, type[Table]] = {"sources": SourceSettings, "callers": CallerSettings}
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings, by `table.key` where each that is not a default comes from, and Java's keys not used.
+
+    `exposed` are files that hold a secret and that everybody on this machine can read.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    not_used: tuple[NotUsed, ...] = ()
+    exposed: tuple[Path, ...] = ()
+
+
+def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of a file, overridden by the environment; without a path, `ranger-cdap.toml` here if there is one.
+
+    Raises:
+        ConfigError: the file can't be read, a key is unknown, or a value is not allowed.
+    """
+    return read_configuration(path, environ).settings
+
+
+def read_configuration(
+    path: Path | None = None, environ: Mapping[str, str] | None = None, flags: Sequence[str] = ()
+) -> Configuration:
+    """The settings of flags (`table.key=value`), environment, file and the Java plugin's files, with their origins.
+
+    Raises:
+        ConfigError: a file can't be read, a key is unknown, a value is not allowed, or a flag holds a secret.
+    """
+    environ = os.environ if environ is None else environ
+    if path is None and (default := Path("ranger-cdap.toml")).is_file():
+        path = default
+    flag_values = flag_layer(flags)
+    _refuse_secrets(flag_values)
+    file_values, environment = file_layer(path) if path else Layer({}), environment_layer(environ)
+    above = overlay([file_values, environment, flag_values])
+    origin = f"`{path}`" if path else "the environment"
+    hadoop = parse_settings({"hadoop": above.tables.get("hadoop", {})}, origin=origin, environ=environ).hadoop
+    below, not_used = hadoop_layer(hadoop.conf_dir, hadoop.security_file, hadoop.audit_file, hadoop.ssl_file)
+    merged = overlay([below, above])
+    origin += " with the files of `[hadoop]`" if below.tables else ""
+    settings = parse_settings(merged.tables, origin=origin, environ=environ)
+    layers = (below, file_values, environment, flag_values)
+    exposed = exposed_files(layers, Settings, Secret, _private_keys(settings))
+    for file in exposed:
+        _log.warning("file `%s` holds a secret and can be read by everybody on this machine; chmod o-r it", file)
+    return Configuration(settings, merged.origins, not_used, exposed)
+
+
+def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of parsed TOML; relative paths stay relative to the working directory.
+
+    Raises:
+        ConfigError: a key is unknown or a value is not allowed.
+    """
+
+    def decode(wanted: type, value: Any) -> Any:
+        if wanted is Secret and isinstance(value, str):
+            return resolve_secret(value, environ)
+        if wanted is Path and isinstance(value, str):
+            return Path(value).expanduser()
+        raise TypeError(f"expected a text, got `{type(value).__name__}`")
+
+    _refuse_unknown_keys(tables, Settings, where="", origin=origin)
+    try:
+        settings = msgspec.convert(_with_lists(tables), Settings, strict=False, dec_hook=decode)
+    except msgspec.ValidationError as e:
+        raise ConfigError(f"{origin}: {_lower(str(e))}") from None
+    _check_ranges(settings, origin)
+    return settings
+
+
+def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
+    """A certificate's file without a file for its key holds both."""
+    ranger, service = settings.ranger, settings.service
+    return ranger.key_file or ranger.cert_file, service.tls_key or service.tls_certificate
+
+
+def _refuse_secrets(flags: Layer) -> None:
+    """Everybody on the machine can read a command line."""
+    for name, text in secrets(flags, Settings, Secret):
+        if not text.startswith(("env:", "file:")):
+            raise ConfigError(f"`{name}` must not stand on the command line; name it by `env:` or `file:`")
+
+
+def _field_type(table: str, key: str) -> Any:
+    struct = next((field.type for field in msgspec.structs.fields(Settings) if field.name == table), None)
+    fields = msgspec.structs.fields(struct) if struct else ()
+    return next((field.type for field in fields if field.name == key), None)
+
+
+def _with_lists(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """A list of names may be one text with commas, as in a variable; the addresses of Ranger Admin may be a list."""
+
+    def value(table: str, key: str, given: Any) -> Any:
+        wanted = _field_type(table, key)
+        if isinstance(given, str) and wanted in (tuple[str, ...], tuple[str, ...] | None):
+            return [name.strip() for name in given.split(",") if name.strip()]
+        if (table, key) == ("ranger", "url") and isinstance(given, list) and all(isinstance(one, str) for one in given):
+            return ",".join(given)
+        return given
+
+    return {
+        table: {key: value(table, key, given) for key, given in values.items()}
+        if isinstance(values, Mapping)
+        else values
+        for table, values in tables.items()
+    }
+
+
+def _refuse_unknown_keys(value: Any, struct: type[Table], where: str, origin: str) -> None:
+    if not isinstance(value, Mapping):
+        return
+    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
+    for key, inner in value.items():
+        if key not in fields:
+            near = difflib.get_close_matches(str(key), fields, n=1)
+            hint = f"; did you mean `{where}{near[0]}`?" if near else ""
+            raise ConfigError(f"{origin}: unknown setting `{where}{key}`{hint}")
+        wanted = fields[key]
+        if isinstance(wanted, type) and issubclass(wanted, Table):
+            _refuse_unknown_keys(inner, wanted, f"{where}{key}.", origin)
+        elif key in _LISTS_OF_TABLES and isinstance(inner, list):
+            for n, table in enumerate(inner):
+                _refuse_unknown_keys(table, _LISTS_OF_TABLES[key], f"{where}{key}[{n}].", origin)
+
+
+def _check_ranges(settings: Settings, origin: str) -> None:
+    ranger, plugin = settings.ranger, settings.plugin
+    positive = {
+        "ranger.connect_timeout": ranger.connect_timeout,
+        "ranger.read_timeout": ranger.read_timeout,
+        "ranger.attempts": ranger.attempts,
+        "plugin.poll_interval": plugin.poll_interval,
+        "plugin.max_staleness": plugin.max_staleness,
+        "sync.keep_days": settings.sync.keep_days,
+        "sync.concurrency": settings.sync.concurrency,
+        "service.max_body": settings.service.max_body,
+        "service.max_batch": settings.service.max_batch,
+        "service.max_requests": settings.service.max_requests,
+        "service.body_timeout": settings.service.body_timeout,
+        "service.stop_timeout": settings.service.stop_timeout,
+    }
+    for name, number in positive.items():
+        if not 0 < number < float("inf"):
+            raise ConfigError(f"{origin}: `{name}` must be greater than zero, not `{number}`")
+    for name, number in {"sync.rate": settings.sync.rate, "sync.patience": settings.sync.patience}.items():
+        if not 0 <= number < float("inf"):
+            raise ConfigError(f"{origin}: `{name}` must be zero or greater, not `{number}`")
+    if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
+        raise ConfigError(f"{origin}: `sync.extra_group` must hold `{{namespace}}`, or one group would get everything")
+    for url in map(str.strip, ranger.url.split(",")):
+        if not url.startswith(("http://", "https://")):
+            raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{url.split('@')[-1]}`")
+        if "@" in url.split("//", 1)[1].split("/", 1)[0]:
+            raise ConfigError(f"{origin}: `ranger.url` must not hold a user name or password")
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")

@@ -1,0 +1,81 @@
+"""The settings of the sync job: the table `[sync]` and its sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ranger_cdap.config.secret import Secret
+from ranger_cdap.config.table import Table, UserDirectory
+
+
+class SourceSettings(Table, frozen=True):
+    """Events to read; which of the others a source uses, its kind says ([events.md](events.md))."""
+
+    name: str
+    """Its place in the ledger and the name of its checkpoint; never change it."""
+    kind: str
+    """An event source: `audit`, `audit-kafka`, `audit-messaging`, `data-plane`, `http-access`, or one of a plugin."""
+    path: Path | None = None
+    """A directory of files, or a pattern of such."""
+    instance: str | None = None
+    """The instance whose events count; without it `cdap.instance`."""
+    callers: tuple[str, ...] = ()
+    """`data-plane`: the callers of the decision service whose records are believed; nobody's without."""
+    rank: int | None = None
+    """Of several sources that tell of one creation, the highest says who the creator is; without it the kind's."""
+    marker: Secret = Secret("")
+    """`http-access`: what begins and ends each line that is believed."""
+    bootstrap: str = ""
+    """`audit-kafka`: Kafka's servers."""
+    topic: str = "audit"
+    """The topic in Kafka or in CDAP's messaging service."""
+    options: dict[str, Secret] = msgspec.field(default_factory=dict)
+    """Options of Kafka's client; values may be secrets."""
+    url: str = ""
+    """`audit-messaging`: the address of CDAP's messaging service."""
+    token_file: Path | None = None
+    """A token for that address."""
+    ca_file: Path | None = None
+    """The authorities that are trusted for it, as PEM; without it those of the system."""
+
+
+class SyncSettings(Table, frozen=True):
+    """The sync job: who is a creator, when that is decided, and how his grant is written ([sync.md](../sync.md))."""
+
+    username: str = ""
+    """The account that writes grants; it must administer the policies of the service."""
+    password: Secret = Secret("")
+    """Its password or, with `ranger.auth = "bearer"`, its token."""
+    state_dir: Path = msgspec.field(default_factory=UserDirectory("data", "sync"))
+    """The ledger, the checkpoints of the sources, the lease and the dead letters."""
+    sources: tuple[SourceSettings, ...] = ()
+    """What is read: one table `[[sync.sources]]` each."""
+    hold_back: float = 120.0
+    """Seconds that every source has to tell of an event before it is decided; 0 for a single source only."""
+    non_creators: tuple[str, ...] = ("cdap", "root")
+    """Users who never get anything for what they create; the master user is one of them anyway."""
+    mapped: dict[str, str] = msgspec.field(default_factory=dict)
+    """Users who stand for others, for the master user perhaps: a table `[sync.mapped]`."""
+    impersonated: Literal["owner", "requester"] = "owner"
+    """Who gets what is created for an impersonated user: he, or who asked for it."""
+    keep_days: int = 365
+    """Days that decided events are kept; greater than zero. Lives stay for good."""
+    delegate_admin: bool = False
+    """The creator may pass on what he got."""
+    extra_group: str = ""
+    """A group that gets what the creator gets, like `cdap_{namespace}`; must hold `{namespace}`."""
+    merge_into_foreign: bool = False
+    """Add to other people's policies of exactly the entity ([grants.md](../grants.md) says what remains)."""
+    concurrency: int = 4
+    """Grants that are sent at a time; greater than zero."""
+    rate: float = 0.0
+    """Requests a second at most, of all together; 0: as many as go."""
+    patience: float = 60.0
+    """Seconds that Ranger Admin may be away before a run ends; what is owed stays owed."""
+    jars_dir: Path | None = None
+    """Spark's jars for Delta Lake and Kafka, without `spark-submit`; without it `jars` of the virtual environment."""
+    metrics_file: Path | None = None
+    """The figures of each run, for the text files of Prometheus's node exporter."""

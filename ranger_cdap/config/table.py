@@ -1,0 +1,36 @@
+"""`Table`: a table of `ranger-cdap.toml`; the text below a field is what the reference says of the setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import platformdirs
+
+_PROGRAM = "ranger-cdap"
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the configuration file."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserDirectory:
+    """A default that is in one of the directories a user has, wherever the system puts it."""
+
+    kind: Literal["cache", "data", "state"]
+    below: str = ""
+
+    def __call__(self) -> Path:
+        """The place on this system, for this user."""
+        places = {
+            "cache": platformdirs.user_cache_dir,
+            "data": platformdirs.user_data_dir,
+            "state": platformdirs.user_state_dir,
+        }
+        return Path(places[self.kind](_PROGRAM), self.below)
+
+    def __str__(self) -> str:
+        return f"`{Path(_PROGRAM, self.below).as_posix()}` in the user's {self.kind} directory"
