@@ -82,9 +82,10 @@ class TakeOut:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """Nothing is sent: the life is to stand like this in the ledger."""
+    """Nothing is sent; the life is to stand as `done` in the ledger."""
 
     life: Life
+    done: Life
 
 
 Step = Give | Merge | TakeBack | TakeOut | Settle
@@ -100,9 +101,10 @@ def plan(owed: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
         try:
             yield _closing(life, settings) if closing else _giving(life, settings)
         except UnsafeGrant as e:
-            yield Settle(life.become(State.CLOSED, reason="") if closing else life.become(State.BLOCKED, reason=str(e)))
+            state, reason = (State.CLOSED, "") if closing else (State.BLOCKED, str(e))
+            yield Settle(life, life.become(state, reason=reason))
         except PluginError as e:
-            yield Settle(life.become(State.PENDING, reason=str(e)))
+            yield Settle(life, life.become(State.PENDING, reason=str(e)))
 
 
 def _closing(life: Life, settings: PlanSettings) -> Step:

@@ -72,7 +72,7 @@ def carry_out(step: Step, ranger: PolicyRest) -> Life:
         case TakeOut():
             return merger.take_out(step, ranger)
         case Settle():
-            return step.life
+            return step.done
 
 
 def _give(step: Give, ranger: PolicyRest) -> Life:

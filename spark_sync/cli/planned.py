@@ -34,7 +34,7 @@ def _doing(step: Step) -> str:
         case TakeOut():
             return "revoke from another's policy"
         case Settle():
-            return f"not send: {step.life.reason}"
+            return f"not send: {step.done.reason}"
 
 
 def _accesses(step: Step) -> tuple[str, ...]:

@@ -96,6 +96,18 @@ def test_so_many_at_a_time_and_no_more(ranger: Ranger, concurrency: int) -> None
     assert ledger.owes_nothing
 
 
+def test_what_is_not_sent_is_recorded_too(ranger: Ranger) -> None:
+    unsafe, gone_unsafe = life("public"), life("public", state=State.CLOSING, number=2)
+    ledger = MemoryLedger([unsafe, gone_unsafe])
+    found = pushed(ranger, ledger)
+    assert (states(found), ledger.states()) == (
+        [State.BLOCKED, State.CLOSED],
+        {State.BLOCKED: 1, State.CLOSED: 1},
+    )
+    assert "`public` does not stand for one user" in ledger.rows[DATASET, 1].reason
+    assert pushed(ranger, ledger).outcomes == []
+
+
 def test_no_more_requests_a_second_than_said() -> None:
     clock = [100.0]
     slept: list[float] = []

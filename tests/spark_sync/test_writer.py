@@ -139,14 +139,14 @@ def test_an_unknown_user_stays_pending_until_ranger_knows_him(ranger: Ranger) ->
 def test_an_unsafe_creator_never_reaches_ranger(ranger: Ranger, creator: str) -> None:
     (step,) = steps(ranger, life(creator))
     assert isinstance(step, Settle)
-    assert step.life.state is State.BLOCKED
+    assert step.done.state is State.BLOCKED
 
 
 @pytest.mark.parametrize("name", ["*", "{OWNER}", "a,b", "a?", ""])
 def test_an_unsafe_entity_never_reaches_ranger(ranger: Ranger, name: str) -> None:
     (step,) = steps(ranger, life(entity=EntityId("dataset", ("ns1", name))))
     assert isinstance(step, Settle)
-    assert step.life.state is State.BLOCKED
+    assert step.done.state is State.BLOCKED
 
 
 def test_a_change_of_the_profile_changes_our_policy_by_one_version(ranger: Ranger) -> None:
@@ -265,8 +265,8 @@ def test_an_unsafe_extra_group_never_reaches_ranger(ranger: Ranger, pattern: str
     entity = EntityId("dataset", ("lic", "kv"))
     (step,) = steps(ranger, life(entity=entity), extra_group=pattern)
     assert isinstance(step, Settle)
-    assert step.life.state is State.BLOCKED
-    assert "sync.extra_group" in step.life.reason
+    assert step.done.state is State.BLOCKED
+    assert "sync.extra_group" in step.done.reason
 
 
 def test_where_a_plugin_fails_nothing_is_sent_and_the_grant_waits(ranger: Ranger) -> None:
@@ -274,7 +274,7 @@ def test_where_a_plugin_fails_nothing_is_sent_and_the_grant_waits(ranger: Ranger
         raise PluginError("a plugin failed")
 
     (step,) = steps(ranger, life(), resultant=fails)
-    assert step == Settle(life(reason="a plugin failed"))
+    assert step == Settle(life(), life(reason="a plugin failed"))
     (applied,) = send(ranger, life())
     (closed,) = send(ranger, gone(applied), resultant=fails)
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
