@@ -16,8 +16,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from service_world import World, serving
 
+from ranger_cdap.cdap.context import Context
+from ranger_cdap.cdap.enforcement import Enforcement, Outside
 from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity
-from ranger_cdap.config import Settings, SourceSettings, SyncSettings
+from ranger_cdap.config import CdapSettings, Settings, SourceSettings, SyncSettings
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.callers import Caller, Role
 from ranger_cdap.service.cdap_api import enforce
@@ -114,6 +116,15 @@ STORIES: dict[str, tuple[list[Event], tuple[str, str, str], str]] = {
     "deleted at the same time": ([CREATED, told("DELETE", "bob", KV, AT - 100)], ("alice", "dataset.get", KV), ""),
     "deleted before": ([told("DELETE", "bob", KV, AT - 500), CREATED], ("alice", "dataset.get", KV), TOLD),
     "deleted with its namespace": ([CREATED, told("DELETE", "bob", NS1, AT + 500)], ("alice", "dataset.get", KV), ""),
+    "deleted between him and somebody before him, who is told of last": (
+        [
+            told("DELETE", "eve", KV, AT - 1_000),
+            CREATED,
+            told("CREATE", "bob", KV, AT - 2_000),
+        ],
+        ("alice", "dataset.get", KV),
+        TOLD,
+    ),
     "created again by another": (
         [CREATED, told("DELETE", "bob", KV, AT + 500), told("CREATE", "bob", KV, AT + 1_000)],
         ("alice", "dataset.get", KV),
@@ -198,6 +209,8 @@ BELIEVED: dict[str, tuple[Settings, str]] = {
     "the source believes another one": (with_sync(sources=(source("other"),)), ""),
     "the source believes nobody": (with_sync(sources=(source(),)), ""),
     "one of two sources believes the caller": (with_sync(sources=(source("other"), source("audit"))), TOLD),
+    "the profile gives the creator ADMIN only": (Settings(cdap=CdapSettings(profile="001")), ""),
+    "the profile gives the creator nothing": (Settings(cdap=CdapSettings(profile="004")), ""),
     "alice never gets anything": (with_sync(non_creators=("alice",)), ""),
     "alice stands for somebody else": (with_sync(mapped={"alice": "carol"}), ""),
 }
@@ -227,6 +240,41 @@ def test_a_flood_makes_the_memory_forget_and_not_grow() -> None:
     for n in range(100):
         creations.hear("audit", record_of(told("DELETE", "eve", f"dataset:ns1.e{n}")))
     assert said(creations, "alice", "dataset.get", "dataset:ns1.d999") == ""
+
+
+def test_what_nobody_told_of_for_longest_is_forgotten_first_and_old_news_push_out_nothing() -> None:
+    a, b, c = (f"dataset:ns1.{name}" for name in "abc")
+    old = told("CREATE", "eve", "dataset:ns1.old", AT - KEPT)
+    creations = remembering([*(told("CREATE", "alice", entity) for entity in (a, b, a, c)), old], most=2)
+    assert [bool(said(creations, "alice", "dataset.get", entity)) for entity in (a, b, c)] == [True, False, True]
+
+
+def test_after_an_hour_a_creation_is_told_of_no_more() -> None:
+    now = [NOW]
+    creations = RecentCreations(Creators.of(DEFAULTS), clock=lambda: now[0])
+    creations.hear("audit", record_of(told("CREATE", "alice", KV, int(NOW * 1000))))
+    found = []
+    for later in (0, KEPT // 1000 - 1, KEPT // 1000):
+        now[0] = NOW + later
+        found.append(bool(said(creations, "alice", "dataset.get", KV)))
+    assert found == [True, True, False]
+
+
+def test_nobody_is_told_what_another_person_created_whom_cdap_impersonates_for_him() -> None:
+    creations = remembering([told("CREATE", "svc", KV)])
+    context = Context(related={"read_datasets": (parse_entity(KV),)}, impersonated="svc")
+    asked = authorizer([policy(1, {"namespace": "ns1", "application": "App", "program": "*"}, ["alice"], ["execute"])])
+    answer = asked.check("alice", [], "program.start", parse_entity(WORKER), context=context)
+    assert "svc (the impersonated user) needs READ on dataset:ns1.kv" in answer.reason
+    assert creations.told([answer]) == ""
+    assert said(creations, "svc", "dataset.get", KV) == sentence("svc", KV)
+
+
+def test_what_is_allowed_because_it_is_not_enforced_is_no_denial() -> None:
+    asked = authorizer([], enforcement=Enforcement(operations=frozenset(), outside=Outside.REPORT))
+    answer = asked.check("alice", [], "dataset.get", parse_entity(KV))
+    assert answer.allowed
+    assert remembering([CREATED]).told([answer]) == ""
 
 
 ODD = st.text(st.sampled_from("a.%2F*{}\u2028\0 -/"), max_size=6)
