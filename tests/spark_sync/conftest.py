@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +70,34 @@ def register_cdap(admin: RangerAdmin) -> None:
         admin.create_user(user, Secret(PASSWORD), first_name=user)
 
 
+def new_service(embedded: tuple[str, RangerAdmin, RangerAdmin]) -> Ranger:
+    """Another service, without policies, in the same Ranger Admin."""
+    url, admin, sync = embedded
+    service = f"cdap{next(_numbers)}"
+    rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
+    admin.create_service({"name": service, "type": "cdap", "isEnabled": True, "configs": rights})
+    return Ranger(service, url, admin, sync)
+
+
+def settings_of(ranger: Ranger, directory: Path, **sources: dict[str, Any]) -> Settings:
+    """Settings whose state is in `directory`, with these sources."""
+    return Settings(
+        ranger=RangerSettings(url=ranger.url, service=ranger.service),
+        cdap=CdapSettings(instance="cdap"),
+        sync=SyncSettings(
+            username="sync",
+            password=Secret(PASSWORD),
+            patience=1.0,
+            state_dir=directory / "state",
+            sources=tuple(SourceSettings(name=name.replace("_", "-"), **given) for name, given in sources.items()),
+        ),
+    )
+
+
 @pytest.fixture
 def new_ranger(embedded: tuple[str, RangerAdmin, RangerAdmin]) -> Callable[[], Ranger]:
     """Makes another service, without policies, in the same Ranger Admin."""
-
-    def make() -> Ranger:
-        url, admin, sync = embedded
-        service = f"cdap{next(_numbers)}"
-        rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
-        admin.create_service({"name": service, "type": "cdap", "isEnabled": True, "configs": rights})
-        return Ranger(service, url, admin, sync)
-
-    return make
+    return lambda: new_service(embedded)
 
 
 @pytest.fixture
@@ -91,18 +108,4 @@ def ranger(new_ranger: Callable[[], Ranger]) -> Ranger:
 @pytest.fixture
 def settings_for(ranger: Ranger, tmp_path: Path) -> Callable[..., Settings]:
     """Settings whose sources are the directories of `tmp_path` that are named."""
-
-    def settings(**sources: dict[str, Any]) -> Settings:
-        return Settings(
-            ranger=RangerSettings(url=ranger.url, service=ranger.service),
-            cdap=CdapSettings(instance="cdap"),
-            sync=SyncSettings(
-                username="sync",
-                password=Secret(PASSWORD),
-                patience=1.0,
-                state_dir=tmp_path / "state",
-                sources=tuple(SourceSettings(name=name.replace("_", "-"), **given) for name, given in sources.items()),
-            ),
-        )
-
-    return settings
+    return partial(settings_of, ranger, tmp_path)
