@@ -94,7 +94,8 @@ def fold(
             continue
         elif not alive and settings.counts(event):
             unconfirmed = None
-            lives.append(_begun(entity, _next_number(lives), _same_creation(coming[n:], settings), settings))
+            told = _same_creation(coming[n:], settings)
+            lives.append(_begun(entity, _next_number(lives), event, told, settings))
         elif not alive:
             unconfirmed = unconfirmed or event
     if unconfirmed:
@@ -141,44 +142,60 @@ def _with_conflict(lives: Sequence[Life], events: Iterable[EntityEvent], setting
 
 
 def _same_creation(events: Sequence[EntityEvent], settings: FoldSettings) -> list[EntityEvent]:
-    """What each source told first of the creation that the first event tells of."""
-    first = events[0]
-    told = {first.source: first}
-    for event in events[1:]:
-        if event.kind is Kind.DELETE or event.time > first.time + settings.window:
+    """What each source told first of the creation that the first event tells of, if nothing contradicts it.
+
+    Two things do: the source tells of somebody else at the same time; or what it tells is told by another source as
+    well, but there somebody else comes first.
+    """
+    told: dict[str, list[EntityEvent]] = {}
+    for event in events:
+        if event.kind is Kind.DELETE or event.time > events[0].time + settings.window:
             break
         if settings.counts(event):
-            told.setdefault(event.source, event)
-    return list(told.values())
+            told.setdefault(event.source, []).append(event)
+    return [
+        mine[0]
+        for mine in told.values()
+        if not _is_tie(mine, settings)
+        and not any(_comes_later(mine, theirs, settings) for theirs in told.values() if theirs is not mine)
+    ]
+
+
+def _is_tie(told: Sequence[EntityEvent], settings: FoldSettings) -> bool:
+    """Whether a source names several users for its first moment."""
+    return len({settings.user_of(event) for event in told if event.time == told[0].time}) > 1
+
+
+def _comes_later(mine: Sequence[EntityEvent], theirs: Sequence[EntityEvent], settings: FoldSettings) -> bool:
+    """Whether another source has all creations by the user whom this one names first, but after somebody else's."""
+    user = settings.user_of(mine[0])
+    same = [event for event in theirs if settings.user_of(event) == user]
+    all_there = len(same) >= sum(settings.user_of(event) == user for event in mine)
+    return bool(same) and all_there and theirs[0].time < same[0].time
 
 
 def _next_number(lives: Sequence[Life]) -> int:
     return lives[-1].number + 1 if lives else 1
 
 
-def _begun(entity: EntityId, number: int, told: Sequence[EntityEvent], settings: FoldSettings) -> Life:
+def _begun(
+    entity: EntityId, number: int, first: EntityEvent, told: Sequence[EntityEvent], settings: FoldSettings
+) -> Life:
     def trust(event: EntityEvent) -> tuple[bool, int, Position]:
         creator = settings.is_creator(settings.user_of(event))
         return (not creator, -settings.ranks.get(event.source, 0), event.position)
 
-    chosen = min(told, key=trust)
+    chosen = min(told, key=trust, default=first)
+    life = Life(entity, number, None, first.position, State.KNOWN, source=chosen.source, event=chosen.id)
+    if not told:
+        return replace(life, reason="its sources don't agree on who was the first to create it")
     user = settings.user_of(chosen)
     accesses = settings.gives.get(entity.type, ())
-    life = Life(
-        entity,
-        number,
-        user,
-        min(event.position for event in told),
-        State.PENDING,
-        accesses=accesses,
-        source=chosen.source,
-        event=chosen.id,
-    )
     if not settings.is_creator(user):
-        return replace(life, state=State.KNOWN, accesses=(), reason=f"`{user}` is not a creator")
+        return replace(life, creator=user, reason=f"`{user}` is not a creator")
     if not accesses:
-        return replace(life, state=State.KNOWN, reason="the profile gives its creator nothing")
-    return life
+        return replace(life, creator=user, reason="the profile gives its creator nothing")
+    return replace(life, creator=user, state=State.PENDING, accesses=accesses)
 
 
 def _ended(life: Life, position: Position, *, recorded: bool) -> Life:

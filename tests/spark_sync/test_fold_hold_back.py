@@ -61,6 +61,16 @@ CREATORS = [
     (["+root@101 plane", "+alice@102 plane"], "root", "plane"),  # somebody else who touches it is not
     (["+root@101 plane", "+alice@112 router"], "root", "plane"),
     (["+@101 audit", "+alice@102 plane"], "alice", "plane"),
+    # Bob's words are about his own request, also where alice's are not told by a source of higher rank.
+    (["+alice@101 router", "+bob@103 plane", "+bob@103 router"], "alice", "router"),
+    (["+alice@103 router", "+bob@102 plane", "+bob@105 router"], "alice", "router"),  # its clock is coarse
+    (["+root@101 router", "+bob@103 plane", "+bob@103 router"], "root", "router"),
+    (["+alice@101 router", "+bob@103 plane", "+bob@103 plane"], "bob", "plane"),  # nobody can know better
+    (["+root@101 plane", "+alice@101 router", "+alice@103 plane", "+alice@103 router"], "alice", "router"),
+    (["+root@101 router", "+alice@101 plane", "+alice@103 router", "+alice@104 plane"], "alice", "plane"),
+    (["+alice@101 plane", "+bob@101 plane"], None, "plane"),
+    (["+bob@101 plane", "+alice@101 plane", "+alice@102 router", "+bob@103 router"], "alice", "router"),
+    (["+alice@101 plane", "+bob@102 plane", "+bob@101 router", "+alice@102 router"], None, "plane"),
 ]
 
 
@@ -70,8 +80,8 @@ def test_whose_an_entity_is_when_several_sources_tell_of_its_creation(
 ) -> None:
     life = folded(events)[0]
     assert (life.creator, life.source) == (creator, source)
-    assert life.begun.time == 101
-    assert life.state is (State.KNOWN if creator == "root" else State.PENDING if life.is_open else State.CLOSED)
+    assert life.begun.time == min(event(text).time for text in events)
+    assert life.state is (State.KNOWN if creator in ("root", None) else State.PENDING if life.is_open else State.CLOSED)
 
 
 @pytest.mark.parametrize(
