@@ -164,15 +164,15 @@ def test_order_and_repetition_do_not_matter(events: list[EntityEvent], settings:
     assert fold(SCHEDULE, shuffled, [], settings) == fold(SCHEDULE, events, [], settings)
 
 
-@given(HISTORIES, SETTINGS, st.sets(st.integers(0, 12)))
+@given(HISTORIES, SETTINGS, st.sets(st.integers(94, 129)))
 def test_batches_in_the_order_of_time_do_not_matter(
     events: list[EntityEvent], settings: FoldSettings, cuts: set[int]
 ) -> None:
     in_order = sorted(events, key=lambda each: each.position)
     ledger: tuple[Life, ...] = ()
-    for cut in [*sorted(cuts), len(in_order)]:
+    for cut in [*sorted(cuts), 130]:
         # The events table keeps what was seen, so each fold gets everything so far.
-        ledger = fold(SCHEDULE, in_order[:cut], ledger, settings)
+        ledger = fold(SCHEDULE, [each for each in in_order if each.time <= cut], ledger, settings)
     whole = fold(SCHEDULE, in_order, [], settings)
     assert facts(ledger) == facts(whole)
 
