@@ -1,0 +1,92 @@
+"""`sync run` where Spark is not ours: `spark-submit` of `examples/submit.py`, with a wheel's content, on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ranger_cdap.config import Settings
+from spark_sync.session import JARS
+from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.test_job import NOW, OTHERS, by_values
+from tests.spark_sync.told import CALLER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ("ranger_cdap", "servicedef", "spark_sync", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE")
+MASTER = "local-cluster[2,1,1024]"
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a wheel of this project holds, unpacked; away from the sources."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
+    for name in PACKAGE:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    setup = "import setuptools; setuptools.setup()"
+    subprocess.run([sys.executable, "-c", setup, "-q", "build_py", "--build-lib", str(target)], cwd=source, check=True)
+    return target
+
+
+@pytest.fixture
+def config(ranger: Ranger, tmp_path: Path) -> Path:
+    """The recordings as two sources."""
+    shutil.copytree(ROOT / "examples" / "events", tmp_path / "events")
+    path = tmp_path / "c.toml"
+    sources = "".join(
+        f'[[sync.sources]]\nname = "{kind}"\nkind = "{kind}"\npath = "{tmp_path / "events" / kind}"\n'
+        f'callers = ["{CALLER}"]\n'
+        for kind in ("audit", "data-plane")
+    )
+    path.write_text(
+        f'[ranger]\nurl = "{ranger.url}"\nservice = "{ranger.service}"\n[cdap]\ninstance = "cdap"\n'
+        f'[sync]\nusername = "sync"\npassword = "env:SYNC_PASSWORD"\nstate_dir = "{tmp_path / "state"}"\n{sources}',
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_run_on_a_cluster_grants_what_the_recordings_tell(
+    spark: SparkSession, ranger: Ranger, installed: Path, config: Path, settings_for: Callable[..., Settings]
+) -> None:
+    from spark_sync.baseline import take_baseline
+
+    take_baseline(settings_for(), spark, ROOT / "examples" / "baseline.jsonl", now=NOW)
+    environment = os.environ | {
+        "PYTHONPATH": str(installed),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SYNC_PASSWORD": PASSWORD,
+    }
+
+    def ran(*command: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=config.parent, env=environment)
+
+    where = "import ranger_cdap, spark_sync; print(ranger_cdap.__file__, spark_sync.__file__)"
+    assert ran(sys.executable, "-c", where).stdout.count(str(installed)) == 2
+
+    programs = Path(sys.executable).parent
+    jars = ",".join(str(programs.parent / "jars" / name) for name in JARS)
+    spark_submit = (programs / "spark-submit", "--master", MASTER, "--jars", jars, ROOT / "examples" / "submit.py")
+    done = ran(*spark_submit, "--config", config, "--format", "json", "sync", "run", "--once")
+    assert done.returncode == 0, done.stderr
+    assert PASSWORD not in done.stderr + done.stdout
+    report = json.loads(done.stdout[done.stdout.index("{\n") :])
+    assert (report["trouble"], report["waiting"]) == ("", [])
+    assert len(report["granted"]) == len(OTHERS)
+    assert by_values(ranger.grants()) == by_values(OTHERS)
