@@ -53,7 +53,8 @@ def _chapters() -> Iterator[Chapter]:
     for n, (title, story) in enumerate(STORIES.items()):
         if not story.only_later:
             yield Chapter(f"{title}, at once", f"once{n}", story, later=False)
-        yield Chapter(f"{title}, in a later run", f"later{n}", story, later=True)
+        if not story.only_at_once:
+            yield Chapter(f"{title}, in a later run", f"later{n}", story, later=True)
 
 
 CHAPTERS: Final = list(_chapters())
