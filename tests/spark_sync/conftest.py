@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -20,7 +20,6 @@ from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 PASSWORD = "Sync-Test-Passw0rd"
 EXAMPLES = Path(__file__).parents[2] / "examples"
-_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def register_cdap(admin: RangerAdmin) -> None:
 def new_service(embedded: tuple[str, RangerAdmin, RangerAdmin]) -> Ranger:
     """Another service, without policies, in the same Ranger Admin."""
     url, admin, sync = embedded
-    service = f"cdap{next(_numbers)}"
+    service = f"cdap-{uuid4().hex[:12]}"
     rights = {"service.admin.users": "sync", "policy.download.auth.users": "sync"}
     admin.create_service({"name": service, "type": "cdap", "isEnabled": True, "configs": rights})
     return Ranger(service, url, admin, sync)
