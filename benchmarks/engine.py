@@ -1,146 +1,129 @@
-"""How fast the engine decides, how much it holds, and how soon a change is in force, at 100 to 100,000 policies.
+"""How fast the engine decides, beside Ranger's own on the same machine, at 100 to 100,000 policies.
 
-Requests are decoded anew before each pass, so that no string has its hash yet, as in a program that gets them by wire.
+Both get the same files and answer the same questions in one thread, the request made and the decision returned inside
+the timing; every answer is compared. Questions are decoded anew before each pass, so that no string has its hash yet,
+as in a program that gets them by wire. Ours is built in a process of its own for each size. Java's heap is that of live
+objects, ours the resident memory the load added.
 """
 
 from __future__ import annotations
 
-import gc
-import resource
-import statistics
-import time
-from collections.abc import Callable
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import msgspec
-
-import servicedef
-from benchmarks.workload import changed_policy, requests, service_policies
-from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
+from benchmarks.workload import PLAIN, Features, requests, roles, service_policies, service_tags
+from tests.differential.java_engine import JavaEngine
 
 SIZES = (100, 1_000, 10_000, 100_000)
-REQUESTS = 10_000
+WANTED = {100: 3.0, 1_000: 4.0, 10_000: 6.0, 100_000: 10.0}
+REQUESTS = 100_000
 PASSES = 5
-ROUNDS = 5
-DELTAS = 500
-DEFINITION = msgspec.json.encode(servicedef.service_definition())
-
-
-class Asked(msgspec.Struct):
-    """A line of the workload."""
-
-    resource: dict[str, str]
-    access: str
-    user: str
-    groups: frozenset[str]
+JAVA = ("-Xmx8g", "-XX:+UseG1GC")
+# What needs more than names: the kind of question, and what is switched on in the policies.
+GENERAL = {
+    "any access": ("any", PLAIN),
+    "also below": ("below", PLAIN),
+    "conditions": ("from", Features(conditions=True)),
+    "zones": ("plain", Features(zones=True)),
+    "tags": ("plain", Features(tags=True)),
+    "all of them": ("from", Features(conditions=True, zones=True, tags=True)),
+}
+COLUMNS = (
+    *(
+        "policies",
+        "java/s",
+        "ours/s",
+        "ratio",
+        "wanted",
+        "many/s",
+        "first/s",
+        "java p50",
+        "p50 us",
+        "java p99",
+        "p99 us",
+    ),
+    *("java load", "load s", "java MB", "MB", "MB used", "delta ms", "worst", "after/s", "differ"),
+)
 
 
 def main() -> None:
-    """Print one line a size."""
-    print("engine alone, one thread; request object made and decision returned inside the timing")
-    columns = ("policies", "load s", "MB", "first/s", "warm/s", "delta ms", "worst ms", "after/s", "of 100")
-    print(" ".join(f"{name:>13}" for name in columns))
-    base = 0.0
-    for size in SIZES:
-        row = measure(size)
-        base = base or row["warm"]
-        figures = (
-            f"{size:,}",
-            f"{row['load']:.2f}",
-            f"{row['memory']:.0f}",
-            f"{row['first']:,.0f}",
-            f"{row['warm']:,.0f}",
-            f"{row['delta']:.2f}",
-            f"{row['worst']:.2f}",
-            f"{row['after']:,.0f}",
-            f"{row['warm'] / base:.0%}",
-        )
-        print(" ".join(f"{figure:>13}" for figure in figures))
-    growth()
+    """Print the tables, and keep the figures if asked to."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
+    options.add_argument("--requests", type=int, default=REQUESTS)
+    options.add_argument("--plain", action="store_true", help="leave out what needs the general way")
+    options.add_argument("--save", type=Path, help="a file for the figures, as JSON")
+    given = options.parse_args()
+    figures: list[dict[str, Any]] = []
+    with JavaEngine(*JAVA) as java, tempfile.TemporaryDirectory() as directory:
+        print("one thread, plain policies and single access types")
+        print(" ".join(f"{name:>10}" for name in COLUMNS))
+        for size in given.sizes:
+            row = measure(java, Path(directory), size, given.requests, "plain", PLAIN, deltas=True)
+            figures.append({"what": "plain", **row})
+            print(" ".join(_cells(size, row)), flush=True)
+        for what, (kind, features) in {} if given.plain else GENERAL.items():
+            print(f"{what}: java/s, ours/s, ratio, answers that differ")
+            for size in given.sizes:
+                row = measure(java, Path(directory), size, given.requests // 10, kind, features, deltas=False)
+                figures.append({"what": what, **row})
+                rates = f"{row['java']:>10,.0f} {row['warm']:>10,.0f} {row['warm'] / row['java']:>9.1f}x"
+                print(f"{size:>10,} {rates} {row['differ']:>10}", flush=True)
+    if given.save:
+        given.save.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    if differ := sum(row["differ"] for row in figures):
+        sys.exit(f"{differ} answers differ from Java's")
 
 
-def measure(size: int) -> dict[str, float]:
-    """The figures of one size."""
-    document, lines = service_policies(size), requests(REQUESTS, size)
-    gc.collect()
-    before = _resident()  # the download itself is counted before
-    started = time.perf_counter()
-    engine = PolicyEngine.build(decode_service_policies(document))
-    _ask(engine, lines, 1)
-    load = time.perf_counter() - started
-    memory = _resident() - before
-    first = _rate(engine, lines)
-    warm = max(_rate(engine, lines) for _ in range(PASSES))
-    lasted = []
-    for version in range(1, DELTAS + 1):
-        raw = changed_policy(1 + version % size, size, version)
-        started = time.perf_counter()
-        engine = with_changed_policy(engine, raw, size + version)
-        lasted.append((time.perf_counter() - started) * 1e3)
-    after = _rate(engine, lines)
-    delta = statistics.median(lasted)
-    figures = {"load": load, "memory": memory, "first": first, "warm": warm}
-    return {**figures, "delta": delta, "worst": max(lasted), "after": after}
-
-
-def growth() -> None:
-    """Print how much memory is held after ever more deltas, and after requests for ever new resources nobody names."""
-    size = 10_000
-    engine = PolicyEngine.build(decode_service_policies(service_policies(size)))
-    _ask(engine, requests(REQUESTS, size), REQUESTS)
-    gc.collect()
-    for what, step in (("deltas", _after_deltas), ("requests for resources nobody names", _after_unknown)):
-        held = [f"{_resident():.0f}"]
-        for round_ in range(ROUNDS):
-            engine = step(engine, size, round_)
-            gc.collect()
-            held.append(f"{_resident():.0f}")
-        print(f"MB held at {size:,} policies, before and after each {REQUESTS:,} {what}: {', '.join(held)}")
-
-
-def _after_deltas(engine: PolicyEngine, size: int, round_: int) -> PolicyEngine:
-    for version in range(round_ * REQUESTS, (round_ + 1) * REQUESTS):
-        engine = with_changed_policy(engine, changed_policy(1 + version % size, size, version), size + version)
-    _ask(engine, requests(REQUESTS, size), REQUESTS)
-    return engine
-
-
-def _after_unknown(engine: PolicyEngine, size: int, round_: int) -> PolicyEngine:
-    for n in range(REQUESTS):
-        name = f"unknown-{round_}-{n}"
-        engine.evaluate(AccessRequest({"instance": "cdap", "namespace": name, "dataset": name}, "read", name))
-    return engine
-
-
-def with_changed_policy(engine: PolicyEngine, raw: bytes, version: int) -> PolicyEngine:
-    """The engine with one policy changed, as after a download with one delta."""
-    delta = {"changeType": 1, "policiesVersion": version, "policy": msgspec.Raw(raw)}
-    document = {
-        "serviceName": engine.service_name,
-        "policyVersion": version,
-        "serviceDef": msgspec.Raw(DEFINITION),
-        "policyDeltas": [delta],
+def measure(
+    java: JavaEngine, directory: Path, size: int, count: int, kind: str, features: Features, *, deltas: bool
+) -> dict[str, Any]:
+    """Both engines at one size."""
+    files = {name: directory / f"{name}.json" for name in ("policies", "roles", "tags", "requests", "answers")}
+    files["policies"].write_bytes(service_policies(size, features=features))
+    files["roles"].write_bytes(roles())
+    files["tags"].write_bytes(service_tags(size) if features.tags else b"null")
+    files["requests"].write_bytes(requests(count, size, kind=kind))
+    known = {name: json.loads(files[name].read_bytes()) for name in ("roles", "tags")}
+    theirs = java.load_file(files["policies"], {name: found for name, found in known.items() if found})
+    theirs |= java.time(files["requests"], PASSES + 3)  # some more, until it is compiled
+    java.drop()
+    command = [sys.executable, "-m", "benchmarks.engine_alone", str(directory), str(size), *(["--deltas"] * deltas)]
+    ours = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    answers = json.loads(files["answers"].read_bytes())
+    pairs = zip(answers["answers"], theirs["answers"], answers["policies"], theirs["policies"], strict=True)
+    differ = sum(a != b or p != q for a, b, p, q in pairs)
+    return {
+        "policies": size,
+        **ours,
+        "java": max(theirs["rates"]),
+        "java_first": theirs["rates"][0],
+        "java_p50": theirs["p50"],
+        "java_p99": theirs["p99"],
+        "java_load": theirs["loaded"],
+        "java_heap": theirs["heap"],
+        "allowed": theirs["allowed"] / count,
+        "differ": differ,
     }
-    return engine.with_deltas(decode_service_policies(msgspec.json.encode(document)))
 
 
-def _rate(engine: PolicyEngine, lines: bytes) -> float:
-    return REQUESTS / _ask(engine, lines, REQUESTS)
-
-
-def _ask(engine: PolicyEngine, lines: bytes, count: int) -> float:
-    asked = msgspec.json.Decoder(Asked).decode_lines(lines)[:count]
-    evaluate: Callable[[AccessRequest], object] = engine.evaluate
-    started = time.perf_counter()
-    for one in asked:
-        evaluate(AccessRequest(one.resource, one.access, one.user, one.groups, access_time=1_700_000_000_000))
-    return time.perf_counter() - started
-
-
-def _resident() -> float:
-    """Megabytes of memory in use now, not at the worst moment so far."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
+def _cells(size: int, row: dict[str, Any]) -> Iterator[str]:
+    wanted = f"{WANTED[size]:.0f}x" if size in WANTED else "-"
+    for cell in (
+        *(f"{size:,}", f"{row['java']:,.0f}", f"{row['warm']:,.0f}", f"{row['warm'] / row['java']:.1f}x", wanted),
+        *(f"{row['many']:,.0f}", f"{row['first']:,.0f}"),
+        *(f"{row[name]:.1f}" for name in ("java_p50", "p50", "java_p99", "p99")),
+        *(f"{row['java_load']:.2f}", f"{row['load']:.2f}", f"{row['java_heap']:.0f}", f"{row['memory']:.0f}"),
+        *(f"{row['used']:.0f}", f"{row['delta']:.2f}", f"{row['worst']:.2f}", f"{row['after']:,.0f}"),
+        f"{row['differ']}",
+    ):
+        yield f"{cell:>10}"
 
 
 if __name__ == "__main__":

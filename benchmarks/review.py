@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.workload import ENTITY_LEVELS, GROUPS, POLICIES_PER_NAMESPACE, USERS, service_policies
+from benchmarks.workload import ENTITY_LEVELS, POLICIES_PER_NAMESPACE, USERS, groups_of, service_policies
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.policies.documents import Documents
@@ -57,10 +57,8 @@ def main() -> None:
 
 def question(policies: int) -> Basis:
     """The basis of a review by so many policies, of people in two groups each."""
-    people = tuple(
-        Person(f"user{n * (USERS // PEOPLE)}", frozenset({f"g{n % GROUPS}", f"g{n * 7 % GROUPS}"}))
-        for n in range(PEOPLE)
-    )
+    users = range(0, USERS, USERS // PEOPLE)
+    people = tuple(Person(f"user{n}", frozenset(groups_of(n))) for n in users)
     roles = msgspec.json.encode({"serviceName": "cdapdev", "roleVersion": 1, "rangerRoles": []})
     documents = Documents(service_policies(policies), roles)
     return basis("cdapdev", "cdap", documents, frozenset(), people, NOW)

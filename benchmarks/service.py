@@ -34,8 +34,7 @@ BATCH = 500
 BATCHES = 200
 SECRET = "benchmark-secret-0123456789"
 AUTHORIZATION = "Basic " + base64.b64encode(f"bench:{SECRET}".encode()).decode()
-LEVELS = {"dataset": "DATASET", "application": "APPLICATION", "artifact": "ARTIFACT", "secure_key": "SECUREKEY"}
-VERSIONS = {"APPLICATION": ["-SNAPSHOT"], "ARTIFACT": ["1.0.0"]}
+VERSION = "-SNAPSHOT"
 MINUTE = 60
 
 
@@ -151,11 +150,20 @@ def hello(path: Path) -> Path:
 
 def entity_of(levels: dict[str, str]) -> dict[str, Any]:
     """CDAP's words for a resource."""
-    kind = next((kind for level, kind in LEVELS.items() if level in levels), None)
-    if kind is None:
-        return {"type": "NAMESPACE", "parts": [levels["namespace"]]}
-    name = next(levels[level] for level, found in LEVELS.items() if found == kind)
-    return {"type": kind, "parts": [levels["namespace"], name, *VERSIONS.get(kind, ())]}
+    leaf = next(reversed(levels))
+    name = levels[leaf]
+    match leaf:
+        case "program":
+            kind, _, own = name.partition(".")
+            parts = [levels["namespace"], levels["application"], VERSION, kind, own]
+            return {"type": "PROGRAM", "parts": parts}
+        case "application":
+            return {"type": "APPLICATION", "parts": [levels["namespace"], name, VERSION]}
+        case "artifact":
+            return {"type": "ARTIFACT", "parts": [levels["namespace"], name, "1.0.0"]}
+        case "dataset":
+            return {"type": "DATASET", "parts": [levels["namespace"], name]}
+    return {"type": "NAMESPACE", "parts": [levels["namespace"]]}
 
 
 @contextmanager

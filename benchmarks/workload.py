@@ -1,88 +1,192 @@
-"""Policies and requests to measure with: N policies over N/40 namespaces; the same ones in every run."""
+"""Policies and requests to measure with; the same ones in every run.
+
+Of 100 policies 85 name exact resources (5 of those also deny or except somebody), 10 end in a wildcard and 5 more are
+exact with a role; 5 are on namespaces, 20 on applications, 35 on programs, 25 on datasets, 15 on artifacts. Half of the
+requests are for what a policy gives, the others for anything.
+"""
 
 from __future__ import annotations
 
 import random
 import uuid
+from dataclasses import dataclass
 
 import msgspec
 
 import servicedef
 
-ENTITY_LEVELS = ("dataset", "application", "artifact", "secure_key", "dataset_type")
+SERVICE = "cdapdev"
 ACCESS_TYPES = ("read", "write", "admin", "execute")
-POLICIES_PER_NAMESPACE = 40
-USERS = 400
-GROUPS = 60
+LEVELS = ("namespace",) * 5 + ("application",) * 20 + ("program",) * 35 + ("dataset",) * 25 + ("artifact",) * 15
+ENTITY_LEVELS = ("dataset", "application", "artifact")
+POLICIES_PER_NAMESPACE, MOST_NAMESPACES = 40, 2_000
+USERS, GROUPS, ROLES = 1_000, 200, 50
+WILDCARDS, DENIALS = 0.10, 0.05
+NOW = 1_700_000_000_000
+TAGS = ("PII", "SECRET", "PUBLIC")
+_IP_RANGE = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"
+_ENRICHER = "org.apache.ranger.plugin.contextenricher.RangerTagEnricher"
+
+Json = dict[str, object]
 
 
-def service_policies(count: int, *, seed: int = 7) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is switched on beside plain policies: conditions on one policy of ten, four zones, tags on one resource of
+    ten."""
+
+    conditions: bool = False
+    zones: bool = False
+    tags: bool = False
+
+
+PLAIN = Features()
+
+
+def service_policies(count: int, *, seed: int = 7, features: Features = PLAIN) -> bytes:
     """A policy download of `count` policies, as JSON, with the fields a real Ranger Admin sends."""
     draw = random.Random(seed)
-    policies = [_policy(n, count, draw) for n in range(1, count + 1)]
+    policies = [_policy(n, count, draw, features) for n in range(1, count + 1)]
+    definition = _definition(features)
+    download: Json = {
+        "serviceName": SERVICE,
+        "serviceId": 1,
+        "policyVersion": count,
+        "policies": policies,
+        "serviceDef": definition,
+        "auditMode": "audit-default",
+    }
+    if features.zones:
+        download["securityZones"] = _zones(policies, count)
+    if features.tags:
+        download["tagPolicies"] = _tag_policies(definition)
+    return msgspec.json.encode(download)
+
+
+def roles() -> bytes:
+    """The download of roles: a role has two groups and two users."""
+    found = [
+        {
+            "id": n + 1,
+            "name": f"role{n}",
+            "users": [{"name": f"user{n}"}, {"name": f"user{n + 500}"}],
+            "groups": [{"name": f"group{n}"}, {"name": f"group{n + 100}"}],
+            "roles": [],
+        }
+        for n in range(ROLES)
+    ]
+    return msgspec.json.encode({"serviceName": SERVICE, "roleVersion": 1, "rangerRoles": found})
+
+
+def service_tags(count: int) -> bytes:
+    """The download of tags: one resource of ten carries one."""
+    numbers = range(1, count + 1, 10)
+    resources = [
+        {"id": n, "resourceElements": {k: {"values": [v]} for k, v in resource_of(n, count).items()}} for n in numbers
+    ]
+    tags = {str(n): {"id": n, "type": tag, "attributes": {}} for n, tag in enumerate(TAGS, start=1)}
+    carries = {str(n): [1 + n // 10 % len(TAGS)] for n in numbers}
     return msgspec.json.encode(
         {
-            "serviceName": "cdapdev",
-            "serviceId": 1,
-            "policyVersion": count,
-            "policies": policies,
-            "serviceDef": servicedef.service_definition(),
-            "auditMode": "audit-default",
+            "op": "add_or_update",
+            "serviceName": SERVICE,
+            "tagVersion": 1,
+            "tags": tags,
+            "serviceResources": resources,
+            "resourceToTagIds": carries,
         }
     )
 
 
-def requests(count: int, policies: int, *, seed: int = 11) -> bytes:
-    """Questions as JSON lines: mostly on what policies name, some on what no policy names."""
+def requests(count: int, policies: int, *, seed: int = 11, kind: str = "plain") -> bytes:
+    """Questions as JSON lines; of the `kind` `any` for any access, `below` also below, `from` from some address."""
     draw = random.Random(seed)
-    lines = []
-    for _ in range(count):
-        n = draw.randrange(1, policies + 1)
-        resource = _resource(n, policies)
-        if draw.random() < 0.2:
-            resource[next(reversed(resource))] = f"other-{draw.randrange(10**6)}"
-        asked = {"resource": resource, "access": draw.choice(ACCESS_TYPES)}
-        if draw.random() < 0.65:
-            asked |= {"user": _user(n, draw.randrange(3)), "groups": [f"g{draw.randrange(GROUPS)}"]}
-        else:
-            asked |= {"user": f"user{draw.randrange(USERS)}", "groups": [_group(n)]}
-        lines.append(msgspec.json.encode(asked))
-    return b"\n".join(lines)
+    return b"\n".join(msgspec.json.encode(_asked(draw, policies, kind)) for _ in range(count))
+
+
+def _asked(draw: random.Random, policies: int, kind: str) -> Json:
+    n = draw.randrange(1, policies + 1)
+    resource = resource_of(n, policies)
+    given = draw.random() < 0.5
+    user = draw.choice(users_of(n)) if given else draw.randrange(USERS)
+    access = draw.choice(accesses_of(n)) if given else draw.choice(ACCESS_TYPES)
+    if not given and draw.random() < 0.2:
+        resource[next(reversed(resource))] = f"other-{draw.randrange(10**6)}"
+    asked: Json = {"resource": resource, "access": access, "user": f"user{user}", "groups": groups_of(user)}
+    if kind == "any":
+        asked["access"] = "_any"
+    if kind == "below":
+        asked["scope"] = "SELF_OR_DESCENDANTS"
+    if kind == "from":
+        asked["ip"] = f"10.1.{draw.randrange(4)}.{draw.randrange(256)}"
+    return asked
+
+
+def resource_of(n: int, total: int) -> dict[str, str]:
+    """The resource that policy `n` of so many is about; a policy with a wildcard covers it."""
+    level, namespace = LEVELS[n * 37 % 100], f"ns{n % namespaces(total)}"
+    resource = {"instance": "cdap", "namespace": namespace}
+    if level == "program":
+        resource["application"] = f"application{n - n % 7}"
+    if level != "namespace":
+        resource[level] = f"service.program{n}" if level == "program" else f"{level}{n}"
+    return resource
+
+
+def namespaces(total: int) -> int:
+    """How many namespaces so many policies are spread over."""
+    return min(MOST_NAMESPACES, max(1, total // POLICIES_PER_NAMESPACE))
+
+
+def users_of(n: int) -> list[int]:
+    """The users policy `n` names."""
+    return [(n * 7 + i * 131) % USERS for i in range(3)]
+
+
+def accesses_of(n: int) -> list[str]:
+    """The access types policy `n` gives."""
+    return list(ACCESS_TYPES[: 1 + n * 13 % 4])
+
+
+def groups_of(user: int) -> list[str]:
+    """The groups somebody is in."""
+    return [f"group{user % GROUPS}", f"group{user * 3 % GROUPS}"]
 
 
 def changed_policy(number: int, total: int, version: int) -> bytes:
     """The policy of that number with another user in it, as a delta would carry it."""
-    policy = _policy(number, total, random.Random(version))
+    policy = _policy(number, total, random.Random(version), PLAIN)
     policy["version"] = version
-    policy["policyItems"][0]["users"].append(f"newcomer{version}")
+    policy["policyItems"][0]["users"].append(f"newcomer{version}")  # type: ignore[index]
     return msgspec.json.encode(policy)
 
 
-def _policy(n: int, total: int, draw: random.Random) -> dict[str, object]:
-    resources = {level: {"values": [value]} for level, value in _resource(n, total).items()}
-    leaf = next(reversed(resources))
+def _policy(n: int, total: int, draw: random.Random, features: Features) -> Json:
+    resource = {level: [value] for level, value in resource_of(n, total).items()}
+    leaf = next(reversed(resource))
     kind = draw.random()
-    if kind < 0.08:
-        resources[leaf]["values"] = [f"{resources[leaf]['values'][0][:4]}*"]
-    elif kind < 0.1:
-        resources[leaf]["values"] = ["*"]
-    accesses = draw.sample(ACCESS_TYPES, draw.randint(1, 4))
-    deny = [_item(["write"], [f"user{draw.randrange(USERS)}"], [])] if draw.random() < 0.05 else []
+    if kind < WILDCARDS and leaf != "namespace":
+        resource[leaf] = [resource[leaf][0][:-1] + "*"]
+    denies = WILDCARDS <= kind < WILDCARDS + DENIALS
+    role = [f"role{n % ROLES}"] if kind >= 1 - DENIALS else []
+    allow = _item(accesses_of(n), [f"user{u}" for u in users_of(n)], [f"group{n % GROUPS}"], role)
+    if features.conditions and n % 10 == 0:
+        allow["conditions"] = [{"type": "ip-range", "values": [f"10.1.{n % 4}.*"]}]
     return {
         "id": n,
         "guid": str(uuid.UUID(int=n)),
         "isEnabled": True,
         "version": 1,
-        "service": "cdapdev",
+        "service": SERVICE,
         "name": f"policy {n}",
         "policyType": 0,
         "policyPriority": 0,
         "description": f"Policy {n} of the benchmark",
         "isAuditEnabled": True,
-        "resources": {k: {**v, "isExcludes": False, "isRecursive": False} for k, v in resources.items()},
-        "policyItems": [_item(accesses, [_user(n, i) for i in range(3)], [_group(n)])],
-        "denyPolicyItems": deny,
-        "allowExceptions": [],
+        "resources": {k: {"values": v, "isExcludes": False, "isRecursive": False} for k, v in resource.items()},
+        "policyItems": [allow],
+        "denyPolicyItems": [_item(["write"], [f"user{draw.randrange(USERS)}"], [])] if denies and n % 2 else [],
+        "allowExceptions": [_item(["read"], [f"user{users_of(n)[0]}"], [])] if denies and not n % 2 else [],
         "denyExceptions": [],
         "serviceType": "cdap",
         "options": {},
@@ -92,26 +196,81 @@ def _policy(n: int, total: int, draw: random.Random) -> dict[str, object]:
     }
 
 
-def _item(accesses: list[str], users: list[str], groups: list[str]) -> dict[str, object]:
+def _item(accesses: list[str], users: list[str], groups: list[str], roles: list[str] | None = None) -> Json:
     return {
         "accesses": [{"type": access, "isAllowed": True} for access in accesses],
         "users": users,
         "groups": groups,
-        "roles": [],
+        "roles": roles or [],
         "conditions": [],
         "delegateAdmin": False,
     }
 
 
-def _resource(n: int, total: int) -> dict[str, str]:
-    namespaces = max(1, total // POLICIES_PER_NAMESPACE)
-    level = ENTITY_LEVELS[n % len(ENTITY_LEVELS)]
-    return {"instance": "cdap", "namespace": f"ns{n % namespaces}", level: f"{level}{n}"}
+def _definition(features: Features) -> Json:
+    definition: Json = dict(servicedef.service_definition())
+    if features.conditions:
+        definition["policyConditions"] = [{"itemId": 1, "name": "ip-range", "evaluator": _IP_RANGE}]
+    return definition
 
 
-def _user(n: int, i: int) -> str:
-    return f"user{(n * 7 + i * 131) % USERS}"
+def _zones(policies: list[Json], total: int) -> Json:
+    """Four zones of a tenth of the namespaces; each has a copy of the policies there."""
+    each = max(1, namespaces(total) // 40)
+    zones: Json = {}
+    for zone in range(4):
+        names = {f"ns{n}" for n in range(zone * each, (zone + 1) * each)}
+        first = total * (zone + 1)
+        inside = [
+            {**p, "id": first + int(str(p["id"])), "zoneName": f"zone{zone}"}
+            for p in policies
+            if _namespace(p) in names
+        ]
+        resources = [{"instance": ["cdap"], "namespace": sorted(names)}]
+        zones[f"zone{zone}"] = {
+            "zoneName": f"zone{zone}",
+            "resources": resources,
+            "policies": [
+                {**p, "id": total + zone * total + int(str(p["id"])), "zoneName": f"zone{zone}"} for p in inside
+            ],
+            "containsAssociatedTagService": False,
+        }
+    return zones
 
 
-def _group(n: int) -> str:
-    return f"g{n % GROUPS}"
+def _namespace(policy: Json) -> str:
+    resources = policy["resources"]
+    assert isinstance(resources, dict)
+    return str(resources["namespace"]["values"][0])
+
+
+def _tag_policies(component: Json) -> Json:
+    accesses = [{"itemId": n, "name": f"cdap:{name}", "impliedGrants": []} for n, name in enumerate(ACCESS_TYPES, 1)]
+    level = {"itemId": 1, "name": "tag", "level": 1, "parent": "", "isValidLeaf": True}
+    definition = {
+        "id": 100,
+        "name": "tag",
+        "resources": [{**level, "matcherOptions": {"wildCard": "true", "ignoreCase": "false"}}],
+        "accessTypes": accesses,
+        "contextEnrichers": [{"itemId": 1, "name": "tags", "enricher": _ENRICHER}],
+        "policyConditions": component.get("policyConditions", []),
+    }
+    policies = []
+    for n, tag in enumerate(TAGS, start=1):
+        items = [_item([f"cdap:{a}" for a in ACCESS_TYPES[:n]], [f"user{u}" for u in range(n, USERS, 10)], [])]
+        name = "denyPolicyItems" if tag == "SECRET" else "policyItems"
+        policies.append(
+            {
+                "id": 10_000_000 + n,
+                "version": 1,
+                "isEnabled": True,
+                "isAuditEnabled": True,
+                "policyType": 0,
+                "service": "tags",
+                "serviceType": "tag",
+                "name": f"tag policy {tag}",
+                "resources": {"tag": {"values": [tag]}},
+                name: items,
+            }
+        )
+    return {"serviceName": "tags", "policyVersion": 1, "policies": policies, "serviceDef": definition}

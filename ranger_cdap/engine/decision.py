@@ -17,7 +17,7 @@ class TraceEntry(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Decision(msgspec.Struct, frozen=True):
+class Decision(msgspec.Struct, frozen=True, gc=False):
     """What the engine says to one request; only `allowed` lets anybody in.
 
     `determined` is false where there was nothing to decide by. `policy_id` is the policy that decided, -1 for none;

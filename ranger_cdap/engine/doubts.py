@@ -16,7 +16,7 @@ _MASKS_AND_FILTERS = ("dataMaskPolicyItems", "rowFilterPolicyItems")
 
 def doubts(policy: wire.Policy, compiler: PolicyCompiler) -> Iterator[Doubt]:
     """Each doubt, with its place in the policy; nothing about a policy that is switched off."""
-    if not policy.isEnabled:
+    if not policy.isEnabled or _is_usual(policy, compiler):
         return
     if policy.policyType != _ACCESS_POLICY:
         kind = _KINDS.get(policy.policyType, "nobody knows what it is")
@@ -34,6 +34,20 @@ def doubts(policy: wire.Policy, compiler: PolicyCompiler) -> Iterator[Doubt]:
     for name in _LISTS:
         for n, item in enumerate(getattr(policy, name)):
             yield from _of_item(item, f"{name}[{n}]", compiler)
+
+
+def _is_usual(policy: wire.Policy, compiler: PolicyCompiler) -> bool:
+    """Whether nothing of what follows can be said of it: so it is with nearly all, of which there may be many."""
+    if policy.policyType != _ACCESS_POLICY or policy.conditions or not compiler.cautious:
+        return False
+    if policy.dataMaskPolicyItems or policy.rowFilterPolicyItems:
+        return False
+    known = compiler.model.known_accesses
+    for items in (policy.policyItems, policy.denyPolicyItems, policy.allowExceptions, policy.denyExceptions):
+        for item in items:
+            if item.conditions or not known.issuperset([access.type for access in item.accesses]):
+                return False
+    return True
 
 
 def _of_item(item: wire.PolicyItem, place: str, compiler: PolicyCompiler) -> Iterator[Doubt]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.acl import ResourceAccess, named, who_can
 from ranger_cdap.engine.assembly import Parts, after_deltas, assemble
 from ranger_cdap.engine.audit_filter import filtered
-from ranger_cdap.engine.conditions import Circumstances
-from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
+from ranger_cdap.engine.decision import Decision, TraceEntry
 from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
 from ranger_cdap.engine.items import principals
-from ranger_cdap.engine.node import Node, Step
 from ranger_cdap.engine.options import EngineOptions, Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
-from ranger_cdap.engine.principal_sets import PrincipalSets
 from ranger_cdap.engine.problem import Problem
 from ranger_cdap.engine.query import (
     Query,
@@ -24,9 +21,9 @@ from ranger_cdap.engine.query import (
     circumstances_of,
     is_wide,
     requested,
-    single_values,
     tokens_of,
 )
+from ranger_cdap.engine.quick import QuickDecider
 from ranger_cdap.engine.repository import Policies, is_empty, ordered
 from ranger_cdap.engine.request import (
     ADMIN_ACCESS,
@@ -36,34 +33,30 @@ from ranger_cdap.engine.request import (
     ElementScope,
     MatchingScope,
 )
-from ranger_cdap.engine.service_def import Path
 from ranger_cdap.engine.tags import RequestedTag
 from ranger_cdap.engine.zones import UNZONED
 
 _SUPER_USER_PRIORITY = 2**31 - 1
 _SUPER_USER = "superuser"
 _FIXED_AUDIT = {"audit-all": True, "audit-none": False}
-_MOST_PATHS = 1_000
-_RESERVED = frozenset({ANY_ACCESS, SUPER_USER_ACCESS})
 
 
 class PolicyEngine:
     """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
 
-    __slots__ = ("_parts", "_paths", "_principals", "_quick", "_rules", "_timed_tags")
+    __slots__ = ("_parts", "_quick", "_rules", "_timed_tags")
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         p = parts
         self._rules = p.compiler.rules
-        self._principals = PrincipalSets(p.roles)
-        self._paths: dict[tuple[str, ...], Path] = {}
         self._timed_tags = p.tag_repository is not None and p.tag_table.depends_on_time
         special = (
             p.zones or p.tag_repository or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
         )
         anybody = any(getattr(p.privileged, name) for name in Privileged.__slots__)
-        self._quick = not (special or anybody or p.options.fallback or p.audit_filters or is_empty(p.default))
+        special = special or anybody or p.options.fallback or p.audit_filters or is_empty(p.default)
+        self._quick = None if special else QuickDecider(p.default, p.model, p.roles, self._rules)
 
     @classmethod
     def build(
@@ -115,22 +108,16 @@ class PolicyEngine:
 
     def evaluate(self, request: AccessRequest) -> Decision:
         """The decision on one request. Never raises; what can't be judged is not allowed."""
-        access = request.access_type or ANY_ACCESS
-        if (
-            self._quick
-            and request.groups_known
-            and not request.element_scopes
-            and not request.all_access_types
-            and not request.all_access_type_groups
-        ):
-            decision = None
-            if access == ANY_ACCESS:
-                decision = self._quick_any(request) if request.ignore_descendant_deny else None
-            elif access not in _RESERVED and request.matching_scope is MatchingScope.SELF:
-                decision = self._quick_decision(request, access)
+        quick = self._quick
+        if quick is not None:
+            decision = quick.decide(request)
             if decision is not None:
                 return decision
-        return self._general_decision(request, access, no_trace)
+        return self._general_decision(request, request.access_type or ANY_ACCESS, no_trace)
+
+    def evaluate_many(self, requests: Iterable[AccessRequest]) -> list[Decision]:
+        """The decisions on many requests, in their order, all by this one set of policies."""
+        return [self.evaluate(request) for request in requests]
 
     def explain(self, request: AccessRequest) -> Decision:
         """The same decision with a trace: policy by policy, why it did or did not apply."""
@@ -172,49 +159,6 @@ class PolicyEngine:
             return self._general_decision(request, access, no_trace, assume)
 
         return who_can(names, perhaps, (*parts.model.access_types, ADMIN_ACCESS), decide)
-
-    def _quick_decision(self, request: AccessRequest, access: str) -> Decision | None:
-        """The decision by the steps of the resource's node; None where the general way is needed."""
-        path = self._path(request.resource)
-        if path is None:
-            return _NO_MATCH
-        values = single_values(request.resource, path)
-        if values is None:
-            return None
-        node = self._parts.default.node(path, values, tokens_of(request))
-        if node.conditional:
-            return None
-        return _first_hit(node, node.steps(access), self._principals.of(request))
-
-    def _quick_any(self, request: AccessRequest) -> Decision | None:
-        """Whether anything at all is allowed, here or below; None where more than names and access types has a say."""
-        path = self._path(request.resource)
-        values = single_values(request.resource, path) if path else None
-        if not path or values is None:
-            return None
-        tokens = tokens_of(request)
-        node = self._parts.default.node(path, values, tokens, wide=True)
-        if node.conditional or not node.sure:
-            return None
-        who, accesses = self._principals.of(request), self._parts.model.any_order
-        if not node.denies:
-            return _first_hit(node, node.any_steps(accesses), who)
-        query = Query(request, path, values, tokens, who, frozenset(), accesses, (), True, True, _NOTHING)
-        progress = Progress()
-        Evaluator(query, self._rules, no_trace).sure_policies(node.policies, node.about(who), progress)
-        if node.audit_policy_id is not None:
-            progress.audited, progress.audit_policy_id = True, node.audit_policy_id
-        return _decision(progress, None, conditional=False)
-
-    def _path(self, resource: Mapping[str, str | tuple[str, ...]]) -> Path | None:
-        """The path whose levels the resource has; those that exist are remembered by the order they were given in."""
-        names = tuple(resource)
-        path = self._paths.get(names)
-        if path is None:
-            path = self._parts.model.path_of(frozenset(names)) if names else ()
-            if path is not None and len(self._paths) < _MOST_PATHS:
-                self._paths[names] = path
-        return path
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume: bool | None = None
@@ -301,7 +245,7 @@ class PolicyEngine:
             progress.determined = True
         if parts.audit_filters or parts.tag_audit_filters:
             progress.audited = filtered(progress, query, tags, parts.audit_filters, parts.tag_audit_filters)
-        return _decision(progress, zone, conditional=query.conditional or self._timed_tags)
+        return progress.decision(zone, conditional=query.conditional or self._timed_tags)
 
     def _start(self, query: Query) -> Progress:
         """Where a decision begins: audit mode, people who are never audited, super users (6.3)."""
@@ -335,32 +279,3 @@ class PolicyEngine:
             single = cast("tuple[str, ...]", query.values)
             return repository.node(query.path, single, query.tokens, wide=query.wide).policies
         return ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide, upto=upto))
-
-
-def _first_hit(node: Node, steps: tuple[Step, ...], who: frozenset[str]) -> Decision:
-    audited = node.audit_policy_id is not None
-    audit_policy_id = NO_POLICY if node.audit_policy_id is None else node.audit_policy_id
-    for names, excepted, allowed, policy, reason in steps:
-        if not names.isdisjoint(who) and excepted.isdisjoint(who):
-            return Decision(allowed, True, policy.id, policy.version, policy.priority, audited, audit_policy_id, reason)
-    return Decision(False, True, audited=audited, audit_policy_id=audit_policy_id)
-
-
-def _decision(progress: Progress, zone: str | None, *, conditional: bool) -> Decision:
-    policy = progress.policy
-    return Decision(
-        allowed=progress.allowed,
-        determined=progress.determined,
-        policy_id=policy.id if policy else NO_POLICY,
-        policy_version=policy.version if policy else NO_POLICY,
-        policy_priority=progress.priority,
-        audited=progress.audited,
-        audit_policy_id=progress.audit_policy_id,
-        reason=progress.reason,
-        zone=zone,
-        conditional=conditional,
-    )
-
-
-_NO_MATCH = Decision(False, True)
-_NOTHING = Circumstances()

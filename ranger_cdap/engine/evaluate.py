@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ranger_cdap.engine.conditions import Condition
-from ranger_cdap.engine.decision import NO_POLICY
+from ranger_cdap.engine.decision import NO_POLICY, Decision
 from ranger_cdap.engine.items import Item, ItemRules
 from ranger_cdap.engine.policy import CompiledPolicy
 from ranger_cdap.engine.query import Query
@@ -58,6 +58,22 @@ class Progress:
         self.priority = verdict.policy.priority
         self.reason = verdict.reason
         self.determined = self.determined or not verdict.allowed
+
+    def decision(self, zone: str | None, *, conditional: bool) -> Decision:
+        """What it has come to."""
+        policy = self.policy
+        return Decision(
+            allowed=self.allowed,
+            determined=self.determined,
+            policy_id=policy.id if policy else NO_POLICY,
+            policy_version=policy.version if policy else NO_POLICY,
+            policy_priority=self.priority,
+            audited=self.audited,
+            audit_policy_id=self.audit_policy_id,
+            reason=self.reason,
+            zone=zone,
+            conditional=conditional,
+        )
 
 
 @dataclass(frozen=True, slots=True)

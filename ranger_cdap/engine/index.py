@@ -8,11 +8,10 @@ exclusions) is tested one by one, after a dictionary of literal prefixes has lef
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ranger_cdap.engine.java import fold
 from ranger_cdap.engine.matcher import Element, Tokens, Value
@@ -26,25 +25,38 @@ Rest = tuple[tuple[int, Element], ...]
 Key = Callable[[tuple[Any, ...]], Hashable]
 
 
-@dataclass(slots=True)
-class _Bucket:
-    """The entries under one key: those that always match, and those that must be tested, by a literal prefix."""
+class _Tests:
+    """The entries under one key that must be tested, by a literal prefix of one level."""
 
-    always: list[int] = field(default_factory=list)
-    level: int = 0
-    tested: dict[int, dict[str, list[tuple[int, Rest]]]] = field(default_factory=dict)
-    dynamic: bool = False
+    __slots__ = ("by_length", "dynamic", "level")
 
-    def collect(self, values: tuple[Value, ...], folded: tuple[Value, ...], tokens: Tokens, found: set[int]) -> None:
-        found.update(self.always)
-        for entry, rest in self._possible(folded[self.level] if self.tested else ""):
-            if entry not in found and all(e.covers(values[i], tokens) for i, e in rest):
-                found.add(entry)
+    def __init__(self, tested: list[tuple[int, Rest]], folds: tuple[bool, ...]) -> None:
+        """Puts each under the literal prefixes of the level that has the longest of them."""
+        levels = {i for _, rest in tested for i, _ in rest}
+        self.level = max(
+            sorted(levels), key=lambda level: sum(min(map(len, _prefixes(r, level, folds))) for _, r in tested)
+        )
+        self.dynamic = any(e.dynamic for _, rest in tested for _, e in rest)
+        self.by_length: dict[int, dict[str, list[tuple[int, Rest]]]] = {}
+        for entry, rest in tested:
+            for prefix in _prefixes(rest, self.level, folds):
+                self.by_length.setdefault(len(prefix), {}).setdefault(prefix, []).append((entry, rest))
 
-    def _possible(self, value: Value) -> Iterable[tuple[int, Rest]]:
-        for length, by_prefix in self.tested.items():
-            for one in (value,) if isinstance(value, str) else value:
-                yield from by_prefix.get(one[:length], ())
+    def collect(self, values: tuple[str, ...], folded: tuple[str, ...], tokens: Tokens, found: set[int]) -> None:
+        """Add the entries that match."""
+        begun = folded[self.level]
+        for length, by_prefix in self.by_length.items():
+            for entry, rest in by_prefix.get(begun[:length], ()):
+                if entry not in found and all(e.covers(values[i], tokens) for i, e in rest):
+                    found.add(entry)
+
+
+class _Table(NamedTuple):
+    """Entries whose exact levels are the same ones, by the values of those."""
+
+    key: Key
+    always: dict[Hashable, list[int]]
+    tested: dict[Hashable, _Tests]
 
 
 class ShapeIndex:
@@ -54,29 +66,26 @@ class ShapeIndex:
 
     def __init__(self, entries: Iterable[tuple[int, Sequence[Element]]], folds: tuple[bool, ...]) -> None:
         entries = tuple(entries)
-        self._entries = tuple(entry for entry, _ in entries)
+        self._entries = tuple([entry for entry, _ in entries])
         self._folds = folds if any(folds) else ()
-        tables: dict[tuple[int, ...], dict[Hashable, _Bucket]] = {}
+        always: dict[tuple[int, ...], dict[Hashable, list[int]]] = {}
         rests: dict[tuple[int, ...], dict[Hashable, list[tuple[int, Rest]]]] = {}
         for entry, elements in entries:
-            mask = _exact_levels(elements)
-            rest = tuple((i, e) for i, e in enumerate(elements) if i not in mask and not e.match_any)
-            table = tables.setdefault(mask, {})
-            for values in product(*[elements[i].exact or () for i in mask]):
-                key: Hashable = values[0] if len(values) == 1 else values
-                bucket = table.get(key)
-                if bucket is None:
-                    bucket = table[key] = _Bucket()
-                if not rest:
-                    bucket.always.append(entry)
-                else:
+            mask, keys = _exact(elements)
+            rest = tuple([(i, e) for i, e in enumerate(elements) if i not in mask and not e.match_any])
+            for key in keys:
+                if rest:
                     rests.setdefault(mask, {}).setdefault(key, []).append((entry, rest))
-        for mask, by_key in rests.items():
-            for key, tested in by_key.items():
-                _arrange(tables[mask][key], tested, folds)
-        self._complete: dict[Hashable, _Bucket] = tables.get(tuple(range(len(folds))), {})
-        self._tables: tuple[tuple[Key, dict[Hashable, _Bucket]], ...] = tuple(
-            (_key_function(mask), table) for mask, table in tables.items()
+                else:
+                    always.setdefault(mask, {}).setdefault(key, []).append(entry)
+        self._complete = always.get(tuple(range(len(folds))), {})
+        self._tables = tuple(
+            _Table(
+                _key_function(mask),
+                always.get(mask, {}),
+                {key: _Tests(tested, folds) for key, tested in rests.get(mask, {}).items()},
+            )
+            for mask in always.keys() | rests.keys()
         )
 
     def find(self, values: tuple[str, ...], tokens: Tokens) -> tuple[set[int], bool]:
@@ -86,11 +95,14 @@ class ShapeIndex:
             folded = tuple(fold(v) if f else v for v, f in zip(values, self._folds, strict=True))
         found: set[int] = set()
         lasting = True
-        for key, table in self._tables:
-            bucket = table.get(key(folded))
-            if bucket is not None:
-                bucket.collect(values, folded, tokens, found)
-                lasting = lasting and not bucket.dynamic
+        for key_of, always, tested in self._tables:
+            key = key_of(folded)
+            if key in always:
+                found.update(always[key])
+            if key in tested:
+                tests = tested[key]
+                tests.collect(values, folded, tokens, found)
+                lasting = lasting and not tests.dynamic
         return found, lasting
 
     def names(self, values: tuple[str, ...]) -> bool:
@@ -153,29 +165,27 @@ class ResourceIndex:
         return ShapeIndex(((e, r.elements[: len(path)]) for e, r in entries), folds)
 
 
-def _exact_levels(elements: Sequence[Element]) -> tuple[int, ...]:
-    levels = [i for i, e in enumerate(elements) if e.exact]
-    while levels and prod(len(elements[i].exact or ()) for i in levels) > _MOST_KEYS:
-        levels.remove(max(levels, key=lambda i: len(elements[i].exact or ())))
-    return tuple(levels)
+def _exact(elements: Sequence[Element]) -> tuple[tuple[int, ...], Iterable[Hashable]]:
+    """The levels that are exact, and the keys of their values: every combination of them."""
+    levels, single = [], True
+    for i, element in enumerate(elements):
+        if element.exact:
+            levels.append(i)
+            single = single and len(element.exact) == 1
+    if not single:
+        while levels and prod(len(elements[i].exact or ()) for i in levels) > _MOST_KEYS:
+            levels.remove(max(levels, key=lambda i: len(elements[i].exact or ())))
+    combinations = product(*[elements[i].exact or () for i in levels])
+    return tuple(levels), combinations if len(levels) != 1 else [values[0] for values in combinations]
 
 
 def _key_function(mask: tuple[int, ...]) -> Key:
     return itemgetter(*mask) if mask else lambda _: ()
 
 
-def _arrange(bucket: _Bucket, tested: list[tuple[int, Rest]], folds: tuple[bool, ...]) -> None:
-    """Puts what must be tested under the literal prefixes of the level that has the longest of them."""
-    levels = {i for _, rest in tested for i, _ in rest}
-
-    def prefixes(rest: Rest, level: int) -> set[str]:
-        element = dict(rest).get(level)
-        if element is None or element.excludes or element.options.quoted_case_sensitive:
-            return {""}
-        return {fold(t.literal_prefix) if folds[level] else t.literal_prefix for t in element.tests}
-
-    bucket.level = max(sorted(levels), key=lambda level: sum(min(map(len, prefixes(r, level))) for _, r in tested))
-    for entry, rest in tested:
-        bucket.dynamic = bucket.dynamic or any(e.dynamic for _, e in rest)
-        for prefix in prefixes(rest, bucket.level):
-            bucket.tested.setdefault(len(prefix), {}).setdefault(prefix, []).append((entry, rest))
+def _prefixes(rest: Rest, level: int, folds: tuple[bool, ...]) -> set[str]:
+    """What the values of a level that match must begin with, one of these."""
+    element = dict(rest).get(level)
+    if element is None or element.excludes or element.options.quoted_case_sensitive:
+        return {""}
+    return {fold(t.literal_prefix) if folds[level] else t.literal_prefix for t in element.tests}

@@ -69,7 +69,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
     decoder = msgspec.json.Decoder(wire.Policy)
     records: list[Record] = []
     silent: set[int] = set()
-    known: Known = {}
+    known = Known()
     for raw in raws:
         if bytes(raw) == b"null" and not compiler.cautious:
             continue

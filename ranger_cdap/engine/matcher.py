@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from ranger_cdap.engine import wildcard
 from ranger_cdap.engine.java import fold
@@ -12,6 +13,9 @@ from ranger_cdap.engine.service_def import LevelOptions
 
 Tokens = Mapping[str, str] | None
 """What macros stand for, by name; None switches their replacement off."""
+
+EXPRESSION = "${{"
+"""What an expression for a JavaScript engine begins with."""
 
 Value = str | tuple[str, ...]
 """A level of a request: one value, or several of which one must match."""
@@ -26,8 +30,7 @@ class Kind(Enum):
     GLOB = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ValueTest:
+class ValueTest(msgspec.Struct, frozen=True, gc=False):
     """One policy value; `text` has no leading or trailing stars unless it is a glob."""
 
     kind: Kind
@@ -45,8 +48,7 @@ class ValueTest:
         return self.text[: min(ends)] if ends else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(msgspec.Struct, frozen=True, gc=False):
     """A level made ready. `exact` holds all its values, folded, where a look-up in a set is the whole test."""
 
     options: LevelOptions
@@ -108,9 +110,9 @@ class Element:
 
 def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions) -> Element:
     """A policy's values for one level, ready to match; no values, or only stars among them, match everything."""
-    kept = list(dict.fromkeys(v for v in values if v))
+    kept = list(dict.fromkeys([v for v in values if v]))
     match_any = not kept or (options.wildcards and any(not v.strip("*") for v in kept))
-    tests = () if match_any else tuple(_value_test(v, options) for v in kept)
+    tests = () if match_any else tuple([_value_test(v, options) for v in kept])
     simple = not (match_any or excludes or options.quoted_case_sensitive)
     exact = None
     if simple and all(t.kind is Kind.EQUALS and not t.dynamic for t in tests):
@@ -121,7 +123,7 @@ def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions
 
 def has_expression(values: Iterable[str], options: LevelOptions) -> bool:
     """Whether a value holds `${{...}}`, which only a JavaScript engine could evaluate."""
-    return options.replace_expressions and any("${{" in v for v in values)
+    return options.replace_expressions and any(EXPRESSION in v for v in values)
 
 
 def is_dynamic(value: str, options: LevelOptions) -> bool:

@@ -112,9 +112,11 @@ class PolicyCompiler:
     def resources(self, policy: wire.Policy, known: Known | None = None) -> tuple[ResourceMatcher, ...]:
         """The policy's resources, without those that fit no hierarchy. Raises Unusable where one can't be used."""
         maps = (policy.resources, *policy.additionalResources)
-        doubts = [d for place, resources in self._places(policy) for d in self._fatal(place, resources)]
-        if doubts:
-            raise Unusable(doubts)
+        known = known or Known()
+        if not all(map(known.is_usual, maps)):
+            doubts = [d for place, resources in self._places(policy) for d in self._fatal(place, resources)]
+            if doubts:
+                raise Unusable(doubts)
         return tuple(m for r in maps if (m := compile_resource(r, self.model, known)) is not None)
 
     def lost_resources(self, policy: wire.Policy) -> list[Doubt]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from ranger_cdap.engine.index import ResourceIndex
 from ranger_cdap.engine.load import Loaded, Record
@@ -14,8 +15,10 @@ from ranger_cdap.engine.resource_match import MatchType
 from ranger_cdap.engine.service_def import Path, ServiceModel
 
 _MOST_SHARED_NODES = 100_000
+_MOST_PASSING = 20_000
 _MOST_RECENT = 64
 _MOST_PATCHED = 4096
+_T = TypeVar("_T", bound=Hashable)
 
 
 class Policies(Protocol):
@@ -34,6 +37,15 @@ class Policies(Protocol):
 
         Without `wide`: SELF and SELF_AND_ALL_DESCENDANTS only.
         """
+
+    def look(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> tuple[Node, bool]:
+        """The node, and whether it is the same for everybody who asks."""
+
+    def known(self, path: Path, *, wide: bool = False) -> Mapping[tuple[str, ...], Node]:
+        """The nodes found so far that hold for everybody, by the values of the resource; it grows by itself."""
+
+    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
+        """Whether a policy names exactly this resource; there are no more of them than policies allow."""
 
     def found(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
@@ -58,25 +70,79 @@ def ordered(records: Iterable[Record]) -> tuple[CompiledPolicy, ...]:
 
 
 class _Nodes:
-    """Finished nodes by the policies in them; forgotten all at once when there are too many."""
+    """Finished nodes by what is in them; forgotten all at once when there are too many."""
 
     def __init__(self) -> None:
-        self._by_records: dict[frozenset[Record], Node] = {}
+        self._by_content: dict[frozenset[Hashable], Node] = {}
 
-    def of(self, records: set[Record]) -> Node:
-        key = frozenset(records)
-        node = self._by_records.get(key)
+    def of(self, content: frozenset[_T], records: Callable[[frozenset[_T]], Iterable[Record]]) -> Node:
+        """The node of some content, which `records` makes records of where it is new."""
+        node = self._by_content.get(content)
         if node is None:
-            if len(self._by_records) >= _MOST_SHARED_NODES:
-                self._by_records.clear()
-            node = self._by_records[key] = Node(ordered(key), key)
+            if len(self._by_content) >= _MOST_SHARED_NODES:
+                self._by_content.clear()
+            found = frozenset(records(content))
+            node = self._by_content[content] = Node(ordered(found), found)
         return node
 
 
-class Repository:
+class _Remembering(ABC):
+    """Nodes are kept by resource, so that they are found by one look-up.
+
+    Those of resources that policies name stay. Others stay for a while: whoever asks for ever new ones makes us forget
+    them sooner, and nothing grow.
+    """
+
+    def __init__(self) -> None:
+        self._shared = _Nodes()
+        self._nodes: dict[tuple[Path, bool], dict[tuple[str, ...], Node]] = {}
+        self._passing: list[tuple[dict[tuple[str, ...], Node], tuple[str, ...]]] = []
+
+    def known(self, path: Path, *, wide: bool = False) -> Mapping[tuple[str, ...], Node]:
+        """See `Policies`."""
+        return self._known(path, wide)
+
+    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
+        """See `Policies`."""
+        return self.look(path, values, tokens, wide=wide)[0]
+
+    def look(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> tuple[Node, bool]:
+        """See `Policies`."""
+        nodes = self._known(path, wide)
+        node = nodes.get(values)
+        if node is not None:
+            return node, True
+        node, lasting = self._find(path, values, tokens, wide)
+        if lasting:
+            if not self.names(path, values, wide=wide):
+                self._keep_for_a_while(nodes, values)
+            nodes[values] = node
+        return node, lasting
+
+    def _keep_for_a_while(self, nodes: dict[tuple[str, ...], Node], values: tuple[str, ...]) -> None:
+        if len(self._passing) >= _MOST_PASSING:
+            forgotten, self._passing = self._passing, []
+            for others, key in forgotten:
+                others.pop(key, None)
+        self._passing.append((nodes, values))
+
+    @abstractmethod
+    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
+        """See `Policies`."""
+
+    @abstractmethod
+    def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]: ...
+
+    def _known(self, path: Path, wide: bool) -> dict[tuple[str, ...], Node]:
+        nodes = self._nodes.get((path, wide))
+        return self._nodes.setdefault((path, wide), {}) if nodes is None else nodes
+
+
+class Repository(_Remembering):
     """An indexed, immutable set of policies. What it remembers of look-ups never changes an answer."""
 
     def __init__(self, loaded: Loaded, model: ServiceModel) -> None:
+        super().__init__()
         self.loaded = loaded
         self.model = model
         records: Sequence[Record] = loaded.records
@@ -90,8 +156,6 @@ class Repository:
         for record in records:
             if record.id is not None:
                 self._by_id[record.id] = (*self._by_id.get(record.id, ()), record)
-        self._nodes: dict[tuple[Path, bool], dict[tuple[str, ...], Node]] = {}
-        self._shared = _Nodes()
 
     @property
     def silent(self) -> frozenset[int]:
@@ -103,23 +167,21 @@ class Repository:
         """See `Policies`."""
         return len(self._records)
 
-    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
-        """See `Policies`; nodes of resources that policies name are kept, so that they are found by one look-up."""
-        nodes = self._nodes.get((path, wide))
-        if nodes is None:
-            nodes = self._nodes.setdefault((path, wide), {})
-        node = nodes.get(values)
-        if node is not None:
-            return node
+    def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]:
         shape = self._index.wide(path) if wide else self._index.plain(path)
         slots, lasting = shape.find(values, tokens) if shape else (set[int](), True)
-        found = {self._records[slot] for slot in slots}
         if self._broad:
-            found |= self._broad_for(path, values, tokens)
-        node = self._shared.of(found)
-        if lasting and shape is not None and not self._broad and shape.names(values):
-            nodes[values] = node
-        return node
+            found = self._records_of(slots) | self._broad_for(path, values, tokens)
+            return self._shared.of(frozenset(found), _themselves), False
+        return self._shared.of(frozenset(slots), self._records_of), lasting
+
+    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
+        """See `Policies`."""
+        shape = self._index.wide(path) if wide else self._index.plain(path)
+        return shape is not None and shape.names(values)
+
+    def _records_of(self, slots: Iterable[int]) -> set[Record]:
+        return {self._records[slot] for slot in slots}
 
     def found(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
@@ -129,7 +191,7 @@ class Repository:
         shape = self._index.wide(cut) if wide or upto is not None else self._index.plain(cut)
         slots = shape.find_any(cut_values, tokens) if shape else set()
         broad = self._broad_for(path, values, tokens) if upto is None else self._broad
-        return {self._records[slot] for slot in slots}.union(broad)
+        return self._records_of(slots).union(broad)
 
     def with_id(self, id_: int) -> set[Record]:
         """See `Policies`."""
@@ -147,7 +209,11 @@ class Repository:
         }
 
 
-class Patched:
+def _themselves(records: frozenset[Record]) -> frozenset[Record]:
+    return records
+
+
+class Patched(_Remembering):
     """A set of policies without some of its policies, and with some others: what a delta makes of it.
 
     The set below stays as it is, with all it remembers; so a delta costs as much as it changes, and whoever still
@@ -155,11 +221,11 @@ class Patched:
     """
 
     def __init__(self, base: Policies, gone: frozenset[Record], extra: Repository, silent: frozenset[int]) -> None:
+        super().__init__()
         self.base = base
         self.gone = gone
         self.extra = extra
         self._silent = silent
-        self._shared = _Nodes()
 
     @property
     def silent(self) -> frozenset[int]:
@@ -176,13 +242,16 @@ class Patched:
         """How many policies differ."""
         return len(self.gone) + len(self.extra.loaded.records)
 
-    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
+    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
         """See `Policies`."""
-        node = self.base.node(path, values, tokens, wide=wide)
-        more = self.extra.node(path, values, tokens, wide=wide)
-        if not more.policies and self.gone.isdisjoint(node.records):
-            return node
-        return self._shared.of(set(node.records - self.gone | more.records))
+        return self.base.names(path, values, wide=wide) or self.extra.names(path, values, wide=wide)
+
+    def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]:
+        node, lasting = self.base.look(path, values, tokens, wide=wide)
+        more, same = self.extra.look(path, values, tokens, wide=wide)
+        if more.policies or not self.gone.isdisjoint(node.records):
+            node = self._shared.of(node.records - self.gone | more.records, _themselves)
+        return node, lasting and same
 
     def found(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None

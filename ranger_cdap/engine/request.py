@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -15,6 +17,9 @@ ADMIN_ACCESS = "_admin"
 
 SUPER_USER_ACCESS = "_super_user"
 """Asks whether the user is a super user (6.3)."""
+
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class MatchingScope(StrEnum):
@@ -40,7 +45,7 @@ class RequestTag(msgspec.Struct, frozen=True, kw_only=True):
     match_type: str = "SELF"
 
 
-class AccessRequest(msgspec.Struct, frozen=True):
+class AccessRequest(msgspec.Struct, frozen=True, gc=False):
     """One question.
 
     `resource` maps resource names to a value, or to several of which one must match. `roles=None` means that the
@@ -66,10 +71,10 @@ class AccessRequest(msgspec.Struct, frozen=True):
     action: str | None = None
     cluster_name: str | None = None
     cluster_type: str | None = None
-    element_scopes: Mapping[str, ElementScope] = {}
+    element_scopes: Mapping[str, ElementScope] = _NONE
     ignore_descendant_deny: bool = True
     all_access_types: tuple[str, ...] = ()
     all_access_type_groups: tuple[frozenset[str], ...] = ()
-    context: Mapping[str, str] = {}
+    context: Mapping[str, str] = _NONE
     tags: tuple[RequestTag, ...] = ()
     groups_known: bool = True

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
-from ranger_cdap.engine.matcher import Element, Tokens, Value, compile_element
+import msgspec
+
+from ranger_cdap.engine.matcher import EXPRESSION, Element, Tokens, Value, compile_element
 from ranger_cdap.engine.request import ElementScope
 from ranger_cdap.engine.service_def import Path, ServiceModel
 from ranger_cdap.engine.wire import PolicyResource
@@ -25,8 +26,7 @@ class MatchType(Enum):
 SELF_KINDS = frozenset({MatchType.SELF, MatchType.SELF_AND_ALL_DESCENDANTS})
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceMatcher:
+class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
     """A policy's resource: its levels from the root down, and the last one that is not `*` (-1: all are)."""
 
     path: Path
@@ -59,28 +59,44 @@ class ResourceMatcher:
         return MatchType.SELF_AND_ALL_DESCENDANTS if asked > self.last_specific else MatchType.DESCENDANT
 
 
-Known = dict[tuple[str, tuple[str, ...], bool], Element]
-"""Levels compiled before, by name, values and whether they are excluded: most policies share most of theirs."""
+class Known:
+    """What was compiled before for policies of one set: most share their paths, and most of their levels."""
+
+    __slots__ = ("elements", "paths")
+
+    def __init__(self) -> None:
+        self.elements: dict[tuple[str, tuple[str, ...], bool], Element] = {}
+        self.paths: dict[tuple[str, ...], Path | None] = {}
+
+    def is_usual(self, resources: Mapping[str, PolicyResource]) -> bool:
+        """Whether its levels were met before and found to be a path, and no value holds an expression."""
+        if self.paths.get(tuple(resources)) is None:
+            return False
+        for level in resources.values():
+            for value in level.values:
+                if EXPRESSION in value:
+                    return False
+        return True
 
 
 def compile_resource(
     resources: Mapping[str, PolicyResource], model: ServiceModel, known: Known | None = None
 ) -> ResourceMatcher | None:
     """The resource ready to match, or None where its levels fit no hierarchy: then it matches nothing."""
-    if not resources:
-        return ResourceMatcher((), (), -1)
-    path = model.path_of(frozenset(resources))
+    known, names = known or Known(), tuple(resources)
+    path = known.paths.get(names)
     if path is None:
-        return None
-    known = {} if known is None else known
+        path = known.paths[names] = model.path_of(frozenset(names)) if names else ()
+        if path is None:
+            return None
     elements = []
     last_specific = -1
     for level, name in enumerate(path):
         resource = resources[name]
         key = (name, tuple(resource.values), resource.isExcludes)
-        element = known.get(key)
+        element = known.elements.get(key)
         if element is None:
-            element = known[key] = compile_element(resource.values, resource.isExcludes, model.levels[name])
+            element = known.elements[key] = compile_element(resource.values, resource.isExcludes, model.levels[name])
         elements.append(element)
         if not element.match_any:
             last_specific = level

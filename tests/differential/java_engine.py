@@ -21,6 +21,7 @@ HARNESS = Path(__file__).parents[2] / "jvm" / "harness"
 TARGET = HARNESS / "target"
 JAR = TARGET / "ranger-harness.jar"
 CLASS_PATH = TARGET / "classpath.txt"
+SMALL = ("-XX:+UseSerialGC", "-Xmx1g")
 
 
 class HarnessError(Exception):
@@ -70,11 +71,12 @@ def build() -> None:
 class JavaEngine(AbstractContextManager["JavaEngine"]):
     """One JVM that holds any number of engines by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
+        """`options` of the JVM, instead of those for many small engines."""
         build()
         class_path = f"{JAR}:{CLASS_PATH.read_text(encoding='utf-8').strip()}"
         self._process = subprocess.Popen(
-            [java_command() or "java", "-XX:+UseSerialGC", "-Xmx1g", "-cp", class_path, "rangercdap.Harness"],
+            [java_command() or "java", *(options or SMALL), "-cp", class_path, "rangercdap.Harness"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -119,6 +121,17 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
     def who_can(self, requests: Iterable[Json], name: str = "engine") -> list[dict[str, Any]]:
         answers = self._ask({"command": "acls", "engine": name, "requests": list(requests)})["answers"]
         return list(answers)
+
+    def load_file(self, policies: Path, more: Json, name: str = "engine") -> dict[str, Any]:
+        """Load a download from a file; how long that took, and the megabytes of live objects it added."""
+        return self._ask({"command": "loadFile", "engine": name, "file": str(policies), **more})
+
+    def time(self, requests: Path, passes: int, name: str = "engine") -> dict[str, Any]:
+        """How fast the questions of a file are answered, and the answers (see `Timing.java`)."""
+        return self._ask({"command": "time", "engine": name, "file": str(requests), "passes": passes})
+
+    def drop(self, name: str = "engine") -> None:
+        self._ask({"command": "drop", "engine": name})
 
     def decide(self, scenario: Json) -> list[dict[str, Any]]:
         """Load a scenario, apply its deltas if it has any, and answer all its requests."""

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.TimeZone;
 import java.util.function.Function;
 import org.apache.ranger.authorization.utils.JsonUtils;
+import org.apache.ranger.plugin.util.ServicePolicies;
 
 /**
  * Ranger's engine behind JSON lines: one command a line on standard input, one answer a line on standard output.
@@ -26,6 +28,8 @@ import org.apache.ranger.authorization.utils.JsonUtils;
  * {"command": "download", "engine": NAME, "type": definition, "service": name, "conf": {key: value}}
  * {"command": "refresh", "engine": NAME}
  * {"command": "validate", "definition": RangerServiceDef, "service": name, "policies": [RangerPolicy, ...]}
+ * {"command": "loadFile", "engine": NAME, "file": ServicePolicies, "tags"?: ServiceTags}
+ * {"command": "time", "engine": NAME, "file": requests, "passes": n}
  * {"command": "drop", "engine": NAME}
  * </pre>
  *
@@ -61,6 +65,8 @@ public final class Harness {
                 case "delta" -> engine(engine).apply(command.path("policies"));
                 case "evaluate" -> each(command, engine(engine)::evaluate);
                 case "acls" -> each(command, engine(engine)::acls);
+                case "loadFile" -> loadFile(engine, command);
+                case "time" -> Timing.time(engine(engine), command);
                 case "drop" -> drop(engine);
                 default -> error("unknown command " + command.path("command"));
             };
@@ -71,6 +77,19 @@ public final class Harness {
 
     private JsonNode load(String name, JsonNode command) throws IOException {
         return keep(name, LoadedPlugin.load(command));
+    }
+
+    /** As load, with how long reading and building took and how much live memory the engine holds. */
+    private JsonNode loadFile(String name, JsonNode command) throws IOException {
+        drop(name);
+        double before = Timing.heap();
+        long began = System.nanoTime();
+        ServicePolicies policies = JSON.readValue(new File(command.path("file").asText()), ServicePolicies.class);
+        double parsed = (System.nanoTime() - began) / 1e9;
+        LoadedPlugin plugin = LoadedPlugin.of(policies, command);
+        double built = (System.nanoTime() - began) / 1e9;
+        keep(name, plugin);
+        return JSON.createObjectNode().put("parsed", parsed).put("loaded", built).put("heap", Timing.heap() - before);
     }
 
     private JsonNode keep(String name, LoadedPlugin plugin) {

@@ -31,7 +31,11 @@ final class LoadedPlugin extends RangerBasePlugin {
     }
 
     static LoadedPlugin load(JsonNode command) throws IOException {
-        ServicePolicies policies = JSON.treeToValue(command.path("policies"), ServicePolicies.class);
+        return of(JSON.treeToValue(command.path("policies"), ServicePolicies.class), command);
+    }
+
+    /** With roles, tags and users of the command, if it has them. */
+    static LoadedPlugin of(ServicePolicies policies, JsonNode command) throws IOException {
         makeDistinct(policies.getServiceDef());
         LoadedPlugin plugin = new LoadedPlugin(config(policies, command.path("conf")));
         plugin.setPolicies(policies);

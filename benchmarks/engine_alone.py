@@ -1,0 +1,156 @@
+"""Our engine, measured in a process of its own on the files of `benchmarks.engine`; the figures go out as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import resource
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+import servicedef
+from benchmarks.workload import NOW, changed_policy
+from ranger_cdap.engine import (
+    AccessRequest,
+    Decision,
+    MatchingScope,
+    PolicyEngine,
+    decode_roles,
+    decode_service_policies,
+    decode_service_tags,
+)
+
+PASSES = 5
+FIRST = 10_000
+DELTAS = 500
+DEFINITION = msgspec.json.encode(servicedef.service_definition())
+
+
+class Asked(msgspec.Struct):
+    """A line of the workload."""
+
+    resource: dict[str, str]
+    access: str
+    user: str
+    groups: frozenset[str]
+    scope: MatchingScope = MatchingScope.SELF
+    ip: str | None = None
+
+
+def main() -> None:
+    """Print the figures of one size."""
+    options = argparse.ArgumentParser()
+    options.add_argument("directory", type=Path)
+    options.add_argument("size", type=int)
+    options.add_argument("--deltas", action="store_true")
+    given = options.parse_args()
+    print(json.dumps(measure(given.directory, given.size, deltas=given.deltas)))
+
+
+def measure(directory: Path, size: int, *, deltas: bool) -> dict[str, float]:
+    """The figures; the answers are written beside the questions."""
+    document = (directory / "policies.json").read_bytes()
+    lines = (directory / "requests.json").read_bytes()
+    roles = decode_roles((directory / "roles.json").read_bytes())
+    tags = (directory / "tags.json").read_bytes()
+    first = decoded(lines)[:FIRST]
+    gc.collect()
+    before = _resident()  # the download itself is counted before
+    began = time.perf_counter()
+    engine = PolicyEngine.build(
+        decode_service_policies(document), roles=roles, tags=None if tags == b"null" else decode_service_tags(tags)
+    )
+    ask(engine, first[:1])
+    figures = {"load": time.perf_counter() - began, "memory": _resident() - before}
+    figures["first"] = len(first) / ask(engine, first)
+    figures["used"] = _resident() - before
+    ask(engine, decoded(lines))
+    figures["warm"] = max(_rate(engine, lines) for _ in range(PASSES))
+    figures["many"] = max(_rate_of_many(engine, lines) for _ in range(PASSES))
+    figures |= each(engine, decoded(lines), directory / "answers.json")
+    return figures | (with_deltas(engine, lines, size) if deltas else {})
+
+
+def decoded(lines: bytes) -> list[Asked]:
+    """The questions, with strings nobody has seen yet."""
+    return msgspec.json.Decoder(Asked).decode_lines(lines)
+
+
+def ask(engine: PolicyEngine, asked: Sequence[Asked]) -> float:
+    """Seconds for all of them, one by one."""
+    evaluate = engine.evaluate
+    began = time.perf_counter()
+    for one in asked:
+        evaluate(_request(one))
+    return time.perf_counter() - began
+
+
+def each(engine: PolicyEngine, asked: Sequence[Asked], path: Path) -> dict[str, float]:
+    """Microseconds of single decisions, and what was decided into a file."""
+    lasted: list[float] = []
+    decisions: list[Decision] = []
+    for one in asked:
+        began = time.perf_counter()
+        decision = engine.evaluate(_request(one))
+        lasted.append((time.perf_counter() - began) * 1e6)
+        decisions.append(decision)
+    found = {"answers": "".join("01"[d.allowed] for d in decisions), "policies": [d.policy_id for d in decisions]}
+    path.write_text(json.dumps(found))
+    lasted.sort()
+    return {"p50": lasted[len(lasted) // 2], "p99": lasted[len(lasted) * 99 // 100]}
+
+
+def with_deltas(engine: PolicyEngine, lines: bytes, size: int) -> dict[str, float]:
+    """Milliseconds until a changed policy is in force, and the rate right after the last one."""
+    lasted = []
+    for version in range(1, DELTAS + 1):
+        raw = changed_policy(1 + version % size, size, version)
+        began = time.perf_counter()
+        engine = with_changed_policy(engine, raw, size + version)
+        lasted.append((time.perf_counter() - began) * 1e3)
+    first = decoded(lines)[:FIRST]
+    after = len(first) / ask(engine, first)
+    return {"delta": statistics.median(lasted), "worst": max(lasted), "after": after}
+
+
+def with_changed_policy(engine: PolicyEngine, raw: bytes, version: int) -> PolicyEngine:
+    """The engine with one policy changed, as after a download with one delta."""
+    delta = {"changeType": 1, "policiesVersion": version, "policy": msgspec.Raw(raw)}
+    document = {
+        "serviceName": engine.service_name,
+        "policyVersion": version,
+        "serviceDef": msgspec.Raw(DEFINITION),
+        "policyDeltas": [delta],
+    }
+    return engine.with_deltas(decode_service_policies(msgspec.json.encode(document)))
+
+
+def _request(one: Asked) -> AccessRequest:
+    return AccessRequest(one.resource, one.access, one.user, one.groups, None, None, NOW, one.scope, one.ip)
+
+
+def _rate(engine: PolicyEngine, lines: bytes) -> float:
+    asked = decoded(lines)
+    return len(asked) / ask(engine, asked)
+
+
+def _rate_of_many(engine: PolicyEngine, lines: bytes) -> float:
+    asked = decoded(lines)
+    began = time.perf_counter()
+    engine.evaluate_many(map(_request, asked))
+    return len(asked) / (time.perf_counter() - began)
+
+
+def _resident() -> float:
+    """Megabytes of memory in use now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Decisions that nothing but names and access types have a say in: the steps of the resource's node, the first hit.
+
+What makes these fast: a resource that policies name is one look-up away from its node, a user from the set of all he
+is, and a node from its steps; what each step tells is made once. So a decision makes nothing but look-ups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from ranger_cdap.engine.conditions import Circumstances
+from ranger_cdap.engine.decision import Decision
+from ranger_cdap.engine.evaluate import Evaluator, Progress, no_trace
+from ranger_cdap.engine.items import ItemRules
+from ranger_cdap.engine.node import Node, Step
+from ranger_cdap.engine.principal_sets import PrincipalSets
+from ranger_cdap.engine.query import Query, single_values, tokens_of
+from ranger_cdap.engine.repository import Policies
+from ranger_cdap.engine.request import ANY_ACCESS, SUPER_USER_ACCESS, AccessRequest, MatchingScope
+from ranger_cdap.engine.roles import RoleTable
+from ranger_cdap.engine.service_def import Path, ServiceModel
+
+_MOST_SHAPES = 1_000
+_RESERVED = frozenset({"", ANY_ACCESS, SUPER_USER_ACCESS})
+_NO_MATCH = Decision(False, True)
+_NOTHING = Circumstances()
+
+
+class _Shape(NamedTuple):
+    """What a resource of certain names has in common with all others of the same names in the same order."""
+
+    path: Path
+    values: Callable[[Mapping[str, Any]], Any]
+    known: Mapping[tuple[str, ...], Node]
+
+
+class QuickDecider:
+    """Decides by one set of policies for one table of roles. None as an answer: the general way is needed."""
+
+    __slots__ = ("_model", "_policies", "_principals", "_rules", "_shapes")
+
+    def __init__(self, policies: Policies, model: ServiceModel, roles: RoleTable, rules: ItemRules) -> None:
+        self._policies = policies
+        self._model = model
+        self._rules = rules
+        self._principals = PrincipalSets(roles)
+        self._shapes: dict[tuple[str, ...], _Shape | None] = {}
+
+    def decide(self, request: AccessRequest) -> Decision | None:
+        """The decision, where names and access types alone make it."""
+        access = request.access_type
+        if (
+            access in _RESERVED
+            or request.matching_scope is not MatchingScope.SELF
+            or request.element_scopes
+            or request.all_access_types
+            or request.all_access_type_groups
+            or not request.groups_known
+        ):
+            return self._any(request) if _is_any(request) else None
+        resource = request.resource
+        names = tuple(resource)
+        try:
+            shape = self._shapes[names]
+        except KeyError:
+            shape = self._new_shape(names)
+        if shape is None:
+            return _NO_MATCH
+        try:
+            # A level with several values is never found here: the values of known nodes are texts.
+            node = shape.known.get(shape.values(resource))
+        except TypeError:  # a list, which is no key
+            return None
+        if node is None:
+            values = single_values(resource, shape.path)
+            if values is None:
+                return None
+            node = self._policies.node(shape.path, values, tokens_of(request))
+        if node.conditional:
+            return None
+        steps = node.ready.get(access)
+        if steps is None:
+            steps = node.steps(access)
+        return _first_hit(node, steps, self._principals.of(request))
+
+    def _any(self, request: AccessRequest) -> Decision | None:
+        """Whether anything at all is allowed, here or below."""
+        names = tuple(request.resource)
+        shape = self._shapes[names] if names in self._shapes else self._new_shape(names)
+        values = single_values(request.resource, shape.path) if shape and shape.path else None
+        if not shape or values is None:
+            return None
+        tokens = tokens_of(request)
+        node = self._policies.node(shape.path, values, tokens, wide=True)
+        if node.conditional or not node.sure:
+            return None
+        who, accesses = self._principals.of(request), self._model.any_order
+        if not node.denies:
+            return _first_hit(node, node.any_steps(accesses), who)
+        query = Query(request, shape.path, values, tokens, who, frozenset(), accesses, (), True, True, _NOTHING)
+        progress = Progress()
+        Evaluator(query, self._rules, no_trace).sure_policies(node.policies, node.about(who), progress)
+        if node.audit_policy_id is not None:
+            progress.audited, progress.audit_policy_id = True, node.audit_policy_id
+        return progress.decision(None, conditional=False)
+
+    def _new_shape(self, names: tuple[str, ...]) -> _Shape | None:
+        """Where to look for resources of these names; None where no policy can be about them."""
+        path = self._model.path_of(frozenset(names)) if names else ()
+        if path is None:
+            return None
+        shape = _Shape(path, _values_of(path), self._policies.known(path))
+        if len(self._shapes) < _MOST_SHAPES:
+            self._shapes[names] = shape
+        return shape
+
+
+def _values_of(path: Path) -> Callable[[Mapping[str, Any]], Any]:
+    """A function that makes the key of a node."""
+    if len(path) > 1:
+        return itemgetter(*path)
+    return lambda resource: tuple([resource[name] for name in path])
+
+
+def _first_hit(node: Node, steps: tuple[Step, ...], who: frozenset[str]) -> Decision:
+    for names, excepted, told in steps:
+        if not names.isdisjoint(who) and (not excepted or excepted.isdisjoint(who)):
+            return told
+    return node.otherwise
+
+
+def _is_any(request: AccessRequest) -> bool:
+    """Whether only this is asked: is anything at all allowed, with denials below not counted."""
+    return (
+        request.access_type in ("", ANY_ACCESS)
+        and request.ignore_descendant_deny
+        and request.groups_known
+        and not (request.element_scopes or request.all_access_types or request.all_access_type_groups)
+    )
