@@ -111,7 +111,8 @@ def _asked(draw: random.Random, policies: int, kind: str) -> Json:
     user = draw.choice(users_of(n)) if given else draw.randrange(USERS)
     access = draw.choice(accesses_of(n)) if given else draw.choice(ACCESS_TYPES)
     if not given and draw.random() < 0.2:
-        resource[next(reversed(resource))] = f"other-{draw.randrange(10**6)}"
+        level, name = next(reversed(resource)), f"other{draw.randrange(10**6)}"
+        resource[level] = f"service.{name}" if level == "program" else name
     asked: Json = {"resource": resource, "access": access, "user": f"user{user}", "groups": groups_of(user)}
     if kind == "any":
         asked["access"] = "_any"
