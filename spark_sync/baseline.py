@@ -84,9 +84,10 @@ def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: i
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import CHECKPOINTS, spark_errors
+    from spark_sync.job import CHECKPOINTS
     from spark_sync.lease import lease
     from spark_sync.ledger_mark import remember
+    from spark_sync.spark_errors import spark_errors
 
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now)
     with lease(settings.sync.state_dir), spark_errors():

@@ -31,9 +31,10 @@ def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLed
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import CHECKPOINTS, spark_errors
+    from spark_sync.job import CHECKPOINTS
     from spark_sync.lease import lease
     from spark_sync.ledger_mark import confirm, remember
+    from spark_sync.spark_errors import spark_errors
 
     state = settings.sync.state_dir
     with lease(state), spark_errors():

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
 import msgspec
 from delta.tables import DeltaTable
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StructType
 
-from ranger_cdap.cdap.entity import EntityId, entity_type
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import SyncError
-from spark_sync.event import EntityEvent, Kind, Position, Strength
+from spark_sync.event import Kind
 from spark_sync.fold import enter_known
 from spark_sync.ledger import Change, History
 from spark_sync.ledger_mark import Mark
+from spark_sync.ledger_rows import (
+    BASELINE,
+    CHANGES,
+    EVENTS,
+    LIVES,
+    changed,
+    event_column,
+    folded,
+    life_column,
+    names_of,
+    read_life,
+    struct_of,
+    to_json,
+)
 from spark_sync.life import Life, State
 
-KEY = "instance string, entity string, type string, parts array<string>, namespace string, application string"
-EVENTS = (
-    f"source string, id string, {KEY}, kind string, strength string, user string, time bigint, requester string,"
-    " round bigint"
-)
-LIVES = (
-    f"{KEY}, number int, state string, reason string, creator string, accesses array<string>,"
-    " begun bigint, begun_source string, begun_id string, ended bigint, ended_source string, ended_id string,"
-    " policy_id bigint, policy_version bigint,"
-    " source string, event string, applied array<string>, merged array<string>, conflict string, written string"
-)
-BASELINE = "instance string, taken bigint, entities bigint"
+_PLACE = ("entity", "type", "parts", "namespace", "application")
 
 
 class _Progress(msgspec.Struct, frozen=True):
@@ -67,21 +70,20 @@ class DeltaLedger:
         )
         return int(merged.collect()[0]["num_inserted_rows"])
 
-    def unfolded(self, until: int, window: int) -> Iterator[History]:
-        """As `Ledger.unfolded`."""
-        lives, progress = self._lives_here(), self._folded()
+    def fold(self, decide: Callable[[History], Change | None], until: int, window: int) -> None:
+        """As `Ledger.fold`; `decide` runs where Spark's executors are."""
+        progress = self._folded()
         is_new = (F.col("round") > progress.folded) | (F.col("time") > progress.until)
         events = self._events_here().where(F.col("time") <= until + window).withColumn("is_new", is_new)
-        new = events.where(F.col("is_new") & (F.col("time") <= until))
-        if new.isEmpty():
-            return
-        touched = _touched(new, lives).persist()
-        try:
-            for row in _histories(touched, events, lives).toLocalIterator():
-                entity = _entity(row)
-                yield History(entity, tuple(map(_event, row.events or ())), tuple(map(_life, row.lives or ())))
-        finally:
-            touched.unpersist()
+        with ExitStack() as kept:
+            new = _kept(kept, events.where(F.col("is_new") & (F.col("time") <= until)).select(*_PLACE, "kind"))
+            if new.isEmpty():
+                return
+            touched = _kept(kept, _touched(new, self._lives_here()))
+            above = _kept(kept, _deletions_above(events))
+            histories = _histories(touched, events, above, self._lives_here()).select(to_json(F.struct("*"))).rdd
+            rows = histories.mapPartitions(partial(folded, decide, self._instance))
+            self._write(self._spark.createDataFrame(rows, "row string", verifySchema=False))
 
     def mark_folded(self, until: int) -> None:
         """As `Ledger.mark_folded`."""
@@ -91,40 +93,24 @@ class DeltaLedger:
 
     def record(self, changes: Iterable[Change]) -> None:
         """As `Ledger.record`."""
-        rows = [_row(self._instance, life) for change in changes for life in change.lives]
-        gone = [(self._instance, str(change.entity), number) for change in changes for number in change.dropped]
-        if not rows and not gone:
-            return
-        dropped = self._spark.createDataFrame(gone, "instance string, entity string, number int")
-        changed = self._frame(rows, LIVES).withColumn("dropped", F.lit(False))
-        new = changed.unionByName(dropped.withColumn("dropped", F.lit(True)), allowMissingColumns=True)
-        columns: dict[str, str | Column] = {name: f"new.{name}" for name in _names(LIVES)}
-        (
-            self._lives.alias("known")
-            .merge(
-                new.alias("new"),
-                "known.instance = new.instance AND known.entity = new.entity AND known.number = new.number",
-            )
-            .whenMatchedDelete("new.dropped")
-            .whenMatchedUpdate(set=columns)
-            .whenNotMatchedInsert("NOT new.dropped", values=columns)
-            .execute()
-        )
+        rows = [row for change in changes for row in changed(self._instance, change)]
+        if rows:
+            self._write(self._spark.createDataFrame(rows, "row string", verifySchema=False))
 
     def lives(self, states: Collection[State]) -> list[Life]:
         """As `Ledger.lives`."""
         wanted = self._lives_here().where(F.col("state").isin(*(state.value for state in states)))
-        return [_life(row) for row in wanted.orderBy("entity", "number").collect()]
+        return self._read(wanted.orderBy("entity", "number"))
 
     def lives_of(self, entity: EntityId) -> list[Life]:
         """All lives of one entity, by number."""
         mine = self._lives_here().where(F.col("entity") == str(entity))
-        return [_life(row) for row in mine.orderBy("number").collect()]
+        return self._read(mine.orderBy("number"))
 
     def conflicts(self) -> list[Life]:
         """The open lives that somebody else began earlier, as was told too late."""
         marked = F.col("ended").isNull() & (F.coalesce("conflict", F.lit("")) != "")
-        return [_life(row) for row in self._lives_here().where(marked).orderBy("entity").collect()]
+        return self._read(self._lives_here().where(marked).orderBy("entity"))
 
     def decided_until(self) -> tuple[int | None, int]:
         """The time of the newest event that is decided, and how many events are not decided yet."""
@@ -148,15 +134,14 @@ class DeltaLedger:
     def enter_baseline(self, taken: int, entities: Iterable[EntityId]) -> int:
         """As `Ledger.enter_baseline`."""
         lives: dict[EntityId, list[Life]] = {}
-        for row in self._lives_here().collect():
-            lives.setdefault(_entity(row), []).append(_life(row))
+        for old in self._read(self._lives_here()):
+            lives.setdefault(old.entity, []).append(old)
         found = sorted(set(entities))
         known = [life for entity in found if (life := enter_known(entity, lives.get(entity, ()), taken))]
         # First the time: killed here, an entity of the inventory is only folded as if it were not known yet once the
         # command is repeated, and creations up to that time count nothing already.
-        self._frame([(self._instance, taken, len(found))], BASELINE).write.format("delta").mode("append").save(
-            str(self._directory / "baseline")
-        )
+        taken_now = self._spark.createDataFrame([(self._instance, taken, len(found))], BASELINE)
+        taken_now.write.format("delta").mode("append").save(str(self._directory / "baseline"))
         dropped = {
             life.entity: (life.number,)
             for life in known
@@ -178,17 +163,40 @@ class DeltaLedger:
     def _table(self, name: str, schema: str) -> DeltaTable:
         location = str(self._directory / name)
         if not DeltaTable.isDeltaTable(self._spark, location):
-            DeltaTable.createIfNotExists(self._spark).location(location).addColumns(_struct(schema)).execute()
+            DeltaTable.createIfNotExists(self._spark).location(location).addColumns(struct_of(schema)).execute()
         table = DeltaTable.forPath(self._spark, location)
         known = set(table.toDF().columns)
-        if lacking := [field for field in _struct(schema).fields if field.name not in known]:
+        if lacking := [field for field in struct_of(schema).fields if field.name not in known]:
             added = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in lacking)
             self._spark.sql(f"ALTER TABLE delta.`{location}` ADD COLUMNS ({added})")
             table = DeltaTable.forPath(self._spark, location)
         return table
 
-    def _frame(self, rows: list[tuple[Any, ...]], schema: str) -> DataFrame:
-        return self._spark.createDataFrame(rows, _struct(schema))
+    def _write(self, rows: DataFrame) -> None:
+        """Write rows of `ledger_rows.changed` in one step."""
+        parsed = F.from_json("row", struct_of(CHANGES), {"mode": "FAILFAST"})
+        columns: dict[str, str | Column] = {name: f"new.{name}" for name in names_of(LIVES)}
+        # Kept, because a merge looks at its source more than once.
+        new = rows.select(parsed.alias("life")).select("life.*").persist()
+        try:
+            if new.isEmpty():
+                return
+            (
+                self._lives.alias("known")
+                .merge(
+                    new.alias("new"),
+                    "known.instance = new.instance AND known.entity = new.entity AND known.number = new.number",
+                )
+                .whenMatchedDelete("new.dropped")
+                .whenMatchedUpdate(set=columns)
+                .whenNotMatchedInsert("NOT new.dropped", values=columns)
+                .execute()
+            )
+        finally:
+            new.unpersist()
+
+    def _read(self, lives: DataFrame) -> list[Life]:
+        return [read_life(row) for row in lives.select(to_json(life_column())).collect()]
 
     def _of_instance(self, table: DeltaTable) -> DataFrame:
         return table.toDF().where(F.col("instance") == self._instance)
@@ -219,48 +227,56 @@ class DeltaLedger:
         temporary.replace(self._progress)
 
 
+def _kept(kept: ExitStack, frame: DataFrame) -> DataFrame:
+    """The frame, worked out once; a table that several parts of a plan look at is listed and read by each of them."""
+    frame = frame.persist()
+    kept.callback(frame.unpersist)
+    return frame
+
+
 def _touched(new: DataFrame, lives: DataFrame) -> DataFrame:
     """The entities that new events are about, and those known below a deleted namespace or application."""
-    key = ("entity", "type", "parts", "namespace", "application")
-    direct = new.select(*key)
-    ended = _deletions_above(new)
-    known = lives.where(F.col("ended").isNull()).select(*key)
-    below = known.join(
-        ended.select(F.col("namespace").alias("in_namespace"), F.col("application").alias("in_application")),
-        (F.col("namespace") == F.col("in_namespace"))
-        & (F.col("in_application").isNull() | (F.col("application") == F.col("in_application"))),
-        "left_semi",
-    )
-    return direct.union(below).dropDuplicates(["entity"])
+    direct, ended = new.select(*_PLACE), _deletions_above(new)
+    if not ended.isEmpty():
+        known = lives.where(F.col("ended").isNull()).select(*_PLACE)
+        below = known.join(
+            ended.select(F.col("namespace").alias("in_namespace"), F.col("application").alias("in_application")),
+            (F.col("namespace") == F.col("in_namespace"))
+            & (F.col("in_application").isNull() | (F.col("application") == F.col("in_application"))),
+            "left_semi",
+        )
+        direct = direct.union(below)
+    return direct.dropDuplicates(["entity"])
 
 
 def _deletions_above(events: DataFrame) -> DataFrame:
     return events.where((F.col("kind") == Kind.DELETE.value) & F.col("type").isin("namespace", "application"))
 
 
-def _histories(touched: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
-    """One row an entity whose lives may change: `type, parts, events, lives`.
+def _histories(touched: DataFrame, events: DataFrame, above: DataFrame, lives: DataFrame) -> DataFrame:
+    """One row an entity whose lives may change, in the shape of `History`; `above`: deletions of what others are in.
 
     Left out, because the fold would ignore them: events before the last decided life's beginning or end, but for new
     creations; and entities that exist, are decided and have neither such a creation nor a deletion.
     """
     columns = ("source", "id", "type", "parts", "kind", "strength", "user", "time", "requester", "is_new")
     event = F.struct(*columns).alias("event")
-    own = events.join(touched.select("entity"), "entity").select("entity", event)
-    t, d = touched.alias("t"), _deletions_above(events).alias("d")
-    above = t.join(
-        d,
-        (F.col("t.entity") != F.col("d.entity"))
-        & (F.col("t.namespace") == F.col("d.namespace"))
-        & (F.col("d.application").isNull() | (F.col("t.application") == F.col("d.application"))),
-    ).select(
-        "t.entity",
-        F.struct(*(f"d.{column}" for column in columns)).alias("event"),
-    )
+    concerned = events.join(touched.select("entity"), "entity").select("entity", event)
+    if not above.isEmpty():
+        t, d = touched.alias("t"), above.alias("d")
+        ending = t.join(
+            d,
+            (F.col("t.entity") != F.col("d.entity"))
+            & (F.col("t.namespace") == F.col("d.namespace"))
+            & (F.col("d.application").isNull() | (F.col("t.application") == F.col("d.application"))),
+        )
+        concerned = concerned.union(
+            ending.select("t.entity", F.struct(*(f"d.{column}" for column in columns)).alias("event"))
+        )
     mine = lives.join(touched.select("entity"), "entity", "left_semi")
     decided = F.col("state") != State.UNCONFIRMED.value
     known = mine.groupBy("entity").agg(
-        F.collect_list(F.struct(*_names(LIVES))).alias("lives"),
+        F.collect_list(life_column()).alias("lives"),
         F.max(F.when(decided, F.coalesce("ended", "begun"))).alias("horizon"),
         F.bool_or(decided & F.col("ended").isNull()).alias("alive"),
         F.bool_or(~decided).alias("unconfirmed"),
@@ -268,8 +284,7 @@ def _histories(touched: DataFrame, events: DataFrame, lives: DataFrame) -> DataF
     deletes = F.col("event.kind") == Kind.DELETE.value
     too_late = F.col("event.is_new") & ~deletes & (F.col("event.time") < F.col("horizon"))
     after = (
-        own.union(above)
-        .join(known.select("entity", "horizon"), "entity", "left")
+        concerned.join(known.select("entity", "horizon"), "entity", "left")
         .where(F.col("horizon").isNull() | (F.col("event.time") >= F.col("horizon")) | too_late)
         .groupBy("entity")
         .agg(
@@ -279,7 +294,7 @@ def _histories(touched: DataFrame, events: DataFrame, lives: DataFrame) -> DataF
         )
     )
     no = F.lit(False)
-    return (
+    may_change = (
         touched.select("entity", "type", "parts")
         .join(after, "entity", "left")
         .join(known, "entity", "left")
@@ -290,64 +305,8 @@ def _histories(touched: DataFrame, events: DataFrame, lives: DataFrame) -> DataF
             | F.coalesce("too_late", no)
         )
     )
-
-
-def _struct(schema: str) -> StructType:
-    return cast(StructType, StructType.fromDDL(schema))
-
-
-def _names(schema: str) -> list[str]:
-    return list(_struct(schema).names)
-
-
-def _entity(row: Row) -> EntityId:
-    return EntityId(row.type, tuple(row.parts))
-
-
-def _event(row: Row) -> EntityEvent:
-    return EntityEvent(
-        entity=_entity(row),
-        kind=Kind(row.kind),
-        user=row.user,
-        time=row.time,
-        source=row.source,
-        strength=Strength(row.strength),
-        id=row.id,
-        requester=row.requester or "",
-    )
-
-
-def _life(row: Row) -> Life:
-    return Life(
-        entity=_entity(row),
-        number=row.number,
-        creator=row.creator,
-        begun=Position(row.begun, False, row.begun_source, row.begun_id),
-        state=State(row.state),
-        ended=None if row.ended is None else Position(row.ended, True, row.ended_source, row.ended_id),
-        reason=row.reason,
-        accesses=tuple(row.accesses),
-        policy_id=row.policy_id,
-        policy_version=row.policy_version,
-        source=row.source or "",
-        event=row.event or "",
-        applied=tuple(row.applied or ()),
-        merged=tuple(row.merged or ()),
-        conflict=row.conflict or "",
-        written=row.written or "",
-    )
-
-
-def _row(instance: str, life: Life) -> tuple[Any, ...]:
-    entity = life.entity
-    application = entity.ancestor("application") if "application" in entity_type(entity.type).path else None
-    ended = life.ended
-    return (
-        *(instance, str(entity), entity.type, list(entity.parts), entity.namespace),
-        application.parts[-1] if application else None,
-        *(life.number, life.state.value, life.reason, life.creator, list(life.accesses)),
-        *(life.begun.time, life.begun.source, life.begun.id),
-        *((ended.time, ended.source, ended.id) if ended else (None, None, None)),
-        *(life.policy_id, life.policy_version),
-        *(life.source, life.event, list(life.applied), list(life.merged), life.conflict, life.written),
+    return may_change.select(
+        F.struct("type", "parts").alias("entity"),
+        F.coalesce(F.transform("events", event_column), F.array()).alias("events"),
+        F.coalesce("lives", F.array()).alias("lives"),
     )

@@ -39,12 +39,11 @@ class Extraction:
         self, lines: DataFrame, source: EventSource, settings: SourceSettings, instance: str, *, now: int
     ) -> None:
         numbered = lines.withColumn("row", F.monotonically_increasing_id())
-        parsed = source.parse(numbered, settings, instance)
+        parsed, found = source.parse(numbered, settings, instance), F.col("found")
+        refused = F.when(F.size(found) > 0, F.coalesce(_bad_entity(found), _too_early(found, now)))
         self._source = settings.name
         self._instance = instance
-        self._rows = parsed.withColumn(
-            "rejected", F.coalesce(F.col("rejected"), _bad_entity(F.col("found")), _too_early(F.col("found"), now))
-        )
+        self._rows = parsed.withColumn("rejected", F.coalesce(F.col("rejected"), refused))
 
     def __enter__(self) -> Extraction:
         self._rows = self._rows.persist()

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import msgspec
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings, SourceSettings
-from ranger_cdap.errors import ConfigError, SyncError
+from ranger_cdap.errors import ConfigError
 from spark_sync.delta_ledger import DeltaLedger
 from spark_sync.extraction import DeadLetter, Extraction
-from spark_sync.fold import SAME_CREATION, FoldSettings, fold
+from spark_sync.fold import SAME_CREATION, FoldSettings
 from spark_sync.lease import lease
-from spark_sync.ledger import Change, History, Ledger
+from spark_sync.ledger import Ledger
 from spark_sync.ledger_mark import confirm, remember
 from spark_sync.life import State
 from spark_sync.plan import TakeBack, TakeOut
 from spark_sync.push import non_creators, planned, push
+from spark_sync.refold import refold
 from spark_sync.report import RunReport, SourceReport
 from spark_sync.sources.registry import event_sources, ranks
 from spark_sync.sources.source import EventSource
+from spark_sync.spark_errors import spark_errors
 from spark_sync.upkeep import is_due, tidy
 from spark_sync.writer import PolicyRest
 
@@ -71,6 +72,7 @@ def run_once(
         progress("folding events into lives")
         fold_new(ledger, fold_settings(settings, ledger.baseline(), now))
         if dry:
+            progress("planning grants")
             return RunReport(tuple(reports), planned=tuple(planned(ledger, settings)), counts=ledger.counts())
         progress("sending grants to Ranger")
         outcomes, trouble = push(ledger, settings, ranger, progress=progress)
@@ -112,17 +114,8 @@ def fold_settings(settings: Settings, baseline: int | None, now: int) -> FoldSet
 
 def fold_new(ledger: Ledger, settings: FoldSettings) -> None:
     """Fold what is not folded yet and record the lives that changed."""
-    histories = ledger.unfolded(settings.until, settings.window)
-    ledger.record([change for history in histories if (change := _change(history, settings))])
+    ledger.fold(partial(refold, settings=settings), settings.until, settings.window)
     ledger.mark_folded(settings.until)
-
-
-def _change(history: History, settings: FoldSettings) -> Change | None:
-    before = {life.number: life for life in history.lives}
-    after = {life.number: life for life in fold(history.entity, history.events, history.lives, settings)}
-    changed = tuple(life for number, life in after.items() if before.get(number) != life)
-    dropped = tuple(number for number in before if number not in after)
-    return Change(history.entity, changed, dropped) if changed or dropped else None
 
 
 def _sources(settings: Settings) -> list[tuple[SourceSettings, EventSource]]:
@@ -176,18 +169,3 @@ def _bury(letters: Iterable[DeadLetter], path: Path) -> int:
         with path.open("ab") as file:
             file.write(msgspec.json.encode(letter) + b"\n")
     return count
-
-
-@contextmanager
-def spark_errors() -> Iterator[None]:
-    """Translate what Spark raises into one sentence.
-
-    Raises:
-        SyncError: Spark failed.
-    """
-    try:
-        yield
-    except PySparkException as e:
-        condition = e.getCondition() or type(e).__name__
-        first_line = str(e).strip().splitlines()[0][:300] if str(e).strip() else ""
-        raise SyncError(f"Spark failed with {condition}: {first_line}") from e

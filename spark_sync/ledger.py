@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,14 +39,15 @@ class Ledger(Protocol):
     def add_events(self, events: DataFrame) -> int:
         """Store the events whose (source, id) is new; the number of those."""
 
-    def unfolded(self, until: int, window: int) -> Iterator[History]:
-        """The histories of the entities that events up to `until` may change which are not marked as folded.
+    def fold(self, decide: Callable[[History], Change | None], until: int, window: int) -> None:
+        """Record what `decide` makes of each entity that events up to `until` may change and that is not folded yet.
 
-        They hold what happened up to `until + window` (both in epoch milliseconds).
+        Its history holds what happened up to `until + window` (both in epoch milliseconds). All changes are recorded
+        in one step. `decide` may run on another machine.
         """
 
     def mark_folded(self, until: int) -> None:
-        """The changes that came of `unfolded` up to `until` are recorded."""
+        """Everything up to `until` is folded, and recorded."""
 
     def record(self, changes: Iterable[Change]) -> None:
         """Write lives, by (entity, number), in one step: all of them or, after a kill, none."""

@@ -28,6 +28,8 @@ CONFIGURATION = {
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.session.timeZone": "UTC",
+    # A run has more plans than Spark keeps compiled by default; without this each run compiles all of them anew.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.sql.ansi.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -42,6 +44,8 @@ LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
+    # Planning again after each stage makes Delta list the files of every table again each time (half of a small run).
+    "spark.sql.adaptive.enabled": "false",
     # Looking for files that nobody needs any more would otherwise be a job of 10,000 tasks.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }

@@ -55,7 +55,8 @@ def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import DEAD_LETTERS, spark_errors
+    from spark_sync.job import DEAD_LETTERS
+    from spark_sync.spark_errors import spark_errors
 
     with spark_errors():
         ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)

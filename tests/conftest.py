@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,7 +37,12 @@ def _collect_sockets_of_spark(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    """Compiled quickly rather than well, and for few rows: a session of tests lives for minutes."""
     from spark_sync.session import spark_session
 
-    with spark_session(SyncSettings(), master="local[2]") as session:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+        session = stack.enter_context(spark_session(SyncSettings(), master="local[2]"))
+        patch.undo()
+        session.conf.set("spark.sql.shuffle.partitions", "2")
         yield session

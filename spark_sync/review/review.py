@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import fields
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import ACTIONS
-from ranger_cdap.errors import InvalidInput, SyncError
-from spark_sync.job import spark_errors
+from ranger_cdap.errors import InvalidInput
 from spark_sync.review.answers import Basis, answer, units
 from spark_sync.review.report import NamespaceSummary, ReviewReport
+from spark_sync.spark_errors import spark_errors
 
 ENTITY_COLUMNS = ("instance", "namespace", "entity", "type", "parts")
 ANSWER = ("user", "action", "allowed", "policy_id", "conditional")
@@ -27,8 +25,6 @@ _ROWS = (
 _ROWS_A_FILE = 1_000_000
 _TASKS_A_CORE = 2
 _PATTERN_CHARACTERS = frozenset("*?[]{}\\")
-_LONGEST_REASON = 300
-_TRACEBACK = "Traceback (most recent call last):"
 
 
 def review(
@@ -41,7 +37,7 @@ def review(
         SyncError: Spark failed; `out` has no `summary` then.
     """
     answers_path, summary_path = f"{out.rstrip('/')}/answers", f"{out.rstrip('/')}/summary"
-    with _spark_errors():
+    with spark_errors():
         _refuse_existing(spark, out)
         ask(spark, basis, entities).write.mode("error").parquet(answers_path)
         _summary(spark.read.parquet(answers_path)).coalesce(1).write.mode("error").parquet(summary_path)
@@ -98,21 +94,3 @@ def _refuse_existing(spark: SparkSession, out: str) -> None:
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     if path.getFileSystem(hadoop).exists(path):
         raise InvalidInput(f"`{out}` is there already; a review writes into a directory that is new")
-
-
-@contextmanager
-def _spark_errors() -> Iterator[None]:
-    """As `spark_errors`, and what a task or the file system raised."""
-    try:
-        with spark_errors():
-            yield
-    except Py4JJavaError as e:
-        raise SyncError(f"Spark failed: {_reason(str(e.java_exception.getMessage()))}") from e
-
-
-def _reason(text: str) -> str:
-    """What a task raised in Python, which stands below its traceback; else the first line."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    raised = text.rpartition(_TRACEBACK)[2] if _TRACEBACK in text else ""
-    told = [line for line in raised.splitlines() if line.strip() and not line[0].isspace()]
-    return (told or lines or [""])[0].strip()[:_LONGEST_REASON]

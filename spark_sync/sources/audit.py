@@ -39,11 +39,13 @@ def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFram
         missing(user=F.col("m.user"), type=F.col("m.type")),
         F.when(F.col("m._corrupt").isNotNull(), F.lit("does not fit the format of audit messages")),
     )
-    events = F.array(*(_event(row) for row in load_creations().audit))
+    rows = load_creations().audit
+    events = F.filter(F.array(*map(_event, rows)), lambda event: event.isNotNull())
+    none = F.array().cast(f"array<{FOUND.simpleString()}>")
     return m.select(
         *lines.columns,
         rejected.alias("rejected"),
-        F.filter(events, lambda event: event.isNotNull()).alias("found"),
+        F.when(F.col("m.type").isin(*{row.message for row in rows}), events).otherwise(none).alias("found"),
     )
 
 

@@ -16,6 +16,8 @@ from spark_sync.life import Life, State
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from spark_sync.ledger import History
+
 pytestmark = pytest.mark.spark
 
 TYPES = ("namespace", "application", "schedule", "dataset")
@@ -42,7 +44,7 @@ def random_events(chance: random.Random, count: int, first_id: int) -> list[Enti
         EntityEvent(
             entity=chance.choice(everything),
             kind=chance.choice([Kind.CREATE, Kind.CREATE, Kind.DELETE]),
-            user=chance.choice(["alice", "bob", "root", ""]),
+            user=chance.choice(["alice", "bob", "root", "", 'a"\\', "\u0000\u2028\U0001f600é", "null", "{}"]),
             time=chance.randint(95, 140),
             source=chance.choice(["a", "b"]),
             strength=chance.choice(list(Strength)),
@@ -52,12 +54,17 @@ def random_events(chance: random.Random, count: int, first_id: int) -> list[Enti
     ]
 
 
+def nothing_is_left(history: History) -> None:
+    raise AssertionError(f"{history} is folded again")
+
+
 @pytest.mark.parametrize("baseline", [None, 100], ids=["without a baseline", "with one"])
 def test_folding_through_the_tables_is_folding(spark: SparkSession, tmp_path: Path, baseline: int | None) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
-    from spark_sync.delta_ledger import EVENTS, DeltaLedger
+    from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import fold_new
+    from spark_sync.ledger_rows import EVENTS
 
     settings = FoldSettings(baseline=baseline, gives=GIVES, non_creators=frozenset({"root"}))
     ledger = DeltaLedger(spark, tmp_path, "cdap")
@@ -86,4 +93,4 @@ def test_folding_through_the_tables_is_folding(spark: SparkSession, tmp_path: Pa
         assert found == sorted(
             (life for folded in expected.values() for life in folded), key=lambda life: (str(life.entity), life.number)
         )
-        assert list(ledger.unfolded(settings.until, 0)) == []
+        ledger.fold(nothing_is_left, settings.until, 0)

@@ -259,17 +259,17 @@ def test_a_killed_run_heals(
     settings = settings_for(data_plane=source(inbox("d")))
     take_baseline(settings, spark)
     deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
-    record, recorded_before = DeltaLedger.record, 0
+    write, recorded_before = DeltaLedger._write, 0
 
-    def killed(self: DeltaLedger, changes: Any) -> None:
+    def killed(self: DeltaLedger, rows: Any) -> None:
         nonlocal recorded_before
         if recorded_before == survived:
             raise Killed
         recorded_before += 1
-        record(self, changes)
+        write(self, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaLedger, "record", killed)
+        patch.setattr(DeltaLedger, "_write", killed)
         with pytest.raises(Killed):
             run(settings, spark)
     assert len(ranger.policies()) == survived

@@ -199,8 +199,8 @@ def test_a_fault_in_the_middle_is_one_sentence_too(
 def stream(spark: SparkSession, service: MessagingService, directory: Path) -> Callable[[], list[str]]:
     """One run as the job does it; what it found, in the order of time."""
     from spark_sync.extraction import Extraction
-    from spark_sync.job import spark_errors
     from spark_sync.sources.registry import event_sources
+    from spark_sync.spark_errors import spark_errors
 
     settings = SourceSettings(name="m", kind="audit-messaging", url=service.url)
     source = event_sources()[settings.kind]

@@ -53,7 +53,8 @@ def test_the_ranks_of_the_sources() -> None:
 
 @pytest.mark.spark
 def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.delta_ledger import EVENTS, DeltaLedger
+    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.ledger_rows import EVENTS
 
     ledger = DeltaLedger(spark, tmp_path, "cdap")
     bought = row(State.APPLIED, PURCHASES, number=2, creator="bob", source="audit", event="e2")

@@ -1,0 +1,156 @@
+"""How fast the sync job reads events into its ledger, how much memory that takes, and how long little news takes.
+
+Audit messages as CDAP writes them, in the shares of our recording (18 of 100 create or delete an entity, the others
+change metadata), into a ledger whose baseline knows 1,000,000 entities, on `local[2]`. Nothing is sent to Ranger: that
+is `benchmarks.writer`. Memory is what the driver's JVM and this process held at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from ranger_cdap.config import Settings, SourceSettings, SyncSettings
+from spark_sync.baseline import take_baseline
+from spark_sync.job import run_once
+from spark_sync.session import spark_session
+
+BASELINE = 1_000_000
+NAMESPACES = 1_000
+TAKEN = 1_795_000_000_000
+NOW = TAKEN + 10**9
+CREATIONS, DELETIONS = 12, 6  # of 100 lines
+FILES = 16
+LITTLE = 10
+
+
+def main() -> None:
+    """Print one line a measurement."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000, 10_000_000])
+    options.add_argument("--entities", type=int, default=BASELINE, help="that the baseline knows")
+    given = options.parse_args()
+    print(f"sync on local[2], {given.entities:,} entities known")
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory)
+        with spark_session(SyncSettings(), master="local[2]") as spark:
+            inventory(home / "baseline.jsonl", given.entities)
+            began = time.perf_counter()
+            take_baseline(settings_of(home), spark, home / "baseline.jsonl", now=NOW)
+            print(f"baseline: {time.perf_counter() - began:.1f} s", flush=True)
+            first = 0
+            for count in given.events:
+                write_events(spark, home / "events" / f"{first}", first, count)
+                told(spark, home, f"{count:,} events", count)
+                first += count
+            little(spark, home, first, "in a running daemon")
+            first += LITTLE
+        began = time.perf_counter()
+        with spark_session(SyncSettings(), master="local[2]") as spark:
+            print(f"a session starts in {time.perf_counter() - began:.1f} s")
+            little(spark, home, first, "the first run of a process")
+
+
+def little(spark: SparkSession, home: Path, first: int, what: str) -> None:
+    """A run with a few new events."""
+    write_events(spark, home / "events" / f"{first}", first, LITTLE)
+    told(spark, home, f"{LITTLE} new events, {what}", LITTLE)
+
+
+def told(spark: SparkSession, home: Path, what: str, count: int) -> None:
+    """One dry run, and what it took."""
+    steps: list[tuple[float, str]] = []
+    with most_memory(spark) as held:
+        began = time.perf_counter()
+        report = run_once(
+            settings_of(home), spark, now=NOW, dry=True, progress=lambda step: steps.append((time.perf_counter(), step))
+        )
+        ended = time.perf_counter()
+    assert sum(source.lines for source in report.sources) == count, report.sources
+    times = [*(at for at, _ in steps), ended]
+    shares = ", ".join(f"{step} {later - at:.1f} s" for (at, step), later in zip(steps, times[1:], strict=True))
+    taken = ended - began
+    print(f"{what}: {taken:.1f} s, {count / taken:,.0f} events/s, {held[0]:,.0f} MB at most ({shares})", flush=True)
+
+
+def settings_of(home: Path) -> Settings:
+    """As an operator would have them."""
+    source = SourceSettings(name="audit", kind="audit", path=home / "events" / "*")
+    return Settings(sync=SyncSettings(state_dir=home / "state", sources=(source,)))
+
+
+def inventory(path: Path, count: int) -> None:
+    """A baseline of datasets."""
+    with path.open("wb") as file:
+        file.write(b'{"v":1,"instance":"cdap","taken":"2026-11-18T11:06:40Z"}\n')
+        for n in range(count):
+            file.write(msgspec.json.encode({"type": "dataset", "parts": [f"ns{n % NAMESPACES}", f"d{n}"]}) + b"\n")
+
+
+def write_events(spark: SparkSession, path: Path, first: int, count: int) -> None:
+    """So many lines: datasets that are new, datasets that go, and changes of metadata."""
+    n = F.col("id")
+    share = F.when(F.lit(count <= LITTLE), F.lit(0)).otherwise(n % 100)
+    kind = (
+        F.when(share < CREATIONS, F.lit("CREATE"))
+        .when(share < CREATIONS + DELETIONS, F.lit("DELETE"))
+        .otherwise(F.lit("METADATA_CHANGE"))
+    )
+    # What goes was created a hundred thousand lines before.
+    dataset = F.when(share < CREATIONS, n).otherwise(n - 100_000 - CREATIONS)
+    message = F.struct(
+        F.lit(2).alias("version"),
+        (n + TAKEN + 1_000).alias("time"),
+        F.struct(
+            F.struct(
+                F.concat(F.lit("ns"), (dataset % NAMESPACES).cast("string")).alias("namespace"),
+                F.concat(F.lit("new"), dataset.cast("string")).alias("dataset"),
+            ).alias("details"),
+            F.lit("dataset").alias("type"),
+        ).alias("metadataEntity"),
+        F.concat(F.lit("user"), (n % 1000).cast("string")).alias("user"),
+        kind.alias("type"),
+        F.lit("{}").alias("payload"),
+    )
+    files = 1 if count <= LITTLE else FILES
+    spark.range(first, first + count, numPartitions=files).select(F.to_json(message)).write.text(str(path))
+
+
+@contextmanager
+def most_memory(spark: SparkSession) -> Iterator[list[float]]:
+    """The megabytes that the driver and this process held together at most, read every tenth of a second."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    driver = int(jvm.java.lang.ProcessHandle.current().pid())
+    held, ended = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.1):
+            held[0] = max(held[0], _resident(driver) + _resident(os.getpid()))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield held
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _resident(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") / 2**20
+
+
+if __name__ == "__main__":
+    main()

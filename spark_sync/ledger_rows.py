@@ -1,0 +1,150 @@
+"""The rows of the ledger's tables, and their way between Spark and Python: as JSON, one text a row.
+
+Spark writes and reads JSON faster than it hands over rows of many columns, and msgspec checks every type on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
+
+import msgspec
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from ranger_cdap.cdap.entity import EntityId, entity_type
+from spark_sync.ledger import Change, History
+from spark_sync.life import Life
+
+KEY = "instance string, entity string, type string, parts array<string>, namespace string, application string"
+EVENTS = (
+    f"source string, id string, {KEY}, kind string, strength string, user string, time bigint, requester string,"
+    " round bigint"
+)
+LIVES = (
+    f"{KEY}, number int, state string, reason string, creator string, accesses array<string>,"
+    " begun bigint, begun_source string, begun_id string, ended bigint, ended_source string, ended_id string,"
+    " policy_id bigint, policy_version bigint,"
+    " source string, event string, applied array<string>, merged array<string>, conflict string, written string"
+)
+BASELINE = "instance string, taken bigint, entities bigint"
+CHANGES = f"{LIVES}, dropped boolean"
+
+_life = msgspec.json.Decoder(Life)
+_history = msgspec.json.Decoder(History)
+_encode = msgspec.json.Encoder().encode
+
+Row = tuple[str]
+"""A row of one column, JSON."""
+
+
+def struct_of(schema: str) -> StructType:
+    """The schema as Spark's type."""
+    return cast(StructType, StructType.fromDDL(schema))
+
+
+def names_of(schema: str) -> list[str]:
+    """The names of its columns."""
+    return list(struct_of(schema).names)
+
+
+def life_column(life: Column | None = None) -> Column:
+    """A row of `LIVES` (or a struct of its columns) in the shape of `Life`."""
+    named = _reader(life)
+    begun = _position(named("begun"), F.lit(False), named("begun_source"), named("begun_id"))
+    ended = _position(named("ended"), F.lit(True), named("ended_source"), named("ended_id"))
+    texts = [F.coalesce(named(name), F.lit("")).alias(name) for name in ("source", "event", "written", "conflict")]
+    lists = [F.coalesce(named(name), F.array()).alias(name) for name in ("accesses", "applied", "merged")]
+    same = [named(name).alias(name) for name in ("number", "creator", "state", "reason", "policy_id", "policy_version")]
+    return F.struct(
+        F.struct(named("type").alias("type"), named("parts").alias("parts")).alias("entity"),
+        begun.alias("begun"),
+        F.when(named("ended").isNotNull(), ended).alias("ended"),
+        *texts,
+        *lists,
+        *same,
+    )
+
+
+def event_column(event: Column) -> Column:
+    """A struct of columns of `EVENTS` in the shape of `EntityEvent`."""
+    same = [event[name].alias(name) for name in ("kind", "user", "time", "source", "strength", "id")]
+    return F.struct(
+        F.struct(event["type"].alias("type"), event["parts"].alias("parts")).alias("entity"),
+        *same,
+        F.coalesce(event["requester"], F.lit("")).alias("requester"),
+    )
+
+
+def to_json(column: Column) -> Column:
+    """The column as text, nulls written out, so that what is missing is not taken for a default."""
+    return F.to_json(column, {"ignoreNullFields": "false"})
+
+
+def read_life(row: Row) -> Life:
+    """What `to_json(life_column())` wrote."""
+    return _life.decode(row[0])
+
+
+def folded(decide: Callable[[History], Change | None], instance: str, rows: Iterable[Row]) -> Iterator[Row]:
+    """From histories to what `changed` writes; runs where Spark's executors are."""
+    for row in rows:
+        change = decide(_history.decode(row[0]))
+        if change:
+            yield from changed(instance, change)
+
+
+def changed(instance: str, change: Change) -> Iterator[Row]:
+    """A row of `CHANGES` for each life that a change writes or drops."""
+    for life in change.lives:
+        yield (_encode({**_columns(instance, life), "dropped": False}).decode(),)
+    for number in change.dropped:
+        row = {"instance": instance, "entity": str(change.entity), "number": number, "dropped": True}
+        yield (_encode(row).decode(),)
+
+
+def _columns(instance: str, life: Life) -> dict[str, Any]:
+    entity, begun, ended = life.entity, life.begun, life.ended
+    return {
+        "instance": instance,
+        "entity": str(entity),
+        "type": entity.type,
+        "parts": entity.parts,
+        "namespace": entity.namespace,
+        "application": _application(entity),
+        "number": life.number,
+        "state": life.state,
+        "reason": life.reason,
+        "creator": life.creator,
+        "accesses": life.accesses,
+        "begun": begun.time,
+        "begun_source": begun.source,
+        "begun_id": begun.id,
+        "ended": ended.time if ended else None,
+        "ended_source": ended.source if ended else None,
+        "ended_id": ended.id if ended else None,
+        "policy_id": life.policy_id,
+        "policy_version": life.policy_version,
+        "source": life.source,
+        "event": life.event,
+        "applied": life.applied,
+        "merged": life.merged,
+        "conflict": life.conflict,
+        "written": life.written,
+    }
+
+
+def _application(entity: EntityId) -> str | None:
+    application = entity.ancestor("application") if "application" in entity_type(entity.type).path else None
+    return application.parts[-1] if application else None
+
+
+def _position(time: Column, after_creations: Column, source: Column, id_: Column) -> Column:
+    return F.struct(
+        time.alias("time"), after_creations.alias("after_creations"), source.alias("source"), id_.alias("id")
+    )
+
+
+def _reader(struct: Column | None) -> Callable[[str], Column]:
+    return F.col if struct is None else struct.getItem
