@@ -117,7 +117,9 @@ class PolicyEngine:
 
     def evaluate_many(self, requests: Iterable[AccessRequest]) -> list[Decision]:
         """The decisions on many requests, in their order, all by this one set of policies."""
-        return [self.evaluate(request) for request in requests]
+        if self._quick is None:
+            return [self.evaluate(request) for request in requests]
+        return self._quick.decide_many(requests, self.evaluate)
 
     def explain(self, request: AccessRequest) -> Decision:
         """The same decision with a trace: policy by policy, why it did or did not apply."""

@@ -6,7 +6,7 @@ is, and a node from its steps; what each step tells is made once. So a decision 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -84,6 +84,48 @@ class QuickDecider:
         if steps is None:
             steps = node.steps(access)
         return _first_hit(node, steps, self._principals.of(request))
+
+    def decide_many(
+        self, requests: Iterable[AccessRequest], otherwise: Callable[[AccessRequest], Decision]
+    ) -> list[Decision]:
+        """The decisions of `decide` where all it needs is at hand, of `otherwise` for the rest; in the order asked.
+
+        The same look-ups as in `decide`, one after another in one loop: calling functions would take as long again.
+        """
+        decisions: list[Decision] = []
+        add, shapes, principals = decisions.append, self._shapes, self._principals.remembered
+        for request in requests:
+            resource = request.resource
+            shape, known = shapes.get(tuple(resource)), principals.get(request.user)
+            if (
+                shape is not None
+                and known is not None
+                and known[0] == request.groups
+                and request.owner is None
+                and request.roles is None
+                and request.matching_scope is MatchingScope.SELF
+                and not request.element_scopes
+                and not request.all_access_types
+                and not request.all_access_type_groups
+                and request.groups_known
+            ):
+                try:
+                    node = shape.known.get(shape.values(resource))
+                except TypeError:
+                    node = None
+                if node is not None and not node.conditional:
+                    steps = node.ready.get(request.access_type)  # the reserved ones never have any
+                    if steps is not None:
+                        who = known[1]
+                        for names, excepted, told in steps:
+                            if not names.isdisjoint(who) and (not excepted or excepted.isdisjoint(who)):
+                                add(told)
+                                break
+                        else:
+                            add(node.otherwise)
+                        continue
+            add(otherwise(request))
+        return decisions
 
     def _any(self, request: AccessRequest) -> Decision | None:
         """Whether anything at all is allowed, here or below."""
