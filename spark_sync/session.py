@@ -32,6 +32,7 @@ CONFIGURATION = {
     "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.sql.ansi.enabled": "true",
     "spark.ui.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",
     "spark.ui.showConsoleProgress": "false",
 }
 

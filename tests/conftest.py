@@ -41,7 +41,7 @@ def spark() -> Iterator[SparkSession]:
     from spark_sync.session import spark_session
 
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m")
         session = stack.enter_context(spark_session(SyncSettings(), master="local[2]"))
         patch.undo()
         session.conf.set("spark.sql.shuffle.partitions", "2")
