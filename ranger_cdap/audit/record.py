@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
-import uuid
+from functools import cache
 
 import msgspec
+
+_host = cache(socket.gethostname)
+
+
+def _event_id() -> str:
+    """A random UUID (version 4), as text."""
+    h = secrets.token_hex(16)
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) & 3]}{h[17:20]}-{h[20:]}"
 
 
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +41,8 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     enforcer: str = "ranger-acl"
     enforced: bool = True
     agent: str = "cdap"
-    agentHost: str = msgspec.field(default_factory=socket.gethostname)  # noqa: N815
+    agentHost: str = msgspec.field(default_factory=_host)  # noqa: N815
     logType: str = "RangerAudit"  # noqa: N815
     event_count: int = 1
     event_dur_ms: int = 0
-    id: str = msgspec.field(default_factory=lambda: str(uuid.uuid4()))
+    id: str = msgspec.field(default_factory=_event_id)

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -103,6 +103,11 @@ def entity_id(type_name: str, parts: Sequence[str]) -> EntityId:
         UnknownEntityType: there is no such type.
         InvalidEntity: the number of parts is wrong or a part has characters CDAP does not allow.
     """
+    return _checked(type_name, tuple(parts))
+
+
+@lru_cache(maxsize=16_384)
+def _checked(type_name: str, parts: tuple[str, ...]) -> EntityId:
     kind = entity_type(type_name)
     if len(parts) != len(kind.patterns):
         wanted = ", ".join(kind.path[1:]) or "no parts"
@@ -112,7 +117,7 @@ def entity_id(type_name: str, parts: Sequence[str]) -> EntityId:
             raise InvalidEntity(f"`{part}` is not a name that CDAP allows for a {level}")
     if type_name == "program" and parts[2].partition(".")[0] not in PROGRAM_TYPES:
         raise InvalidEntity(f"`{parts[2]}` is not a program as type.name, like `workflow.DataPipelineWorkflow`")
-    return EntityId(type_name, tuple(parts))
+    return EntityId(type_name, parts)
 
 
 def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
