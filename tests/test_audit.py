@@ -5,6 +5,7 @@ import logging
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import RFC_4122, UUID
 
 import pytest
 
@@ -151,3 +152,9 @@ def test_a_record_larger_than_the_file_may_be_is_written_all_the_same(tmp_path: 
     sink.close()
     assert lines(tmp_path / "a") == ["y" * 1000]
     assert lines(tmp_path / "a.1") == ["x" * 1000]
+
+
+def test_each_record_has_an_id_of_its_own_a_random_uuid() -> None:
+    ids = [record().id for _ in range(100)]
+    assert len(set(ids)) == 100
+    assert all(str(UUID(id_)) == id_ and UUID(id_).version == 4 and UUID(id_).variant == RFC_4122 for id_ in ids)
