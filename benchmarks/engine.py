@@ -117,7 +117,7 @@ def _cells(size: int, row: dict[str, Any]) -> Iterator[str]:
     wanted = f"{WANTED[size]:.0f}x" if size in WANTED else "-"
     for cell in (
         *(f"{size:,}", f"{row['java']:,.0f}", f"{row['warm']:,.0f}", f"{row['warm'] / row['java']:.1f}x", wanted),
-        *(f"{row['many']:,.0f}", f"{row['first']:,.0f}"),
+        *(f"{row['many']:,.0f}", f"{row['first']:,.0f}", f"{row['two']:,.0f}", f"{row['own']:.0f}"),
         *(f"{row[name]:.1f}" for name in ("java_p50", "p50", "java_p99", "p99")),
         *(f"{row['java_load']:.2f}", f"{row['load']:.2f}", f"{row['java_heap']:.0f}", f"{row['memory']:.0f}"),
         *(f"{row['used']:.0f}", f"{row['delta']:.2f}", f"{row['worst']:.2f}", f"{row['after']:,.0f}"),
