@@ -11,7 +11,8 @@ from ranger_cdap.engine.assembly import Parts, after_deltas, assemble
 from ranger_cdap.engine.audit_filter import filtered
 from ranger_cdap.engine.decision import Decision, TraceEntry
 from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
-from ranger_cdap.engine.items import principals
+from ranger_cdap.engine.items import ItemRules, principals
+from ranger_cdap.engine.lanes import QuickLanes
 from ranger_cdap.engine.options import EngineOptions, Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
 from ranger_cdap.engine.problem import Problem
@@ -33,6 +34,7 @@ from ranger_cdap.engine.request import (
     ElementScope,
     MatchingScope,
 )
+from ranger_cdap.engine.service_def import Path
 from ranger_cdap.engine.tags import RequestedTag
 from ranger_cdap.engine.zones import UNZONED
 
@@ -51,12 +53,14 @@ class PolicyEngine:
         p = parts
         self._rules = p.compiler.rules
         self._timed_tags = p.tag_repository is not None and p.tag_table.depends_on_time
-        special = (
-            p.zones or p.tag_repository or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
-        )
+        special = self._timed_tags or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
         anybody = any(getattr(p.privileged, name) for name in Privileged.__slots__)
         special = special or anybody or p.options.fallback or p.audit_filters or is_empty(p.default)
-        self._quick = None if special else QuickDecider(p.default, p.model, p.roles, self._rules)
+        self._quick: QuickDecider | QuickLanes | None = None
+        if not special and not p.zones and p.tag_repository is None:
+            self._quick = QuickDecider(p.default, p.model, p.roles, self._rules)
+        elif not special and not p.tag_table.depends_on_asker:
+            self._quick = _quick_lanes(p, self._rules)
 
     @classmethod
     def build(
@@ -117,9 +121,9 @@ class PolicyEngine:
 
     def evaluate_many(self, requests: Iterable[AccessRequest]) -> list[Decision]:
         """The decisions on many requests, in their order, all by this one set of policies."""
-        if self._quick is None:
-            return [self.evaluate(request) for request in requests]
-        return self._quick.decide_many(requests, self.evaluate)
+        if isinstance(self._quick, QuickDecider):
+            return self._quick.decide_many(requests, self.evaluate)
+        return [self.evaluate(request) for request in requests]
 
     def explain(self, request: AccessRequest) -> Decision:
         """The same decision with a trace: policy by policy, why it did or did not apply."""
@@ -281,3 +285,23 @@ class PolicyEngine:
             single = cast("tuple[str, ...]", query.values)
             return repository.node(query.path, single, query.tokens, wide=query.wide).policies
         return ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide, upto=upto))
+
+
+def _quick_lanes(parts: Parts, rules: ItemRules) -> QuickLanes:
+    """Quick deciders for the zones, for resources that lie in one zone or none and carry no tag."""
+    repositories: dict[str | None, Policies] = {None: parts.default, **parts.zones}
+    deciders = {
+        zone: QuickDecider(repository, parts.model, parts.roles, rules, zone)
+        for zone, repository in repositories.items()
+        if not is_empty(repository)
+    }
+
+    def lane(path: Path, values: tuple[str, ...], wide: bool) -> QuickDecider | None:
+        zones = parts.zone_table.of(path, values)
+        if len(zones) > 1:
+            return None
+        if parts.tag_repository is not None and parts.tag_table.of(path, values, {}, (), wide=wide, time=0):
+            return None
+        return deciders.get(zones[0] if zones else None)
+
+    return QuickLanes(lane, parts.model)

@@ -18,9 +18,10 @@ from ranger_cdap.engine.node import Node, Step
 from ranger_cdap.engine.principal_sets import PrincipalSets
 from ranger_cdap.engine.query import Query, single_values, tokens_of
 from ranger_cdap.engine.repository import Policies
-from ranger_cdap.engine.request import ANY_ACCESS, SUPER_USER_ACCESS, AccessRequest, MatchingScope
+from ranger_cdap.engine.request import ADMIN_ACCESS, ANY_ACCESS, SUPER_USER_ACCESS, AccessRequest, MatchingScope
 from ranger_cdap.engine.roles import RoleTable
 from ranger_cdap.engine.service_def import Path, ServiceModel
+from ranger_cdap.engine.wire import replaced
 
 _MOST_SHAPES = 1_000
 _RESERVED = frozenset({"", ANY_ACCESS, SUPER_USER_ACCESS})
@@ -39,13 +40,16 @@ class _Shape(NamedTuple):
 class QuickDecider:
     """Decides by one set of policies for one table of roles. None as an answer: the general way is needed."""
 
-    __slots__ = ("_model", "_policies", "_principals", "_rules", "_shapes")
+    __slots__ = ("_model", "_policies", "_principals", "_rules", "_shapes", "_zone")
 
-    def __init__(self, policies: Policies, model: ServiceModel, roles: RoleTable, rules: ItemRules) -> None:
+    def __init__(
+        self, policies: Policies, model: ServiceModel, roles: RoleTable, rules: ItemRules, zone: str | None = None
+    ) -> None:
         self._policies = policies
         self._model = model
         self._rules = rules
         self._principals = PrincipalSets(roles)
+        self._zone = zone
         self._shapes: dict[tuple[str, ...], _Shape | None] = {}
 
     def decide(self, request: AccessRequest) -> Decision | None:
@@ -59,7 +63,7 @@ class QuickDecider:
             or request.all_access_type_groups
             or not request.groups_known
         ):
-            return self._any(request) if _is_any(request) else None
+            return self._decide_wide(request) if is_any(request) or _is_below(request) else None
         resource = request.resource
         names = tuple(resource)
         try:
@@ -83,7 +87,7 @@ class QuickDecider:
         steps = node.ready.get(access)
         if steps is None:
             steps = node.steps(access)
-        return _first_hit(node, steps, self._principals.of(request))
+        return self._told(_first_hit(node, steps, self._principals.of(request)))
 
     def decide_many(
         self, requests: Iterable[AccessRequest], otherwise: Callable[[AccessRequest], Decision]
@@ -127,8 +131,8 @@ class QuickDecider:
             add(otherwise(request))
         return decisions
 
-    def _any(self, request: AccessRequest) -> Decision | None:
-        """Whether anything at all is allowed, here or below."""
+    def _decide_wide(self, request: AccessRequest) -> Decision | None:
+        """Whether an access type, or anything at all, is allowed here or below."""
         names = tuple(request.resource)
         shape = self._shapes[names] if names in self._shapes else self._new_shape(names)
         values = single_values(request.resource, shape.path) if shape and shape.path else None
@@ -138,15 +142,20 @@ class QuickDecider:
         node = self._policies.node(shape.path, values, tokens, wide=True)
         if node.conditional or not node.sure:
             return None
-        who, accesses = self._principals.of(request), self._model.any_order
+        any_access, who = is_any(request), self._principals.of(request)
+        asked = self._model.any_order if any_access else (request.access_type,)
         if not node.denies:
-            return _first_hit(node, node.any_steps(accesses), who)
-        query = Query(request, shape.path, values, tokens, who, frozenset(), accesses, (), True, True, _NOTHING)
+            steps = node.any_steps(asked) if any_access else node.steps(request.access_type)
+            return self._told(_first_hit(node, steps, who))
+        query = Query(request, shape.path, values, tokens, who, frozenset(), asked, (), any_access, True, _NOTHING)
         progress = Progress()
         Evaluator(query, self._rules, no_trace).sure_policies(node.policies, node.about(who), progress)
         if node.audit_policy_id is not None:
             progress.audited, progress.audit_policy_id = True, node.audit_policy_id
-        return progress.decision(None, conditional=False)
+        return progress.decision(self._zone, conditional=False)
+
+    def _told(self, decision: Decision) -> Decision:
+        return decision if self._zone is None else replaced(decision, zone=self._zone)
 
     def _new_shape(self, names: tuple[str, ...]) -> _Shape | None:
         """Where to look for resources of these names; None where no policy can be about them."""
@@ -173,10 +182,22 @@ def _first_hit(node: Node, steps: tuple[Step, ...], who: frozenset[str]) -> Deci
     return node.otherwise
 
 
-def _is_any(request: AccessRequest) -> bool:
+def is_any(request: AccessRequest) -> bool:
     """Whether only this is asked: is anything at all allowed, with denials below not counted."""
     return (
         request.access_type in ("", ANY_ACCESS)
+        and request.ignore_descendant_deny
+        and request.groups_known
+        and not (request.element_scopes or request.all_access_types or request.all_access_type_groups)
+    )
+
+
+def _is_below(request: AccessRequest) -> bool:
+    """Whether only this is asked: is one access type allowed here or below, with denials below not counted."""
+    return (
+        request.matching_scope is MatchingScope.SELF_OR_DESCENDANTS
+        and request.access_type not in _RESERVED
+        and request.access_type != ADMIN_ACCESS
         and request.ignore_descendant_deny
         and request.groups_known
         and not (request.element_scopes or request.all_access_types or request.all_access_type_groups)

@@ -72,6 +72,7 @@ class TagTable:
         self._everywhere = tuple(tag for matcher, tag in placed if not matcher.path)
         self._placed = Placed(((matcher, tag) for matcher, tag in placed if matcher.path), model)
         self.doubts = tuple(dict.fromkeys(self._doubts))
+        self.depends_on_asker = any(e.dynamic for matcher, _ in placed for e in matcher.elements)
 
     @property
     def depends_on_time(self) -> bool:
