@@ -289,10 +289,10 @@ class PolicyEngine:
 
 def _quick_lanes(parts: Parts, rules: ItemRules) -> QuickLanes:
     """Quick deciders for the zones, for resources that lie in one zone or none and carry no tag."""
-    repositories: dict[str | None, Policies] = {None: parts.default, **parts.zones}
+    repositories: list[tuple[str | None, Policies]] = [(None, parts.default), *parts.zones.items()]
     deciders = {
         zone: QuickDecider(repository, parts.model, parts.roles, rules, zone)
-        for zone, repository in repositories.items()
+        for zone, repository in repositories
         if not is_empty(repository)
     }
 
