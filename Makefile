@@ -35,7 +35,7 @@ check: $(STAMP) ## the quick checks
 	$(BIN)/pytest -q -n auto -m "not spark and not java and not real_ranger and not cdap and not slow"
 
 test: setup check $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -m "(spark or java or real_ranger or slow) and not cdap"
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "(spark or java or real_ranger or slow) and not cdap"
 
 test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
 	$(BIN)/pytest -q -m cdap
@@ -55,6 +55,7 @@ bench: $(STAMP) ## how fast, measured on this machine
 	$(BIN)/python -m benchmarks.writer
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.review
+	$(BIN)/python -m benchmarks.sync
 
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension

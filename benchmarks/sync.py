@@ -2,7 +2,7 @@
 
 Audit messages as CDAP writes them, in the shares of our recording (18 of 100 create or delete an entity, the others
 change metadata), into a ledger whose baseline knows 1,000,000 entities, on `local[2]`. Nothing is sent to Ranger: that
-is `benchmarks.writer`. Memory is what the driver's JVM and this process held at most.
+is `benchmarks.writer`; its planning is not counted. Memory is what the driver's JVM and this process held at most.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LITTLE = 10
 def main() -> None:
     """Print one line a measurement."""
     options = argparse.ArgumentParser()
-    options.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000, 10_000_000])
+    options.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000])
     options.add_argument("--entities", type=int, default=BASELINE, help="that the baseline knows")
     given = options.parse_args()
     print(f"sync on local[2], {given.entities:,} entities known")
@@ -78,9 +78,18 @@ def told(spark: SparkSession, home: Path, what: str, count: int) -> None:
         ended = time.perf_counter()
     assert sum(source.lines for source in report.sources) == count, report.sources
     times = [*(at for at, _ in steps), ended]
-    shares = ", ".join(f"{step} {later - at:.1f} s" for (at, step), later in zip(steps, times[1:], strict=True))
-    taken = ended - began
+    lasted = {step: later - at for (at, step), later in zip(steps, times[1:], strict=True)}
+    shares = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in lasted.items())
+    taken = ended - began - lasted["planning grants"]  # what a dry run does instead of sending
+    _all_granted(spark, home)
     print(f"{what}: {taken:.1f} s, {count / taken:,.0f} events/s, {held[0]:,.0f} MB at most ({shares})", flush=True)
+
+
+def _all_granted(spark: SparkSession, home: Path) -> None:
+    """As if Ranger had everything, so that the next run finds only its own news to send."""
+    table = f"delta.`{home / 'state' / 'ledger'}`"
+    spark.sql(f"UPDATE {table} SET state = 'applied' WHERE state = 'pending'")
+    spark.sql(f"UPDATE {table} SET state = 'closed' WHERE state = 'closing'")
 
 
 def settings_of(home: Path) -> Settings:
