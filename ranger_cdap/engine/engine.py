@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import cast
 
 from ranger_cdap.engine import wire
@@ -78,7 +80,8 @@ class PolicyEngine:
             PolicySetError: the set belongs to another service, its definition can't be used, tags are missing, or,
                 where the engine is to follow Java, a policy can't be used.
         """
-        return cls(assemble(policies, service, roles, tags, options))
+        with _nothing_collected():
+            return cls(assemble(policies, service, roles, tags, options))
 
     def with_deltas(self, document: wire.ServicePolicies) -> PolicyEngine:
         """An engine that decides as one built of the changed policies would; this one stays as it is.
@@ -285,6 +288,18 @@ class PolicyEngine:
             single = cast("tuple[str, ...]", query.values)
             return repository.node(query.path, single, query.tokens, wide=query.wide).policies
         return ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide, upto=upto))
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Loading makes much and drops little: to look for garbage in between takes as long as the loading itself."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _quick_lanes(parts: Parts, rules: ItemRules) -> QuickLanes:

@@ -71,7 +71,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
     silent: set[int] = set()
     known = Known()
     for raw in raws:
-        if bytes(raw) == b"null" and not compiler.cautious:
+        if not compiler.cautious and bytes(raw) == b"null":
             continue
         try:
             try:
