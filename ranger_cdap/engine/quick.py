@@ -87,7 +87,15 @@ class QuickDecider:
         steps = node.ready.get(access)
         if steps is None:
             steps = node.steps(access)
-        return self._told(_first_hit(node, steps, self._principals.of(request)))
+        if request.owner is None and request.roles is None:
+            known = self._principals.remembered.get(request.user)
+            who = known[1] if known is not None and known[0] == request.groups else self._principals.of(request)
+        else:
+            who = self._principals.of(request)
+        for named, excepted, told in steps:
+            if not named.isdisjoint(who) and (not excepted or excepted.isdisjoint(who)):
+                return told if self._zone is None else replaced(told, zone=self._zone)
+        return self._told(node.otherwise)
 
     def decide_many(
         self, requests: Iterable[AccessRequest], otherwise: Callable[[AccessRequest], Decision]

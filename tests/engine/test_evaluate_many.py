@@ -1,4 +1,4 @@
-"""Many requests at once are decided as one by one, also where the short cuts of the one are not those of the other."""
+"""Requests one by one, many at once, and in general with a trace: each has short cuts of its own, all say the same."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from engine_world import engine as build
 from engine_world import item, on, policy
+from msgspec.structs import replace
 
 from ranger_cdap.engine import AccessRequest, ElementScope, MatchingScope, PolicyEngine, RequestTag
 
@@ -20,6 +21,7 @@ ENGINE = {
     "with a condition": [
         policy(1, on(hall="a", shelf="b"), [item("alice", "read", conditions=[{"type": "ip", "values": ["10.*"]}])]),
     ],
+    "for owners": [policy(1, on(hall="a", shelf="b"), [item("{OWNER}", "read", "write")])],
     "with a macro": [policy(1, on(hall="a", shelf="{USER}"), [item("alice bob", "read")])],
 }
 
@@ -31,6 +33,8 @@ ODD: dict[str, dict[str, Any]] = {
     "roles given": {"roles": frozenset({"lead"})},
     "no roles given": {"roles": frozenset()},
     "an owner": {"owner": "alice"},
+    "an empty owner": {"owner": ""},
+    "nobody owns it, nobody asks": {"user": "", "owner": ""},
     "below": {"matching_scope": MatchingScope.SELF_OR_DESCENDANTS},
     "any": {"access_type": "_any"},
     "no access type": {"access_type": ""},
@@ -63,6 +67,8 @@ def compare(engine: PolicyEngine, requests: list[AccessRequest]) -> None:
     one_by_one = [engine.evaluate(request) for request in requests]
     assert engine.evaluate_many(requests) == one_by_one
     assert engine.evaluate_many(iter(requests)) == one_by_one
+    in_general = [replace(engine.explain(request), trace=()) for request in requests]
+    assert one_by_one == in_general
 
 
 @pytest.mark.parametrize("policies", ENGINE.values(), ids=ENGINE)
