@@ -35,6 +35,7 @@ from spark_sync.ledger_rows import (
 )
 from spark_sync.life import Life, State
 
+_ROWS_A_PART = 20_000
 _PLACE = ("entity", "type", "parts", "namespace", "application")
 
 
@@ -95,7 +96,9 @@ class DeltaLedger:
         """As `Ledger.record`."""
         rows = [row for change in changes for row in changed(self._instance, change)]
         if rows:
-            self._write(self._spark.createDataFrame(rows, "row string", verifySchema=False))
+            # In small parts, because Spark's driver holds a task's whole part several times over.
+            parts = self._spark.sparkContext.parallelize(rows, 1 + len(rows) // _ROWS_A_PART)
+            self._write(self._spark.createDataFrame(parts, "row string", verifySchema=False))
 
     def lives(self, states: Collection[State]) -> list[Life]:
         """As `Ledger.lives`."""

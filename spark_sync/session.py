@@ -39,9 +39,8 @@ CONFIGURATION = {
 _CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 # A driver of our own; `spark-submit` and a cluster bring theirs.
-_LOGGING = Path(__file__).with_name("log4j2.properties").as_uri()
 LOCAL = {
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING}",
+    "spark.driver.memory": "2g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
@@ -139,8 +138,12 @@ def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:
 
 
 def quiet_logs() -> dict[str, str]:
-    """The driver's log configuration: errors only; it must be known before the driver starts."""
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}"}
+    """The driver's log configuration: errors only, and its end where it runs out of memory instead of a run that hangs.
+
+    It must be known before the driver starts.
+    """
+    options = f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -XX:+ExitOnOutOfMemoryError"
+    return {"spark.driver.extraJavaOptions": options}
 
 
 def spark_jars(jars_dir: Path | None, packages: Sequence[str] = ()) -> dict[str, str]:
