@@ -49,18 +49,17 @@ def names_of(schema: str) -> list[str]:
     return list(struct_of(schema).names)
 
 
-def life_column(life: Column | None = None) -> Column:
-    """A row of `LIVES` (or a struct of its columns) in the shape of `Life`."""
-    named = _reader(life)
-    begun = _position(named("begun"), F.lit(False), named("begun_source"), named("begun_id"))
-    ended = _position(named("ended"), F.lit(True), named("ended_source"), named("ended_id"))
-    texts = [F.coalesce(named(name), F.lit("")).alias(name) for name in ("source", "event", "written", "conflict")]
-    lists = [F.coalesce(named(name), F.array()).alias(name) for name in ("accesses", "applied", "merged")]
-    same = [named(name).alias(name) for name in ("number", "creator", "state", "reason", "policy_id", "policy_version")]
+def life_column() -> Column:
+    """A row of `LIVES` in the shape of `Life`."""
+    begun = _position(F.col("begun"), F.lit(False), F.col("begun_source"), F.col("begun_id"))
+    ended = _position(F.col("ended"), F.lit(True), F.col("ended_source"), F.col("ended_id"))
+    texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("source", "event", "written", "conflict")]
+    lists = [F.coalesce(F.col(name), F.array()).alias(name) for name in ("accesses", "applied", "merged")]
+    same = [F.col(name).alias(name) for name in ("number", "creator", "state", "reason", "policy_id", "policy_version")]
     return F.struct(
-        F.struct(named("type").alias("type"), named("parts").alias("parts")).alias("entity"),
+        F.struct(F.col("type").alias("type"), F.col("parts").alias("parts")).alias("entity"),
         begun.alias("begun"),
-        F.when(named("ended").isNotNull(), ended).alias("ended"),
+        F.when(F.col("ended").isNotNull(), ended).alias("ended"),
         *texts,
         *lists,
         *same,
@@ -144,7 +143,3 @@ def _position(time: Column, after_creations: Column, source: Column, id_: Column
     return F.struct(
         time.alias("time"), after_creations.alias("after_creations"), source.alias("source"), id_.alias("id")
     )
-
-
-def _reader(struct: Column | None) -> Callable[[str], Column]:
-    return F.col if struct is None else struct.getItem

@@ -192,12 +192,7 @@ def _first_hit(node: Node, steps: tuple[Step, ...], who: frozenset[str]) -> Deci
 
 def is_any(request: AccessRequest) -> bool:
     """Whether only this is asked: is anything at all allowed, with denials below not counted."""
-    return (
-        request.access_type in ("", ANY_ACCESS)
-        and request.ignore_descendant_deny
-        and request.groups_known
-        and not (request.element_scopes or request.all_access_types or request.all_access_type_groups)
-    )
+    return request.access_type in ("", ANY_ACCESS) and _nothing_else(request)
 
 
 def _is_below(request: AccessRequest) -> bool:
@@ -206,7 +201,13 @@ def _is_below(request: AccessRequest) -> bool:
         request.matching_scope is MatchingScope.SELF_OR_DESCENDANTS
         and request.access_type not in _RESERVED
         and request.access_type != ADMIN_ACCESS
-        and request.ignore_descendant_deny
+        and _nothing_else(request)
+    )
+
+
+def _nothing_else(request: AccessRequest) -> bool:
+    return (
+        request.ignore_descendant_deny
         and request.groups_known
         and not (request.element_scopes or request.all_access_types or request.all_access_type_groups)
     )
