@@ -66,7 +66,7 @@ class Seen:
 class AccessEnforcer:
     """Decides checks by the operations they stand for; safe to share between threads.
 
-    What CDAP's master user may create in user namespaces is decided by `mode` (docs/master-user.md).
+    What CDAP's master user may create in user namespaces is decided by `mode` (docs/explanation/master-user.md).
     """
 
     def __init__(

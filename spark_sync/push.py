@@ -1,6 +1,6 @@
 """`push`: sends Ranger what the ledger owes and records what came of it. A kill at any point is healed by the next one.
 
-See docs/grants.md for what is written, what is never touched, and what remains for people to see to.
+See docs/explanation/grants.md for what is written, what is never touched, and what remains for people to see to.
 """
 
 from __future__ import annotations

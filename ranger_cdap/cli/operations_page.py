@@ -1,4 +1,4 @@
-"""The page `docs/operations.md`: every operation of every profile, made from the same data that decides."""
+"""The page `docs/reference/operations.md`: every operation of every profile, made from the same data that decides."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _HEAD = """\
 
 Made by `ranger-cdap config reference`; do not edit.
 
-Where a setting can be given, and which place counts, stands in [configuration.md](../configuration.md). Below its key
+[How to configure](../how-to/configure.md) says where a setting can be given, and which place counts. Below its key
 is its environment variable; what has none can only stand in the file, and what has one can be given by
 `--set table.key=value`, too. A *secret* is `env:NAME`, `file:PATH` or the text itself; *names* are a list, or one text
 with commas.

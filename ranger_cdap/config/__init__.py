@@ -1,4 +1,4 @@
-"""The settings, and how they are read; see docs/configuration.md."""
+"""The settings, and how they are read; see docs/how-to/configure.md."""
 
 from ranger_cdap.config.reading import Configuration, load_settings, parse_settings, read_configuration
 from ranger_cdap.config.secret import Secret, resolve_secret

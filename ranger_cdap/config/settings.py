@@ -37,7 +37,7 @@ class RangerSettings(Table, frozen=True):
 
 
 class CdapSettings(Table, frozen=True):
-    """The CDAP instance, and which table of operations decides ([operations.md](../operations.md))."""
+    """The CDAP instance, and which table of operations decides ([operations](operations.md))."""
 
     instance: str = "cdap"
     """The name of the instance, as policies have it."""
@@ -74,7 +74,7 @@ class AdminSettings(Table, frozen=True):
 
 
 class MasterSettings(Table, frozen=True):
-    """The user CDAP itself runs as ([master-user.md](../master-user.md))."""
+    """The user CDAP itself runs as ([why](../explanation/master-user.md))."""
 
     user: str = ""
     """Its name; `cdap` if empty."""

@@ -43,7 +43,7 @@ class SourceSettings(Table, frozen=True):
 
 
 class SyncSettings(Table, frozen=True):
-    """The sync job: who is a creator, when that is decided, and how his grant is written ([sync.md](../sync.md))."""
+    """The sync job: who is a creator, since when, and how his grant is written ([more](../how-to/operate-the-sync.md))."""
 
     username: str = ""
     """The account that writes grants; it must administer the policies of the service."""
@@ -68,7 +68,7 @@ class SyncSettings(Table, frozen=True):
     extra_group: str = ""
     """A group that gets what the creator gets, like `cdap_{namespace}`; must hold `{namespace}`."""
     merge_into_foreign: bool = False
-    """Add to other people's policies of exactly the entity ([grants.md](../grants.md) says what remains)."""
+    """Add to other people's policies of exactly the entity ([what remains](../explanation/grants.md))."""
     concurrency: int = 4
     """Grants that are sent at a time; greater than zero."""
     rate: float = 0.0

@@ -7,7 +7,7 @@ import pytest
 
 from ranger_cdap.cli.main import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "operations.md"
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def test_differences_for_programs_and_people(capsys: pytest.CaptureFixture[str])
 def test_the_page_in_docs_is_the_one_the_command_makes(capsys: pytest.CaptureFixture[str]) -> None:
     page = said(capsys, "operations", "--format", "markdown")
 
-    assert PAGE.read_text(encoding="utf-8") == page, "ranger-cdap operations --format markdown > docs/operations.md"
+    assert PAGE.read_text(encoding="utf-8") == page, f"ranger-cdap operations --format markdown > {PAGE}"
 
 
 def test_a_profile_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:

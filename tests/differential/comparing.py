@@ -58,7 +58,7 @@ def weigh_alike(scenario: Json) -> None:
     """Ask for one group of access types only, where policies are of several priorities.
 
     Of several groups that are allowed, one decides by its priority whether denials still count: in Java which one
-    depends on hash order (docs/compatibility.md).
+    depends on hash order (docs/reference/compatibility.md).
     """
     if len(set(re.findall(r'"policyPriority": (-?\d+)', json.dumps(scenario)))) < 2:
         return

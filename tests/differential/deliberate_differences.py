@@ -1,4 +1,4 @@
-"""The rows of docs/compatibility.md as cases: Java's answer beside ours, by the first column of the row."""
+"""The rows of docs/reference/compatibility.md as cases: Java's answer beside ours, by the first column of the row."""
 
 from __future__ import annotations
 

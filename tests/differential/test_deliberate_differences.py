@@ -1,4 +1,4 @@
-"""Where this project differs from Ranger on purpose: every row of docs/compatibility.md, with both answers."""
+"""Where this project differs from Ranger on purpose: every row of docs/reference/compatibility.md, with both answers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_only_what_the_mode_switches_is_switched_by_it() -> None:
 
 
 def test_every_row_of_the_documentation_is_shown() -> None:
-    text = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "compatibility.md").read_text(encoding="utf-8")
     rows = [row for row in re.findall(r"^\| (.+?) \|", text, re.MULTILINE) if row not in ("what", "---")]
     shown = list(dict.fromkeys([*(case.row for case in ALL), *ELSEWHERE]))
     assert sorted(rows) == sorted(shown)

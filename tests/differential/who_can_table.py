@@ -63,7 +63,7 @@ def is_in_a_table(engine: PolicyEngine, scenario: Json, request: Json) -> bool:
     """Whether one entry of a table answers the request: a user without groups, and an access type of the definition.
 
     A table does not know macros of a request's context, groups of the user store, roles of users whom no policy names,
-    and what `{USER}` in a resource means for users whom nothing names (docs/compatibility.md).
+    and what `{USER}` in a resource means for users whom nothing names (docs/reference/compatibility.md).
     """
     user = request.get("user")
     return (

@@ -16,7 +16,7 @@ from ranger_cdap.service.table import ROWS
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "decision-service.md").read_text(encoding="utf-8")
 GENERIC = (DOCS / "reference" / "decision-api.md").read_text(encoding="utf-8")
-REVOKING = (DOCS / "decision-service.md").read_text(encoding="utf-8")
+REVOKING = (DOCS / "explanation" / "revocation.md").read_text(encoding="utf-8")
 DEFAULTS = ServiceSettings()
 
 

@@ -1,4 +1,4 @@
-"""What docs/sync.md says is so."""
+"""What docs/how-to/operate-the-sync.md says is so."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.spark_sync.drift_world import APP, BEGUN, row
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TEXT = (Path(__file__).parents[2] / "docs" / "sync.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "operate-the-sync.md").read_text(encoding="utf-8")
 PURCHASES = EntityId("dataset", ("ns1", "purchases"))
 
 
