@@ -1,7 +1,7 @@
 """Grants in somebody else's policy (`sync.merge_into_foreign`): by grant REST, in two steps, and taken out again.
 
 First the ledger says what is to be added, then it is added: after a kill in between, what we added is still known. What
-a person does between our look and our request, Ranger can't tell us beforehand; docs/explanation/grants.md names what may happen.
+a person does between our look and our request, Ranger can't tell us beforehand; docs/explanation/grants.md names it.
 """
 
 from __future__ import annotations

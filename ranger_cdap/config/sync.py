@@ -43,7 +43,7 @@ class SourceSettings(Table, frozen=True):
 
 
 class SyncSettings(Table, frozen=True):
-    """The sync job: who is a creator, since when, and how his grant is written ([more](../how-to/operate-the-sync.md))."""
+    """The sync job: who is a creator, since when, how he gets his grant ([more](../how-to/operate-the-sync.md))."""
 
     username: str = ""
     """The account that writes grants; it must administer the policies of the service."""

@@ -1,4 +1,4 @@
-"""Where this project differs from Ranger on purpose: every row of docs/reference/compatibility.md, with both answers."""
+"""Where this project differs from Ranger on purpose: every row of docs/reference/compatibility.md, both answers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What can't be evaluated never allows more: how far a policy that can't be used reaches, in both modes.
 
-Each row of `docs/reference/compatibility.md` is a case of `tests/differential/deliberate_differences.py`, beside Java's answer.
+Each row of `docs/reference/compatibility.md` is a case of `tests/differential/deliberate_differences.py`.
 """
 
 from __future__ import annotations
