@@ -243,7 +243,7 @@ def test_config_show_has_every_setting_with_its_origin_and_no_secret(
     assert rows["audit.solr_password"]["value"] == ""
     assert rows["ranger.url"]["origin"] == "default"
     assert rows["sync.sources"]["value"][0]["path"] == "/p"
-    assert [row["key"] for row in document["notUsed"]] == [P + "odd"]
+    assert [row["key"] for row in document["not_used"]] == [P + "odd"]
     assert not any(secret in json.dumps(document) + table for secret in ("xml-secret", "odd-secret", "toml-secret"))
     assert "of xml" in table
     assert P + "odd" in table

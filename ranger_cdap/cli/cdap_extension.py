@@ -7,13 +7,24 @@ from xml.sax.saxutils import escape
 
 import click
 
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.errors import ExtensionMissing, InvalidInput
 from ranger_cdap.extension import JARS, ExtensionJar, site_properties
 
 
-@click.command("cdap-extension")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where the jars go.")
+@click.command(
+    "cdap-extension",
+    cls=Command,
+    examples=("ranger-cdap cdap-extension --out /opt/ranger-cdap",),
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="Where the jars go.",
+)
 @pass_invocation
 def cdap_extension(invocation: Invocation, out: Path) -> None:
     """Write the extension jars for CDAP's master into a folder, and say what cdap-site.xml needs.

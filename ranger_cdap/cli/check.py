@@ -7,24 +7,30 @@ import click
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.question import Question, open_authorizer, policy_text, question
 from ranger_cdap.errors import NotReady
 
-DENIED = 2
 
-
-@click.command()
+@click.command(
+    cls=Command,
+    examples=(
+        "ranger-cdap check alice dataset.get dataset:ns1.purchases",
+        "ranger-cdap check alice application.deploy application:ns1.shop --group developers --jar artifact:ns1.shop",
+    ),
+    exits={
+        ExitCode.OK: "allowed",
+        ExitCode.NO: "denied",
+        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
+    },
+)
 @question
 @pass_invocation
 @click.pass_context
 def check(context: click.Context, invocation: Invocation, asked: Question) -> None:
-    """Say whether USER may do OPERATION on ENTITY.
-
-    Example: ranger-cdap check alice dataset.get dataset:ns1.purchases
-
-    Exit code: 0 allowed, 2 denied, 3 invalid input, 4 not ready, 1 error.
-    """
+    """Say whether USER may do OPERATION on ENTITY, by which policies, or what is missing. It is audited."""
     with open_authorizer(invocation) as authorizer:
         answer = authorizer.check(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
     if invocation.as_json:
@@ -33,7 +39,7 @@ def check(context: click.Context, invocation: Invocation, asked: Question) -> No
         print_answer(invocation, answer)
     if not answer.ready:
         raise NotReady(answer.reason.removeprefix("not ready: "))
-    context.exit(0 if answer.allowed else DENIED)
+    context.exit(ExitCode.OK if answer.allowed else ExitCode.NO)
 
 
 def print_answer(invocation: Invocation, answer: Answer) -> None:

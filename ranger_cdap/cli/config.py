@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from ranger_cdap.cli.command import Command, Group
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.settings_page import page
 from ranger_cdap.config import Secret, Settings
@@ -17,12 +18,12 @@ DEFAULT = "default"
 _MASK = "*****"
 
 
-@click.group("config")
+@click.group("config", cls=Group, examples=("ranger-cdap config show",))
 def config_group() -> None:
     """The settings: those in force, and all there are."""
 
 
-@config_group.command()
+@config_group.command(cls=Command, examples=("ranger-cdap config show", "ranger-cdap config show --json"))
 @pass_invocation
 def show(invocation: Invocation) -> None:
     """Show every setting, its value (secrets masked), and where it comes from.
@@ -37,7 +38,7 @@ def show(invocation: Invocation) -> None:
     ]
     not_used = [{"key": key.key, "file": str(key.file), "why": key.why} for key in configuration.not_used]
     if invocation.as_json:
-        invocation.print_json({"settings": rows, "notUsed": not_used})
+        invocation.print_json({"settings": rows, "not_used": not_used})
         return
     texts = [[row["setting"], msgspec.json.encode(row["value"]).decode(), row["origin"]] for row in rows]
     invocation.print_table(["setting", "value", "comes from"], texts)
@@ -46,7 +47,7 @@ def show(invocation: Invocation) -> None:
         invocation.print_table(["not used", "of file", "why"], [list(row.values()) for row in not_used])
 
 
-@config_group.command()
+@config_group.command(cls=Command, answers=False, examples=("ranger-cdap config reference",))
 def reference() -> None:
     """Print all settings there are, with type, default, environment variable and meaning, as Markdown."""
     click.echo(page(), nl=False)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.config import resolve_secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.embedded_admin.bootstrap import ADMIN
@@ -16,27 +20,41 @@ RANGER_PORT = 6080
 _SECRET_KINDS = ("env:", "file:")
 
 
-@click.command("embedded-admin")
+@click.command(
+    "embedded-admin",
+    cls=Command,
+    examples=(
+        "ranger-cdap embedded-admin",
+        "ranger-cdap embedded-admin --database ranger.db --admin-password file:/run/secrets/admin",
+    ),
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=RANGER_PORT, show_default=True, help="0: a free one.")
-@click.option("--database", type=click.Path(path_type=Path, dir_okay=False), help="SQLite file; without it, in memory.")
+@click.option("--database", type=FILE, metavar="FILE", help="SQLite file; without it, in memory.")
 @click.option(
     "--admin-password",
     metavar="env:NAME|file:PATH",
     help="Where the password of `admin` is; without it a new one is made and printed once.",
 )
 @click.option("--policy-deltas", is_flag=True, help="Send plugins that ask for it only what changed.")
-def embedded_admin(port: int, database: Path | None, admin_password: str | None, policy_deltas: bool) -> None:
+@pass_invocation
+def embedded_admin(
+    invocation: Invocation, port: int, database: Path | None, admin_password: str | None, policy_deltas: bool
+) -> None:
     """Start a small Ranger Admin for trying out, until Ctrl-C. Not for production."""
     password = random_password() if admin_password is None else _given(admin_password)
     with EmbeddedAdmin(database, admin_password=password, port=port, policy_deltas=policy_deltas) as admin:
-        click.echo(f"embedded Ranger Admin, not for production: {admin.url}", err=True)
-        click.echo(f"data: {database or 'in memory, gone at the end'}", err=True)
-        if admin_password is None:
+        invocation.messages.print(f"embedded Ranger Admin, not for production: {admin.url}")
+        invocation.messages.print(f"data: {database or 'in memory, gone at the end'}")
+        if invocation.as_json:
+            made = {"password": password} if admin_password is None else {}
+            invocation.print_json({"url": admin.url, "user": ADMIN, **made})
+        elif admin_password is None:
             click.echo(f"user: {ADMIN}  password: {password}")
+        sys.stdout.flush()
         try:
             admin.wait()
         except KeyboardInterrupt:
-            click.echo("stopped", err=True)
+            invocation.messages.print("stopped")
 
 
 def _given(text: str) -> str:

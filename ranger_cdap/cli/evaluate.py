@@ -13,8 +13,11 @@ from typing import Any, BinaryIO, Literal
 import click
 import msgspec
 
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.eval_request import EvalError, EvalRequest, to_access_request, to_answer
 from ranger_cdap.cli.files import read_file
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_roles, decode_service_policies, decode_service_tags
 from ranger_cdap.engine.wire import UserStore, decode_user_store
 from ranger_cdap.errors import InvalidInput
@@ -31,22 +34,34 @@ TRUSTED_PROXIES = "trusted.proxy.ipaddresses"
 SWITCHES = {"use.x-forwarded-for.ipaddress": "use_forwarded_for", "is.fallback.supported": "fallback"}
 USE_RANGER_GROUPS = "use.rangerGroups"
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
-
-@click.command("eval")
-@click.option("--policies", type=_FILE, required=True, help="A policy download (or a plugin's cache file).")
-@click.option("--requests", type=_FILE, required=True, help="Requests as JSON lines; `-` is standard input.")
-@click.option("--roles", type=_FILE, help="A role download.")
-@click.option("--tags", type=_FILE, help="A tag download.")
-@click.option("--userstore", type=_FILE, help="A user store download; used with use.rangerGroups=true.")
-@click.option("--deltas", type=_FILE, help="A download with deltas, applied before the first request.")
+@click.command(
+    "eval",
+    cls=Command,
+    answers=False,
+    examples=(
+        "ranger-cdap eval --policies policies.json --requests requests.jsonl --out answers.jsonl",
+        "ranger-cdap eval --policies policies.json --roles roles.json --requests -",
+    ),
+)
+@click.option(
+    "--policies", type=FILE, metavar="FILE", required=True, help="A policy download (or a plugin's cache file)."
+)
+@click.option(
+    "--requests", type=FILE, metavar="FILE", required=True, help="Requests as JSON lines; `-` is standard input."
+)
+@click.option("--roles", type=FILE, metavar="FILE", help="A role download.")
+@click.option("--tags", type=FILE, metavar="FILE", help="A tag download.")
+@click.option("--userstore", type=FILE, metavar="FILE", help="A user store download; used with use.rangerGroups=true.")
+@click.option("--deltas", type=FILE, metavar="FILE", help="A download with deltas, applied before the first request.")
 @click.option(
     "--conf", multiple=True, metavar="KEY=VALUE", help="A key of the plugin's configuration; may be repeated."
 )
 @click.option("--compatibility", type=click.Choice(["safe", "ranger"]), default="safe", show_default=True)
-@click.option("--out", type=_FILE, help="Where answers go; standard output if not given.")
+@click.option("--out", type=FILE, metavar="FILE", help="Where answers go; standard output if not given.")
+@pass_invocation
 def evaluate(
+    invocation: Invocation,
     policies: Path,
     requests: Path,
     roles: Path | None,
@@ -59,7 +74,8 @@ def evaluate(
 ) -> None:
     """Decide requests by policies from a file; nothing is downloaded, cached or audited.
 
-    Each line of the output answers one line of the input, in order. Problems with policies are said on standard error.
+    Each line of the output answers one line of the input, in order, as JSON in Ranger's words, whatever the answers
+    are. Problems with policies are said on standard error.
     """
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
@@ -73,7 +89,7 @@ def evaluate(
         engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
     users = decode_user_store(read_file(userstore)) if userstore and use_groups else UserStore()
     for problem in engine.problems:
-        click.echo(f"warning: {problem}", err=True)
+        invocation.messages.print(f"warning: {problem}")
     encode = msgspec.json.Encoder().encode
     with _input(requests) as lines, _output(out) as answers:
         for line in lines:

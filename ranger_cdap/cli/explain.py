@@ -1,56 +1,107 @@
-"""`ranger-cdap explain`: why may this user do this, or why not?"""
+"""`ranger-cdap explain`: why may this user do this, or why not, and what would change that?"""
 
 from __future__ import annotations
 
 import click
+from rich.tree import Tree
 
-from ranger_cdap.cli.check import as_document, verdict
+from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cli.because import Because, Reasons, changes
+from ranger_cdap.cli.check import as_document, entity_document, verdict
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.question import Question, open_authorizer, policy_text, question
+from ranger_cdap.cli.policy_book import PolicyBook
+from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.cli.question import Question, question
 from ranger_cdap.errors import NotReady
 
+_STYLES = {True: "green", False: "red"}
+_MOST_POLICIES = 20
 
-@click.command()
+
+@click.command(
+    cls=Command,
+    examples=(
+        "ranger-cdap explain alice dataset.get dataset:ns1.purchases",
+        "ranger-cdap explain alice dataset.get dataset:ns1.purchases --policies policies.json",
+    ),
+    exits={ExitCode.OK: "explained, whatever the answer", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
+)
 @question
+@policy_files
 @pass_invocation
-def explain(invocation: Invocation, asked: Question) -> None:
-    """Show every privilege that was tried for USER to do OPERATION on ENTITY, and policies that are not what they seem.
+def explain(invocation: Invocation, asked: Question, files: PolicyFiles | None) -> None:
+    """Show why USER may do OPERATION on ENTITY or not: every privilege that was tried, the policies that decide, by
+    which of their items, and what to change in Ranger for the other answer.
 
-    Nothing is audited.
-
-    Exit code: 0 whatever the answer, 3 invalid input, 4 not ready, 1 error.
+    Policies that are not what they seem are said on standard error. Nothing is audited.
     """
-    with open_authorizer(invocation) as authorizer:
+    with authorizer_by(invocation, files) as authorizer:
         answer = authorizer.explain(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
         engine = authorizer.snapshot.engine
         for problem in engine.problems if engine else ():
             invocation.messages.print(f"warning: {problem}")
-    if not answer.ready:
-        raise NotReady(answer.reason.removeprefix("not ready: "))
+        if not answer.ready:
+            raise NotReady(answer.reason.removeprefix("not ready: "))
+        reasons = Reasons(authorizer, answer, asked.groups)
+        tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.tried]
+        decisive = [reasons.of(examined) for examined in answer.decided_by]
     if invocation.as_json:
-        alternatives = [
-            [
-                {
-                    "user": e.person,
-                    "entity": str(e.entity),
-                    "actions": e.actions,
-                    "held": e.held,
-                    "policy": e.decision.policy_id,
-                }
-                for e in alternative
-            ]
-            for alternative in answer.tried
-        ]
-        invocation.print_json({**as_document(answer), "alternatives": alternatives})
-        return
-    told = f"{verdict(answer)}: {asked.user} {asked.operation} on {asked.entity}"
-    invocation.console.print(f"{told} ({', '.join(answer.requirements)})")
-    if answer.missing or not answer.allowed:
-        invocation.console.print(answer.reason)
-    for number, alternative in enumerate(answer.tried, 1):
-        invocation.console.print(f"alternative {number}:")
-        rows = [
-            [e.person, "has" if e.held else "lacks", "|".join(e.actions), str(e.entity), policy_text(e)]
-            for e in alternative
-        ]
-        invocation.print_table(["", "", "privilege", "on", "because"], rows)
+        invocation.print_json(_document(answer, tried, decisive, reasons.book))
+    else:
+        invocation.console.print(_tree(answer, tried, decisive, reasons.book))
+
+
+def _tree(answer: Answer, tried: list[list[Because]], decisive: list[Because], book: PolicyBook) -> Tree:
+    tree = Tree(f"{verdict(answer)}: {answer.person} {answer.operation} on {answer.entity}")
+    tree.add(f"asked for by {', '.join(answer.requirements)}")
+    if answer.missing or not answer.allowed or not answer.enforced:
+        tree.add(answer.reason)
+    for number, alternative in enumerate(tried, 1):
+        holds = "holds" if all(because.examined.held for because in alternative) else "does not hold"
+        branch = tree.add(f"alternative {number} {holds}")
+        for because in alternative:
+            leaf = branch.add(str(because), style=_STYLES[because.examined.held])
+            leaf.add(because.why, style="default")
+            for item in because.items:
+                leaf.add(str(item), style="default")
+            for entry in because.others[:_MOST_POLICIES]:
+                leaf.add(f"{book.named(entry.policy_id)} {entry.outcome}: {entry.reason}", style="dim")
+            if (more := len(because.others) - _MOST_POLICIES) > 0:
+                leaf.add(f"and {more} more policies", style="dim")
+    head, advice = changes(answer, decisive)
+    if advice:
+        branch = tree.add(head)
+        for change in advice:
+            branch.add(change)
+    return tree
+
+
+def _document(
+    answer: Answer, tried: list[list[Because]], decisive: list[Because], book: PolicyBook
+) -> dict[str, object]:
+    return {
+        **as_document(answer),
+        "alternatives": [[_reason(because, book) for because in alternative] for alternative in tried],
+        "changes": changes(answer, decisive)[1],
+    }
+
+
+def _reason(because: Because, book: PolicyBook) -> dict[str, object]:
+    e = because.examined
+    return {
+        "user": e.person,
+        "capacity": e.capacity,
+        "actions": e.actions,
+        "entity": entity_document(e.entity),
+        "held": e.held,
+        "policy": book.document(e.decision.policy_id),
+        "why": because.why,
+        "items": [{"list": item.side, "number": item.number} for item in because.items],
+        "change": because.change,
+        "others": [
+            {"policy": book.document(entry.policy_id), "outcome": entry.outcome, "reason": entry.reason}
+            for entry in because.others
+        ],
+    }

@@ -17,3 +17,15 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as e:
         raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Put content into a file.
+
+    Raises:
+        InvalidInput: it can't be written; the message says why.
+    """
+    try:
+        path.write_bytes(content)
+    except OSError as e:
+        raise InvalidInput(f"`{path}` can't be written: {e.strerror or type(e).__name__}") from None

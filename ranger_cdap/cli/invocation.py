@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ranger_cdap.config import Configuration, Settings, read_configuration
 
@@ -21,14 +22,35 @@ PIPE_WIDTH = 1000
 class Invocation:
     """One call of the command line; answers go to standard output, everything else to standard error."""
 
-    def __init__(self, config: Path | None, output_format: str, flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        config: Path | None = None,
+        output_format: str = "table",
+        flags: Sequence[str] = (),
+        *,
+        quiet: bool = False,
+    ) -> None:
         self._config = config
         self._flags = flags
-        self.format = output_format
+        self.as_json = output_format == "json"
         # A pipe has no width: what goes through it must not be broken at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
-        self.console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False, width=width)
-        self.messages = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        self.console = _Visible(soft_wrap=True, highlight=False, markup=False, emoji=False, width=width)
+        self.messages = _Visible(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False, quiet=quiet)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing but the answer and errors is wanted."""
+        return self.messages.quiet
+
+    def read_from(self, config: Path | None, flags: Sequence[str]) -> None:
+        """Take the settings from this file, and from these flags before all others."""
+        self._config = config
+        self._flags = flags
+
+    def be_quiet(self) -> None:
+        """No progress, notes and warnings from now on."""
+        self.messages.quiet = True
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -48,11 +70,6 @@ class Invocation:
         """
         return self.configuration.settings
 
-    @property
-    def as_json(self) -> bool:
-        """Whether the answer is wanted as JSON."""
-        return self.format == "json"
-
     def print_json(self, value: Any) -> None:
         """One JSON document on standard output."""
         json.dump(value, sys.stdout, indent=2, default=str)
@@ -68,4 +85,18 @@ class Invocation:
         self.console.print(table)
 
 
-pass_invocation = click.make_pass_decorator(Invocation)
+def visible(text: str) -> str:
+    """The text with what a terminal would obey, or show in another order, spelled out: names come from policies."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+class _Visible(Console):
+    """A console on which no name can move the cursor, set a title or turn the order of letters."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+
+pass_invocation = click.make_pass_decorator(Invocation, ensure=True)

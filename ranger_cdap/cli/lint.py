@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import click
 import msgspec
 
-from ranger_cdap.cli.files import read_file
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.engine import EngineOptions, Problem
 from ranger_cdap.engine.service_def import compile_service_def
 from ranger_cdap.engine.wire import Policy, decode_policy, decode_service_policies, decode_user_store
-from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.errors import NotReady, PolicySetError
 from ranger_cdap.plugins import condition_makers, plugin_manager
 from ranger_cdap.policies.documents import NO_VERSION, Documents, compile_set, needs_tags, no_tags
 from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.lint import Finding, Known, lint
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
-FOUND = 1
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
-
-@click.command("lint")
-@click.option("--policies", type=_FILE, help="A policy download to look at instead of those Ranger has now.")
-@click.option("--roles", type=_FILE, help="A role download, with --policies.")
-@click.option("--tags", type=_FILE, help="A tag download, with --policies.")
-@click.option("--userstore", type=_FILE, help="A user store download, with --policies: unknown people are told.")
+@click.command(
+    "lint",
+    cls=Command,
+    examples=("ranger-cdap policies lint", "ranger-cdap policies lint --policies policies.json --json"),
+    exits={
+        ExitCode.OK: "nothing found",
+        ExitCode.NO: "something found",
+        ExitCode.NOT_READY: "Ranger Admin has no policies of the service",
+    },
+)
+@policy_files
 @pass_invocation
 @click.pass_context
-def lint_command(
-    context: click.Context,
-    invocation: Invocation,
-    policies: Path | None,
-    roles: Path | None,
-    tags: Path | None,
-    userstore: Path | None,
-) -> None:
+def lint_command(context: click.Context, invocation: Invocation, files: PolicyFiles | None) -> None:
     """Show what in the policies can't be used as it is meant, and what its author can hardly have meant.
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
-
-    Exit code: 0 nothing found, 1 something, 3 invalid input, 4 Ranger Admin has no usable policies.
     """
-    if policies is None and (roles or tags or userstore):
-        raise InvalidInput("the other files are looked at together with policies: name them with `--policies`")
-    documents = _read_files(policies, roles, tags, userstore) if policies else _download(invocation)
+    documents = files.read() if files else _download(invocation)
     found = _look(documents)
     if invocation.as_json:
         invocation.print_json([_document(one) for one in found])
@@ -56,7 +49,7 @@ def lint_command(
     else:
         rows = [[_policy(one), one.place, one.code.value, one.message] for one in found]
         invocation.print_table(["policy", "place", "code", "what"], rows)
-    context.exit(FOUND if found else 0)
+    context.exit(ExitCode.NO if found else ExitCode.OK)
 
 
 def _look(documents: Documents) -> list[Problem | Finding]:
@@ -88,22 +81,13 @@ def _download(invocation: Invocation) -> Documents:
         policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
         roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
         if policies is None or roles is None:
-            raise PolicySetError(f"Ranger Admin has no policies of service `{service}`")
+            raise NotReady(f"Ranger Admin has no policies of service `{service}`")
         tags = users = None
         if needs_tags(policies):
             tags = admin.download_tags(service, last_known_version=NO_VERSION, by=by) or no_tags(service)
         if plugin.use_ranger_groups:
             users = admin.download_user_store(service, last_known_version=NO_VERSION, by=by)
     return Documents(policies, roles, tags, users)
-
-
-def _read_files(policies: Path, roles: Path | None, tags: Path | None, userstore: Path | None) -> Documents:
-    return Documents(
-        read_file(policies),
-        read_file(roles) if roles else b"{}",
-        read_file(tags) if tags else b"{}",
-        read_file(userstore) if userstore else None,
-    )
 
 
 def _policy(one: Problem | Finding) -> str:
@@ -113,8 +97,8 @@ def _policy(one: Problem | Finding) -> str:
 
 def _document(one: Problem | Finding) -> dict[str, object]:
     return {
-        "policyId": one.policy_id,
-        "policyName": one.policy_name,
+        "policy_id": one.policy_id,
+        "policy_name": one.policy_name,
         "place": one.place,
         "code": one.code.value,
         "message": one.message,

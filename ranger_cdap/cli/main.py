@@ -1,8 +1,4 @@
-"""The command `ranger-cdap`: the group, the global options, and one exit code for each kind of outcome.
-
-0 done or allowed · 1 error · 2 denied · 3 invalid input or usage · 4 not ready · 5 another sync run is going on ·
-130 interrupted.
-"""
+"""The command `ranger-cdap`: the group, the global options, and what becomes of an error."""
 
 from __future__ import annotations
 
@@ -17,25 +13,26 @@ import click
 
 from ranger_cdap.cli.cdap_extension import cdap_extension
 from ranger_cdap.cli.check import check
+from ranger_cdap.cli.command import Group
+from ranger_cdap.cli.completion import completion
 from ranger_cdap.cli.config import config_group
 from ranger_cdap.cli.doctor import doctor
 from ranger_cdap.cli.embedded_admin import embedded_admin
 from ranger_cdap.cli.evaluate import evaluate
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.explain import explain
-from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
 from ranger_cdap.cli.operations import operations
+from ranger_cdap.cli.parameters import FILE, SETTING
 from ranger_cdap.cli.plan import plan_command
 from ranger_cdap.cli.policies import policies
+from ranger_cdap.cli.reference import reference
 from ranger_cdap.cli.serve import serve
 from ranger_cdap.cli.setup import setup
 from ranger_cdap.cli.who import who
 from ranger_cdap.errors import RangerCdapError
 from ranger_cdap.hookspecs import hookimpl
 from ranger_cdap.plugins import plugin_manager
-
-USAGE = 3
-INTERRUPTED = 130
-FAILED = 1
 
 # Logs of a long-running program; a command says the outcome itself, once.
 SAID_BY_THE_COMMAND = ("stamina", "ranger_cdap.policies.keeper")
@@ -61,6 +58,8 @@ class BuiltInCommands:
             evaluate,
             embedded_admin,
             cdap_extension,
+            completion,
+            reference,
         ):
             cli.add_command(command)
 
@@ -72,20 +71,44 @@ def command_line() -> click.Group:
         PluginError: an installed plugin can't be loaded.
     """
 
-    @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+    @click.group(
+        cls=Group,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        answers=True,
+        has_outcome=True,
+        exits=MEANINGS,
+        examples=(
+            "ranger-cdap check alice dataset.get dataset:ns1.purchases",
+            "ranger-cdap --config /etc/ranger-cdap.toml --set ranger.service=cdapdev doctor",
+        ),
+    )
     @click.version_option(version("ranger-cdap"), prog_name="ranger-cdap")
     @click.option(
         "--config",
-        type=click.Path(path_type=Path),
+        type=FILE,
+        metavar="FILE",
         envvar="RANGER_CDAP_CONFIG",
         help="Configuration file; without it, ranger-cdap.toml here if there is one.",
     )
-    @click.option("--set", "flags", multiple=True, metavar="TABLE.KEY=VALUE", help="A setting; goes before all others.")
-    @click.option("--format", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True)
-    @click.pass_context
-    def cli(context: click.Context, config: Path | None, flags: tuple[str, ...], output_format: str) -> None:
-        """Apache Ranger authorization for CDAP."""
-        context.obj = Invocation(config, output_format, flags)
+    @click.option(
+        "--set",
+        "flags",
+        type=SETTING,
+        multiple=True,
+        metavar="TABLE.KEY=VALUE",
+        help="A setting; goes before all others. May be repeated.",
+    )
+    @click.option(
+        "--format", "output_format", type=click.Choice(["table", "json"]), hidden=True, help="`json` is `--json`."
+    )
+    @pass_invocation
+    def cli(invocation: Invocation, config: Path | None, flags: tuple[str, ...], output_format: str | None) -> None:
+        """Apache Ranger authorization for CDAP.
+
+        --json and --quiet may stand before the command or after it. NO_COLOR in the environment turns colours off.
+        """
+        invocation.read_from(config, flags)
+        invocation.as_json = invocation.as_json or output_format == "json"
 
     plugins = plugin_manager()
     plugins.register(BuiltInCommands(), name="built-in commands")
@@ -101,21 +124,21 @@ def main(arguments: Sequence[str]) -> int:
         return e.exit_code
     except click.Abort:
         click.echo("interrupted", err=True)
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except click.ClickException as e:
         e.show()
-        return USAGE
+        return ExitCode.INVALID_INPUT
     except RangerCdapError as e:
-        click.echo(f"ranger-cdap: {e} ({e.code})", err=True)
+        click.echo(f"ranger-cdap: {visible(str(e))} ({e.code})", err=True)
         return e.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return ExitCode.ERROR
     except Exception as e:
         if os.environ.get("RANGER_CDAP_DEBUG"):
             raise
         click.echo(f"ranger-cdap: internal error {type(e).__name__}: {e}; RANGER_CDAP_DEBUG=1 shows where", err=True)
-        return FAILED
+        return ExitCode.ERROR
     return outcome if isinstance(outcome, int) else 0
 
 

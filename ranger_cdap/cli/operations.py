@@ -7,38 +7,40 @@ from dataclasses import asdict
 import click
 
 from ranger_cdap.cdap.profile import load_profile
+from ranger_cdap.cli.command import Command, Group
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.operations_page import page, section
 from ranger_cdap.cli.operations_text import Line, differences, lines
+from ranger_cdap.cli.parameters import ENTITY_TYPE, PROFILE
 
 _NONE = "no such operation"
 
 
-@click.group(invoke_without_command=True)
-@click.option("--profile", help="A profile; without it, the configured one.")
-@click.option("--entity", "kind", help="Only this entity type, with the core policies it follows.")
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    examples=("ranger-cdap operations --entity dataset", "ranger-cdap operations --profile 004 --json"),
+)
+@click.option("--profile", type=PROFILE, help="A profile; without it, the configured one.")
+@click.option("--entity", "kind", type=ENTITY_TYPE, help="Only this entity type, with the core policies it follows.")
 @click.option(
     "--format",
     "output_format",
     type=click.Choice(["table", "json", "plain", "markdown"]),
-    help="Without it, the global one; markdown without a profile or an entity makes the page of all profiles.",
+    help="table for people, unless --json is given; markdown without a profile or an entity makes the page of all.",
 )
 @pass_invocation
 @click.pass_context
 def operations(
     context: click.Context, invocation: Invocation, profile: str | None, kind: str | None, output_format: str | None
 ) -> None:
-    """Show what each CDAP operation needs, what it gives, and the requirement it stands for.
-
-    Example: ranger-cdap operations --entity dataset
-
-    Exit code: 0, 3 unknown profile or entity type.
-    """
+    """Show what each CDAP operation needs, what it gives, and the requirement it stands for."""
     if context.invoked_subcommand is not None:
         if profile or kind or output_format:
             raise click.UsageError("options come after `diff`")
         return
-    output_format = output_format or invocation.format
+    output_format = output_format or ("json" if invocation.as_json else "table")
     if output_format == "markdown" and not profile and not kind:
         click.echo(page(), nl=False)
         return
@@ -59,19 +61,24 @@ def operations(
         invocation.print_table(["operation", "needs", "gives", "requirements", "remark"], rows)
 
 
-@operations.command("diff")
-@click.argument("one", metavar="PROFILE")
-@click.argument("other", metavar="PROFILE")
-@click.option("--format", "output_format", type=click.Choice(["table", "json", "plain"]))
+@operations.command(
+    "diff",
+    cls=Command,
+    examples=("ranger-cdap operations diff 000 003",),
+    exits={ExitCode.OK: "shown, whether they differ or not"},
+)
+@click.argument("one", type=PROFILE, metavar="PROFILE")
+@click.argument("other", type=PROFILE, metavar="PROFILE")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json", "plain"]),
+    help="table for people, unless --json is given.",
+)
 @pass_invocation
 def diff(invocation: Invocation, one: str, other: str, output_format: str | None) -> None:
-    """Show the operations for which two profiles ask, give or list differently.
-
-    Example: ranger-cdap operations diff 000 003
-
-    Exit code: 0 whether they differ or not, 3 unknown profile.
-    """
-    output_format = output_format or invocation.format
+    """Show the operations for which two profiles ask, give or list differently."""
+    output_format = output_format or ("json" if invocation.as_json else "table")
     found = list(differences(load_profile(one), load_profile(other)))
     if output_format == "json":
         invocation.print_json(

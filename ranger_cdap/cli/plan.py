@@ -8,22 +8,25 @@ from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.plan import Need, plan, unnamed
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.cli.check import entity_document
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.question import Question, question
 from ranger_cdap.rules import Rules
 
 
-@click.command("plan")
+@click.command(
+    "plan",
+    cls=Command,
+    examples=(
+        "ranger-cdap plan alice dataset.get dataset:ns1.kv",
+        "ranger-cdap plan alice application.deploy application:ns1.app --jar artifact:ns1.app"
+        " --with datasets=dataset:ns1.kv --impersonate svc",
+    ),
+)
 @question
 @pass_invocation
 def plan_command(invocation: Invocation, asked: Question) -> None:
-    """Show what must be granted, and to whom, before USER can do OPERATION on ENTITY. Ranger is not asked.
-
-    Example: ranger-cdap plan alice application.deploy application:ns1.app --jar artifact:ns1.app
-             --with datasets=dataset:ns1.kv --impersonate svc
-
-    Exit code: 0 shown, 3 invalid input.
-    """
+    """Show what must be granted, and to whom, before USER can do OPERATION on ENTITY. Ranger is not asked."""
     rules = Rules.of(invocation.settings)
     row = rules.profile.operation(asked.operation)
     alternatives = plan(row, asked.entity, asked.user, rules.with_master(asked.context), rules.options)

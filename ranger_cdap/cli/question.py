@@ -13,9 +13,10 @@ import click
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Examined
 from ranger_cdap.cdap.context import ROLES, Context
-from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.parameters import ENTITY, OPERATION, PART
 from ranger_cdap.errors import InvalidInput
 
 Part = tuple[str, EntityId | EntityPattern]
@@ -59,20 +60,26 @@ def question(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--with",
             "parts",
-            type=_part,
+            type=PART,
+            callback=_parts,
             multiple=True,
             metavar="ROLE=ENTITY",
-            help=f"What else takes part, also as a pattern: dataset:ns1.local*. Repeatable. Roles: {', '.join(ROLES)}.",
+            help="What else takes part, also as a pattern: dataset:ns1.local*. May be repeated. Roles: "
+            f"{', '.join(ROLES)}.",
         ),
-        click.option("--jar", type=parse_entity, metavar="ENTITY", help="The artifact an uploaded jar becomes."),
-        click.option("--artifact", type=parse_entity, metavar="ENTITY", help="What an application is deployed from."),
-        click.option("--group", "groups", multiple=True, help="A group of the user; may be repeated."),
-        click.argument("entity", type=parse_entity, metavar="ENTITY"),
-        click.argument("operation"),
+        click.option("--jar", type=ENTITY, metavar="ENTITY", help="The artifact an uploaded jar becomes."),
+        click.option("--artifact", type=ENTITY, metavar="ENTITY", help="What an application is deployed from."),
+        click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. May be repeated."),
+        click.argument("entity", type=ENTITY, metavar="ENTITY"),
+        click.argument("operation", type=OPERATION, metavar="OPERATION"),
         click.argument("user"),
     ):
         wrapped = decorate(wrapped)
     return wrapped
+
+
+def _parts(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Part, ...]:
+    return tuple(map(_part, texts))
 
 
 def _part(text: str) -> Part:

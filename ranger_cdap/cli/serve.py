@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.service.json_log import JsonLines
 from ranger_cdap.service.server import DecisionService
@@ -15,18 +16,28 @@ from ranger_cdap.service.server import DecisionService
 _LONGEST_TURN = 0.0005  # seconds
 
 
-@click.command()
-@click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap serve", "ranger-cdap --config /etc/ranger-cdap.toml serve --quiet"),
+)
 @pass_invocation
-def serve(invocation: Invocation, *, quiet: bool) -> None:
-    """Start the decision service, until Ctrl-C or SIGTERM; it logs JSON lines on standard error."""
+def serve(invocation: Invocation) -> None:
+    """Start the decision service, until Ctrl-C or SIGTERM; it logs JSON lines on standard error.
+
+    With --quiet it logs warnings and errors only. Where it listens is said on standard output.
+    """
     settings = invocation.settings
-    _log_json(logging.WARNING if quiet else logging.INFO)
+    _log_json(logging.WARNING if invocation.quiet else logging.INFO)
     service = DecisionService(settings)
     try:
-        click.echo(f"deciding on {service.url}; {service.desk.authorizer.rules.enforcement}")
+        enforcement = service.desk.authorizer.rules.enforcement
+        if invocation.as_json:
+            invocation.print_json({"url": service.url, "enforcement": str(enforcement)})
+            sys.stdout.flush()
+        else:
+            click.echo(f"deciding on {service.url}; {enforcement}")
         if not settings.service.callers:
-            click.echo("nobody may ask yet: name callers in `[[service.callers]]`", err=True)
+            invocation.messages.print("nobody may ask yet: name callers in `[[service.callers]]`")
         _prefer_short_waits()
         service.run()
     finally:

@@ -5,21 +5,37 @@ from __future__ import annotations
 import click
 
 from ranger_cdap.cli.administrator import administrator
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.policies import service_setup
 from ranger_cdap.policies.service_setup import Change, Wanted
 
 
-@click.command()
-@click.option("--ranger-user", default="admin", show_default=True, help="A Ranger administrator; never stored.")
+@click.command(
+    cls=Command,
+    examples=(
+        "ranger-cdap setup --dry-run",
+        "ranger-cdap setup --yes --admin-user ann --master-user cdap",
+    ),
+)
+@click.option(
+    "--ranger-user", metavar="USER", default="admin", show_default=True, help="A Ranger administrator; never stored."
+)
 @click.option(
     "--admin-user",
     "admin_users",
     multiple=True,
-    help="A person who administers the instance and its policies, besides `admin.users`.",
+    metavar="USER",
+    help="A person who administers the instance and its policies, besides `admin.users`. May be repeated.",
 )
-@click.option("--admin-group", "admin_groups", multiple=True, help="A group of such people, besides `admin.groups`.")
-@click.option("--master-user", default="", help="The user CDAP itself runs as; default: `master.user`.")
+@click.option(
+    "--admin-group",
+    "admin_groups",
+    multiple=True,
+    metavar="GROUP",
+    help="A group of such people, besides `admin.groups`. May be repeated.",
+)
+@click.option("--master-user", metavar="USER", default="", help="The user CDAP itself runs as; default: `master.user`.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before acting.")
 @pass_invocation

@@ -7,26 +7,31 @@ from pathlib import Path
 import click
 
 from ranger_cdap.cli.administrator import administrator
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import read_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.policies.transfer import Change, Step, body, from_file, plan, to_file
 
-DIFFERENT = 1
-
 _account = click.option(
-    "--ranger-user", default="admin", show_default=True, help="An account that may see and edit the policies."
+    "--ranger-user",
+    metavar="USER",
+    default="admin",
+    show_default=True,
+    help="An account that may see and edit the policies.",
 )
-_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_file = click.argument("file", type=FILE, metavar="FILE")
 
 
-@click.command("export")
+@click.command("export", cls=Command, answers=False, examples=("ranger-cdap policies export --out policies.json",))
 @_account
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Standard output if not given.")
+@click.option("--out", type=FILE, metavar="FILE", help="Where it goes; standard output if not given.")
 @pass_invocation
 def export_command(invocation: Invocation, ranger_user: str, out: Path | None) -> None:
     """Write all policies of the service as JSON, by name, without what only the server knows.
 
-    The password is asked for, or taken from RANGER_CDAP_SETUP_PASSWORD. Exit code: 0 written.
+    The password is asked for, or taken from RANGER_CDAP_SETUP_PASSWORD.
     """
     with administrator(invocation, ranger_user) as admin:
         content = to_file(admin.policy_documents(invocation.settings.ranger.service))
@@ -36,21 +41,34 @@ def export_command(invocation: Invocation, ranger_user: str, out: Path | None) -
         out.write_bytes(content)
 
 
-@click.command("diff")
+@click.command(
+    "diff",
+    cls=Command,
+    examples=("ranger-cdap policies diff policies.json",),
+    exits={ExitCode.OK: "they do not differ", ExitCode.NO: "they differ"},
+)
 @_account
 @_file
 @pass_invocation
 @click.pass_context
 def diff_command(context: click.Context, invocation: Invocation, ranger_user: str, file: Path) -> None:
-    """Show how the policies of the service differ from those of FILE. Exit code: 0 not at all, 1 they differ."""
+    """Show how the policies of the service differ from those of FILE."""
     steps = [step for step in _plan(invocation, ranger_user, file) if step.change is not Change.KEEP]
     _print(invocation, steps)
     if not steps and not invocation.as_json:
         invocation.console.print("the policies are those of the file")
-    context.exit(DIFFERENT if steps else 0)
+    context.exit(ExitCode.NO if steps else ExitCode.OK)
 
 
-@click.command("import")
+@click.command(
+    "import",
+    cls=Command,
+    examples=(
+        "ranger-cdap policies import --dry-run policies.json",
+        "ranger-cdap policies import --yes policies.json",
+    ),
+    exits={ExitCode.ERROR: "Ranger Admin refuses a policy; those before it stand"},
+)
 @_account
 @click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before acting.")
@@ -59,7 +77,7 @@ def diff_command(context: click.Context, invocation: Invocation, ranger_user: st
 def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes: bool, file: Path) -> None:
     """Create and change policies until they are those of FILE; the service's others stay as they are.
 
-    A policy is replaced as a whole. Exit code: 0 done, 1 Ranger Admin refuses one; those before it stand.
+    A policy is replaced as a whole.
     """
     steps = _plan(invocation, ranger_user, file)
     changes = [step for step in steps if step.change in (Change.CREATE, Change.UPDATE)]

@@ -4,48 +4,56 @@ from __future__ import annotations
 
 import click
 
-from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.question import open_authorizer
-from ranger_cdap.engine import AccessEntry
+from ranger_cdap.cli.parameters import ENTITY
+from ranger_cdap.cli.policy_book import PolicyBook
+from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.cli.reached import Reached, reached
 
 
-@click.command()
-@click.argument("entity", type=parse_entity, metavar="ENTITY")
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap who dataset:ns1.purchases", "ranger-cdap who namespace:ns1 --policies policies.json --json"),
+    exits={ExitCode.OK: "shown, whoever it is", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
+)
+@click.argument("entity", type=ENTITY, metavar="ENTITY")
+@policy_files
 @pass_invocation
-def who(invocation: Invocation, entity: EntityId) -> None:
-    """Show who has which access to ENTITY, among all users, groups and roles that policies name.
+def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> None:
+    """Show who has which access to ENTITY and by which policy: everybody, and all users, groups and roles that
+    policies and roles name, and the users Ranger knows to be in one of these groups.
 
-    A row is for somebody who is nothing else; `conditional` depends on a condition, a time or a tag.
-
-    Exit code: 0 shown, 3 invalid input, 4 not ready.
+    A row of a group or a role is for somebody who is nothing else; so is that of a user, but for the groups Ranger
+    knows him to be in (`plugin.use_ranger_groups`), which the row names. `conditional` depends on a condition, a time
+    or a tag. The access `_admin` is the right to edit policies on the entity.
     """
-    with open_authorizer(invocation) as authorizer:
-        table = authorizer.who(entity)
-    people = {
-        ("everybody", ""): table.everybody,
-        **{("user", name): row for name, row in table.users.items()},
-        **{("group", name): row for name, row in table.groups.items()},
-        **{("role", name): row for name, row in table.roles.items()},
-    }
+    with authorizer_by(invocation, files) as authorizer:
+        found = list(reached(authorizer, entity))
+        book = PolicyBook.of(authorizer.snapshot.documents)
     if invocation.as_json:
-        invocation.print_json(
-            [
-                {"kind": kind, "name": name, "accesses": {a: _entry(e) for a, e in row.items()}}
-                for (kind, name), row in people.items()
-            ]
-        )
+        invocation.print_json([_document(one, book) for one in found])
         return
     rows = [
-        [kind, name, access, entry.standing.value, f"policy {entry.policy_id}" if entry.policy_id >= 0 else ""]
-        for (kind, name), row in people.items()
-        for access, entry in row.items()
+        [one.kind, one.name, access, entry.standing.value, book.named(entry.policy_id), ", ".join(one.groups)]
+        for one in found
+        for access, entry in one.accesses.items()
     ]
     if not rows:
         invocation.console.print(f"nobody has any access to {entity}")
         return
-    invocation.print_table(["", "name", "access", "", "by"], rows)
+    invocation.print_table(["who", "name", "access", "", "by", "in groups"], rows)
 
 
-def _entry(entry: AccessEntry) -> dict[str, object]:
-    return {"standing": entry.standing.value, "policy": entry.policy_id}
+def _document(one: Reached, book: PolicyBook) -> dict[str, object]:
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "groups": one.groups,
+        "accesses": {
+            access: {"standing": entry.standing.value, "policy": book.document(entry.policy_id)}
+            for access, entry in one.accesses.items()
+        },
+    }

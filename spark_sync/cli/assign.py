@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import click
 
-from ranger_cdap.cdap.entity import parse_entity
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import ENTITY
 from spark_sync import by_hand
 from spark_sync.cli.lives import as_json, say_changes
 from spark_sync.session import require_spark, spark_session
 
 
-@click.command()
-@click.argument("entity")
-@click.argument("user")
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap sync assign dataset:ns1.purchases alice",),
+    exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
+)
+@click.argument("entity", type=ENTITY, metavar="ENTITY")
+@click.argument("user", metavar="USER")
 @pass_invocation
-def assign(invocation: Invocation, entity: str, user: str) -> None:
-    """Make USER the creator of ENTITY, like `dataset:ns1.purchases`; whoever was it loses his grant first."""
-    wanted = parse_entity(entity)
+def assign(invocation: Invocation, entity: EntityId, user: str) -> None:
+    """Make USER the creator of ENTITY; whoever was it loses his grant first."""
     require_spark()
     settings = invocation.settings
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        lives = by_hand.assign(settings, spark, wanted, user)
+        lives = by_hand.assign(settings, spark, entity, user)
     if invocation.as_json:
         invocation.print_json({"lives": [as_json(life) for life in lives]})
     else:

@@ -8,18 +8,26 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from spark_sync.baseline import take_baseline
 from spark_sync.session import require_spark, spark_session
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap sync baseline --from inventory.jsonl",),
+    exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
+)
 @click.option(
     "--from",
     "path",
-    type=click.Path(path_type=Path),
+    type=FILE,
+    metavar="FILE",
     required=True,
-    help="Inventory as JSON lines (docs/reference/events.md).",
+    help="Inventory as JSON lines, as `sync inventory` writes it.",
 )
 @pass_invocation
 def baseline(invocation: Invocation, path: Path) -> None:

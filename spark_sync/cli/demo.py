@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 import spark_sync
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.run import show
 from spark_sync.session import require_spark, spark_session
@@ -15,10 +17,16 @@ from spark_sync.session import require_spark, spark_session
 EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    answers=False,
+    examples=("ranger-cdap demo",),
+    exits={ExitCode.OK: "everything came out as it should", ExitCode.ERROR: "something did not"},
+)
 @click.option(
     "--examples",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
     default=EXAMPLES,
     help="The folder `examples` of a clone.",
     show_default=False,
@@ -28,8 +36,7 @@ EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
 def demo(context: click.Context, invocation: Invocation, examples: Path) -> None:
     """Show the main job on recorded events: a creation in CDAP becomes a grant in Ranger.
 
-    Starts an embedded Ranger Admin and Spark on this machine, and leaves nothing behind. Exit code 0 only if everything
-    came out as it should.
+    Starts an embedded Ranger Admin and Spark on this machine, and leaves nothing behind.
     """
     require_spark()
     from spark_sync.demo import open_stage, tell

@@ -8,16 +8,24 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from spark_sync.cdap_http import CdapHttp
 from spark_sync.inventory import take_inventory, write_inventory
 
 
-@click.command()
-@click.option("--url", required=True, help="CDAP's router, like https://cdap.example:11015.")
-@click.option("--to", "path", type=click.Path(path_type=Path), required=True, help="The file to write.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="A file that holds an access token of CDAP.")
-@click.option("--ca-file", type=click.Path(path_type=Path), help="The CA that CDAP's certificate is of.")
+@click.command(
+    cls=Command,
+    examples=(
+        "ranger-cdap sync inventory --url https://cdap.example:11015 --token-file token --to inventory.jsonl",
+        "ranger-cdap sync inventory --url http://localhost:11015 --programs --to inventory.jsonl",
+    ),
+)
+@click.option("--url", metavar="URL", required=True, help="CDAP's router, like https://cdap.example:11015.")
+@click.option("--to", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
+@click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
+@click.option("--ca-file", type=FILE, metavar="FILE", help="The CA that CDAP's certificate is of.")
 @click.option("--programs", is_flag=True, help="Programs too, for `ranger-cdap review`; a baseline needs none.")
 @pass_invocation
 def inventory(

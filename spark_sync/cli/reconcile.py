@@ -8,8 +8,11 @@ from typing import Final
 
 import click
 
-from ranger_cdap.cdap.entity import parse_entity
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import ENTITY, FILE
 from ranger_cdap.errors import InvalidInput
 from spark_sync.baseline import read_inventory
 from spark_sync.cli.lives import as_json
@@ -17,22 +20,33 @@ from spark_sync.drift import Drift, Finding
 from spark_sync.repair import Action, actions
 from spark_sync.session import require_spark, spark_session
 
-DRIFT: Final = 1
 NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends what follows from it"
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=(
+        "ranger-cdap sync reconcile --inventory inventory.jsonl",
+        "ranger-cdap sync reconcile --release dataset:ns1.purchases",
+    ),
+    exits={
+        ExitCode.OK: "nothing disagrees, or not any more",
+        ExitCode.NO: "something disagrees",
+        ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
+    },
+)
 @click.option(
     "--inventory",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
+    metavar="FILE",
     help="What exists (`sync inventory`); without it nothing is found to be gone or unknown.",
 )
 @click.option("--adopt", is_flag=True, help="What stands in Ranger is what we want: it is ours again.")
 @click.option("--release", is_flag=True, help="Leave what stands in Ranger to people, from now on.")
 @click.option("--revoke", is_flag=True, help="Take back what stands in Ranger for an entity or a life that is over.")
 @click.option("--ownerless", is_flag=True, help="Show entities without a creator too.")
-@click.argument("entities", nargs=-1, metavar="[ENTITY]...")
+@click.argument("entities", type=ENTITY, nargs=-1, metavar="[ENTITY]...")
 @pass_invocation
 @click.pass_context
 def reconcile(
@@ -43,16 +57,15 @@ def reconcile(
     release: bool,
     revoke: bool,
     ownerless: bool,
-    entities: tuple[str, ...],
+    entities: tuple[EntityId, ...],
 ) -> None:
     """Compare ledger, inventory and Ranger; with an action, settle what it fits, for the entities named or for all.
 
-    Only the ledger is changed; the next run does the rest. Exit code: 0 nothing disagrees (any more), 1 something does.
+    Only the ledger is changed; the next run does the rest.
     """
     chosen = [action for action, wanted in zip(Action, (adopt, release, revoke), strict=True) if wanted]
     if len(chosen) > 1:
         raise InvalidInput("`--adopt`, `--release` and `--revoke` contradict each other; give one of them")
-    wanted = [parse_entity(text) for text in entities]
     require_spark()
     from spark_sync.reconcile import reconcile as compare
 
@@ -65,7 +78,7 @@ def reconcile(
             spark,
             inventory=inventory,
             action=chosen[0] if chosen else None,
-            entities=wanted,
+            entities=entities,
             ownerless=ownerless,
         )
     if invocation.as_json:
@@ -74,7 +87,8 @@ def reconcile(
         invocation.print_json({"drift": found, "settled": done, "lives": lives})
     else:
         show(invocation, report.left, report.settled, chosen[0] if chosen else None)
-    context.exit(DRIFT if any(finding.drift is not Drift.OWNERLESS for finding in report.left) else 0)
+    drifted = any(finding.drift is not Drift.OWNERLESS for finding in report.left)
+    context.exit(ExitCode.NO if drifted else ExitCode.OK)
 
 
 def show(

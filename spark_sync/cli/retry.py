@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import click
 
-from ranger_cdap.cdap.entity import parse_entity
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import ENTITY
 from spark_sync import by_hand
 from spark_sync.cli.lives import as_json
 from spark_sync.session import require_spark, spark_session
 
 
-@click.command()
-@click.argument("entities", nargs=-1, metavar="[ENTITY]...")
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap sync retry", "ranger-cdap sync retry dataset:ns1.purchases"),
+    exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
+)
+@click.argument("entities", type=ENTITY, nargs=-1, metavar="[ENTITY]...")
 @pass_invocation
-def retry(invocation: Invocation, entities: tuple[str, ...]) -> None:
+def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
     """Make grants that are blocked or failed pending again: those of the entities named, or all."""
-    wanted = [parse_entity(text) for text in entities]
     require_spark()
     settings = invocation.settings
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        report = by_hand.retry(settings, spark, wanted)
+        report = by_hand.retry(settings, spark, entities)
     if invocation.as_json:
         invocation.print_json({name: [as_json(life) for life in getattr(report, name)] for name in report.__slots__})
         return

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresher import PolicyState
 from spark_sync.review.answers import basis
@@ -20,13 +23,20 @@ from spark_sync.review.policies import InForce, load_policies
 from spark_sync.review.report import ReviewReport
 from spark_sync.session import require_spark, spark_session
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
 _OUTSIDE = "(outside of namespaces)"
 
 
-@click.command("review")
-@click.option("--entities", type=_FILE, required=True, help="Inventory, or entities as JSON lines.")
-@click.option("--users", type=_FILE, help="A name a line; or `.jsonl` with users and their groups.")
+@click.command(
+    "review",
+    cls=Command,
+    examples=(
+        "ranger-cdap review --entities inventory.jsonl --out /var/lib/ranger-cdap/review/2026-11",
+        "ranger-cdap review --entities inventory.jsonl --users people.txt --out hdfs://namenode/review --from-cache",
+    ),
+    exits={ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
+)
+@click.option("--entities", type=FILE, metavar="FILE", required=True, help="Inventory, or entities as JSON lines.")
+@click.option("--users", type=FILE, metavar="FILE", help="A name a line; or `.jsonl` with users and their groups.")
 @click.option(
     "--users-from",
     type=click.Choice(["policies", "ranger"]),
@@ -34,7 +44,12 @@ _OUTSIDE = "(outside of namespaces)"
     show_default=True,
     help="Without --users: whom policies reach by name, or all that Ranger's user store knows.",
 )
-@click.option("--out", required=True, help="A new directory for the answers, as Spark names it (hdfs://…, s3a://…).")
+@click.option(
+    "--out",
+    metavar="DIR",
+    required=True,
+    help="A new directory for the answers, as Spark names it (hdfs://…, s3a://…).",
+)
 @click.option("--from-cache", is_flag=True, help="Decide by the plugin's cache; Ranger Admin is not asked.")
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs; under spark-submit it knows.")
 @pass_invocation
@@ -51,9 +66,7 @@ def review_command(
 ) -> None:
     """Answer on Spark which users have which of READ, WRITE, ADMIN and EXECUTE on which entities.
 
-    Writes every answer as Parquet to OUT/answers and a summary by namespace to OUT/summary, and shows the summary.
-
-    Exit code: 0 done, 3 invalid input, 4 not ready, 1 error.
+    Writes every answer as Parquet to DIR/answers and a summary by namespace to DIR/summary, and shows the summary.
     """
     if users is not None and context.get_parameter_source("users_from") is click.core.ParameterSource.COMMANDLINE:
         raise InvalidInput("`--users` and `--users-from` both say whom the review is about; give one of them")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
@@ -22,7 +24,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap sync run", "ranger-cdap sync run --follow --interval 5", "ranger-cdap sync run --dry-run"),
+    exits={
+        ExitCode.OK: "Ranger is up to date",
+        ExitCode.ERROR: "something failed; what is owed stays in the ledger and goes out with the next run",
+        ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
+    },
+)
 @click.option("--once", is_flag=True, help="One run, then the end; this is what it does anyway.")
 @click.option("--follow", "follows", is_flag=True, help="Run after run, until SIGTERM or Ctrl-C.")
 @click.option(
@@ -37,8 +47,7 @@ if TYPE_CHECKING:
 def run(invocation: Invocation, once: bool, follows: bool, interval: float, dry_run: bool) -> None:
     """Read new events and bring Ranger's grants up to date.
 
-    Exit codes: 0 up to date, 1 something failed (what is owed stays in the ledger), 3 the settings are not usable,
-    5 another run is going on.
+    With --follow --json it prints a line of JSON for each run.
     """
     if follows and (once or dry_run):
         raise click.UsageError("--follow goes neither with --once nor with --dry-run")

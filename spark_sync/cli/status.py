@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.lives import as_json, rows
 from spark_sync.life import State
@@ -14,7 +15,7 @@ from spark_sync.session import require_spark, spark_session
 from spark_sync.status import StatusReport
 
 
-@click.command()
+@click.command(cls=Command, examples=("ranger-cdap sync status", "ranger-cdap sync status --json"))
 @pass_invocation
 def status(invocation: Invocation) -> None:
     """Show how many grants stand, how far behind the job is, and what waits for what."""

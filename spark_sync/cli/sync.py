@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ranger_cdap.cli.command import Group
 from spark_sync.cli.assign import assign
 from spark_sync.cli.baseline import baseline
 from spark_sync.cli.forget import forget
@@ -14,7 +15,7 @@ from spark_sync.cli.run import run
 from spark_sync.cli.status import status
 
 
-@click.group()
+@click.group(cls=Group, examples=("ranger-cdap sync run", "ranger-cdap sync status"))
 def sync() -> None:
     """Give the creators of CDAP entities their privileges in Ranger (a PySpark job)."""
 

@@ -32,15 +32,15 @@ def test_each_problem_has_its_policy_place_and_code(tmp_path: Path, capsys: pyte
     script = {"users": ["bob"], "accesses": [{"type": "read"}], "conditions": [{"type": "js", "values": ["true"]}]}
     path = download(tmp_path / "p.json", policy(denyPolicyItems=[script]))
 
-    assert main(["policies", "lint", "--policies", path]) == 1
+    assert main(["policies", "lint", "--policies", path]) == 2
     told = capsys.readouterr().out
     assert "7 kv" in told
     assert "denyPolicyItems[0].conditions[0]" in told
     assert "unusable-condition" in told
 
-    assert main(["--format", "json", "policies", "lint", "--policies", path]) == 1
+    assert main(["policies", "lint", "--policies", path, "--json"]) == 2
     (problem,) = json.loads(capsys.readouterr().out)
-    assert (problem["policyId"], problem["code"]) == (7, "unusable-condition")
+    assert (problem["policy_id"], problem["code"]) == (7, "unusable-condition")
 
 
 @pytest.mark.parametrize(

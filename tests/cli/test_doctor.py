@@ -419,5 +419,5 @@ def test_the_command_fails_with_what_failed(
     findings = json.loads(capsys.readouterr().out)
     assert {finding["health"] for finding in findings} <= {"well", "note", "not checked"}
 
-    assert main([*base, "--set", "ranger.service=nosuch", "doctor"]) == 1
+    assert main([*base, "--set", "ranger.service=nosuch", "doctor"]) == 2
     assert any(finding["health"] == "failed" for finding in json.loads(capsys.readouterr().out))

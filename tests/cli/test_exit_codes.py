@@ -94,7 +94,7 @@ def test_policies_travel_as_a_file(
     grant(ranger, "new", {"instance": "cdap", "namespace": "new"}, "bob", "read")
     capsys.readouterr()
 
-    assert main(["policies", "diff", "policies.json"]) == 1
+    assert main(["policies", "diff", "policies.json"]) == 2
     told = capsys.readouterr().out.splitlines()
     assert told == [
         "update policy `changed`: differs in policyItems",
@@ -111,7 +111,7 @@ def test_policies_travel_as_a_file(
     assert again.policyItems[0].users == ["alice"]
     assert ranger.policy_by_name("cdapdev", "new") is not None
     capsys.readouterr()
-    assert main(["policies", "diff", "policies.json"]) == 1
+    assert main(["policies", "diff", "policies.json"]) == 2
     assert capsys.readouterr().out.splitlines() == ["extra policy `new`: is not in the file"]
 
     assert main(["policies", "diff", "nowhere.json"]) == 3
@@ -126,7 +126,7 @@ def test_lint_looks_at_what_ranger_has_now(ranger: RangerAdmin, capsys: pytest.C
     grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv{TEAM}"}, "alice", "read")
     capsys.readouterr()
 
-    assert main(["policies", "lint"]) == 1
+    assert main(["policies", "lint"]) == 2
 
     told = capsys.readouterr().out
     assert "unknown-macro" in told
@@ -250,7 +250,7 @@ def test_json_is_one_document(ranger: RangerAdmin, capsys: pytest.CaptureFixture
     assert main(["setup", "--yes"]) == 0
     capsys.readouterr()
 
-    assert main(["--format", "json", "check", "alice", "dataset.get", "dataset:ns1.kv"]) == 2
+    assert main(["check", "alice", "dataset.get", "dataset:ns1.kv", "--json"]) == 2
 
     document = json.loads(capsys.readouterr().out)
     assert document["allowed"] is False

@@ -1,0 +1,151 @@
+"""Why somebody has a privilege or lacks it, in words of policies; and what to change there for the other answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cdap.answer import Answer, Examined
+from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
+from ranger_cdap.cli.policy_book import ALLOW, ALLOW_EXCEPTIONS, DENY, ItemFound, PolicyBook
+from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
+from ranger_cdap.engine.evaluate import DENY_ALL_ELSE
+from ranger_cdap.moment import Moment
+from ranger_cdap.people import People
+from ranger_cdap.plugins import plugin_manager
+
+_SUPER_USER: Final = "superuser"
+_SILENT: Final = "says nothing"
+_SHOWN: Final = ("allows", "denies", _SILENT)
+_UNHELD_CONDITION: Final = "a condition or its validity does not hold"
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """A privilege that was looked at; `why` it is held or not, and the `change` that would turn it round.
+
+    `items` are those of the deciding policy that speak of the person; `others` what the other policies on the entity
+    say, where that matters.
+    """
+
+    examined: Examined
+    why: str
+    change: str
+    items: tuple[ItemFound, ...] = ()
+    others: tuple[TraceEntry, ...] = ()
+
+    def __str__(self) -> str:
+        e = self.examined
+        has = "has" if e.held else "lacks"
+        return f"{e.person} {has} {e.action if e.held else ' or '.join(e.actions)} on {e.entity}"
+
+
+class Reasons:
+    """Finds the reasons of one answer."""
+
+    def __init__(self, authorizer: Authorizer, answer: Answer, groups: Collection[str]) -> None:
+        snapshot = authorizer.snapshot
+        self.book = PolicyBook.of(snapshot.documents)
+        hook = plugin_manager().hook.ranger_cdap_groups
+        self._people = People({answer.person: groups}, snapshot.groups_of, hook if hook.get_hookimpls() else None)
+        self._moment: Moment | None = None
+        if snapshot.engine is not None:
+            engine = cast(PolicyEngine, _Traced(snapshot.engine))
+            self._moment = Moment(engine, self._people, authorizer.rules.instance, time.time_ns() // 1_000_000)
+
+    def of(self, examined: Examined) -> Because:
+        """The reason of one privilege."""
+        decision = examined.decision
+        if decision.reason == _SUPER_USER:
+            change = f"take {examined.person} and his groups out of the super users of the service"
+            return Because(examined, "super users may do everything", change)
+        if decision.policy_id < 0:
+            return self._nobody_says(examined)
+        named = self.book.named(decision.policy_id, decision.policy_version) + _zone(decision)
+        if examined.held:
+            items = self._items(examined, decision.policy_id, ALLOW)
+            return Because(examined, f"{named} allows it", _taking(examined, named, items), items)
+        if decision.reason == DENY_ALL_ELSE:
+            change = f"add {_privilege(examined)} for {examined.person} to {named}"
+            return Because(examined, f"{named} denies all that it does not allow", change)
+        if decision.reason:
+            change = f"repair {named}; `ranger-cdap policies lint` shows what is wrong with it"
+            return Because(examined, f"{named} can't be used, so it denies everybody: {decision.reason}", change)
+        items = self._items(examined, decision.policy_id, DENY)
+        change = f"{_taking(examined, named, items)}, or add a deny exception for {examined.person} there"
+        gives = "; if no policy allows it then, one has to"
+        return Because(examined, f"{named} denies it", change + gives, items)
+
+    def _nobody_says(self, examined: Examined) -> Because:
+        others = self._others(examined)
+        excepting = {
+            entry.policy_id: items
+            for entry in others
+            if entry.outcome == _SILENT and self._items(examined, entry.policy_id, ALLOW)
+            if (items := self._items(examined, entry.policy_id, ALLOW_EXCEPTIONS))
+        }
+        give = f"add {_privilege(examined)} for {examined.person} to a policy on {examined.entity}"
+        if not excepting:
+            unheld = [
+                item
+                for entry in others
+                for item in self._items(examined, entry.policy_id, ALLOW)
+                if item.item.conditions or entry.reason == _UNHELD_CONDITION
+            ]
+            why = "no policy gives it here and now: a condition does not hold" if unheld else "no policy gives it"
+            return Because(examined, why + _zone(examined.decision), give, tuple(unheld), others)
+        names = ", ".join(map(self.book.named, excepting))
+        items = tuple(item for found in excepting.values() for item in found)
+        change = f"take {examined.person} out of the exceptions there, or {give}"
+        return Because(examined, f"{names} would give it, but makes an exception", change, items, others)
+
+    def _items(self, examined: Examined, policy_id: int, side: str) -> tuple[ItemFound, ...]:
+        wanted = (examined.action,) if examined.action in ACTIONS else ACTIONS
+        groups = self._people.membership(examined.person).groups
+        accesses = [action.lower() for action in wanted]
+        return tuple(self.book.items(policy_id, side, examined.person, groups, accesses))
+
+    def _others(self, examined: Examined) -> tuple[TraceEntry, ...]:
+        """What each policy on the entity says, tried anew with a trace."""
+        if self._moment is None:
+            return ()
+        entity = examined.entity.probes()[0] if isinstance(examined.entity, EntityPattern) else examined.entity
+        trace = self._moment.ask(examined.person, entity, examined.action).trace
+        return tuple(e for e in trace if e.outcome in _SHOWN or e.reason == _UNHELD_CONDITION)
+
+
+class _Traced:
+    """An engine whose every decision has a trace."""
+
+    def __init__(self, engine: PolicyEngine) -> None:
+        self._engine = engine
+
+    def evaluate(self, request: AccessRequest) -> Decision:
+        return self._engine.explain(request)
+
+
+def changes(answer: Answer, reasons: Sequence[Because]) -> tuple[str, tuple[str, ...]]:
+    """What heads the list of changes for the other answer, and the changes."""
+    if not answer.allowed:
+        lacked = tuple(because.change for because in reasons if not because.examined.held)
+        return ("to have it allowed, do all of this" if len(lacked) > 1 else "to have it allowed"), lacked
+    held = tuple(because.change for because in reasons)
+    return ("to have it denied, one of these suffices" if len(held) > 1 else "to have it denied"), held
+
+
+def _privilege(examined: Examined) -> str:
+    return "any privilege" if examined.actions in ((ANY,), (VISIBLE,)) else " or ".join(examined.actions)
+
+
+def _taking(examined: Examined, named: str, items: Sequence[ItemFound]) -> str:
+    where = ", ".join(str(item) for item in items)
+    what = "every privilege" if examined.action in (ANY, VISIBLE) else examined.action
+    return f"take {what} away from {examined.person} in {named}" + (f": {where}" if where else "")
+
+
+def _zone(decision: Decision) -> str:
+    return f" in security zone `{decision.zone}`" if decision.zone else ""

@@ -1,0 +1,103 @@
+"""What every command is: a click command with examples and exit codes as data, and with the options all share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.invocation import Invocation
+
+JSON_HELP = "Print the answer as one JSON document."
+QUIET_HELP = "Nothing but the answer and errors: no progress, notes and warnings."
+
+_ALWAYS = (ExitCode.OK, ExitCode.ERROR, ExitCode.INVALID_INPUT)
+
+
+def _wants_json(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.ensure_object(Invocation).as_json = True
+
+
+def _wants_quiet(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.ensure_object(Invocation).be_quiet()
+
+
+def json_option() -> click.Option:
+    """`--json`, before the command or after it."""
+    return click.Option(["--json"], is_flag=True, expose_value=False, callback=_wants_json, help=JSON_HELP)
+
+
+def quiet_option() -> click.Option:
+    """`--quiet`, before the command or after it."""
+    return click.Option(["--quiet"], is_flag=True, expose_value=False, callback=_wants_quiet, help=QUIET_HELP)
+
+
+class Described(click.Command):
+    """What its help and the reference tell besides the options: examples that work, and how it can end.
+
+    `exits` says what an exit code means here, where that is more than its meaning everywhere. A command `answers`
+    unless what it prints has a form of its own: a page, a script, lines of JSON. A group has no outcome of its own,
+    unless it does something without a command.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        exits: Mapping[ExitCode, str] | None = None,
+        answers: bool = True,
+        has_outcome: bool = True,
+        **more: Any,
+    ) -> None:
+        super().__init__(*args, **more)
+        self.examples = tuple(examples)
+        self.has_outcome = has_outcome
+        self.exits = {code: MEANINGS[code] for code in _ALWAYS} | dict(exits or {})
+        if answers:
+            self.params.append(json_option())
+        self.params.append(quiet_option())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, and the exit codes of whatever has an outcome of its own."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+        if self.has_outcome:
+            with formatter.section("Exit codes"):
+                formatter.write_dl([(str(int(code)), meaning) for code, meaning in sorted(self.exits.items())])
+
+
+class Command(Described):
+    """A command that does something."""
+
+
+class Group(Described, click.Group):
+    """Commands about one thing; those defined in it are described, too."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        does = bool(more.get("invoke_without_command"))
+        super().__init__(*args, **{"answers": does, "has_outcome": does, **more})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which somebody needs them."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each with the first thing its help says, whole."""
+        rows = [(name, _first_clause(command)) for name, command in self.commands.items() if not command.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _first_clause(command: click.Command) -> str:
+    """`Show the plan` of `Show the plan; nothing is done.`."""
+    text = " ".join((command.help or "").partition("\n\n")[0].split())
+    return re.split(r"[.;:](?:\s|$)", text, maxsplit=1)[0]

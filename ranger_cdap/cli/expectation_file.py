@@ -1,0 +1,98 @@
+"""The file that `ranger-cdap policies test` reads: what somebody expects of the policies, as TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from ranger_cdap.cdap.context import Context
+from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.pattern import parse_pattern
+from ranger_cdap.cdap.plan import plan
+from ranger_cdap.cdap.profile import Profile
+from ranger_cdap.errors import InvalidInput
+
+_LARGEST: Final = 16 << 20
+ALLOWED: Final = "allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Somebody, with groups, is to be allowed an operation on an entity, or to be denied it."""
+
+    number: int
+    user: str
+    groups: tuple[str, ...]
+    operation: str
+    entity: EntityId
+    context: Context
+    allowed: bool
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.operation} on {self.entity}"
+
+    def must_be_about(self, profile: Profile, file: str) -> None:
+        """Raises InvalidInput where the profile has no such operation, or not on such an entity."""
+        try:
+            plan(profile.operation(self.operation), self.entity, self.user, self.context)
+        except InvalidInput as e:
+            raise _refused(file, self.number, str(e)) from None
+
+
+class _Expect(msgspec.Struct, forbid_unknown_fields=True, rename={"takes_part": "with"}):
+    """A table of the file, as it is written."""
+
+    user: Annotated[str, msgspec.Meta(min_length=1)]
+    operation: str
+    entity: str
+    expected: Literal["allowed", "denied"]
+    groups: list[str] = []
+    note: str = ""
+    impersonate: str | None = None
+    takes_part: dict[str, list[str]] = {}
+
+
+def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
+    """The expectations of a file, in its order; one that can't be read refuses them all.
+
+    A file without any is refused, too: a test that tests nothing looks like one that is passed.
+
+    Raises:
+        InvalidInput: which expectation, by its number, and what is wrong with it.
+    """
+    if len(content) > _LARGEST:
+        raise InvalidInput(f"`{file}` is larger than {_LARGEST >> 20} MB; split it into several files")
+    try:
+        table = tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as e:
+        raise InvalidInput(f"`{file}` is not a TOML file: {_one_line(e)}") from None
+    if unknown := [name for name in table if name != "expect"]:
+        raise InvalidInput(f"`{file}` has an unknown key `{unknown[0]}`; expectations are written as `[[expect]]`")
+    expects = table.get("expect", [])
+    if not isinstance(expects, list) or not expects:
+        raise InvalidInput(f"`{file}` has no expectations; write each as a table `[[expect]]`")
+    return tuple(_expectation(file, number, given) for number, given in enumerate(expects, 1))
+
+
+def _expectation(file: str, number: int, given: object) -> Expectation:
+    try:
+        told = msgspec.convert(given, _Expect)
+        related = {role: tuple(map(parse_pattern, entities)) for role, entities in told.takes_part.items()}
+        context = Context(related, told.impersonate)
+        entity = parse_entity(told.entity)
+    except (msgspec.ValidationError, InvalidInput) as e:
+        raise _refused(file, number, _one_line(e)) from None
+    groups = tuple(told.groups)
+    return Expectation(number, told.user, groups, told.operation, entity, context, told.expected == ALLOWED, told.note)
+
+
+def _refused(file: str, number: int, why: str) -> InvalidInput:
+    return InvalidInput(f"`{file}`, expectation {number}: {why}; nothing was tested")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,116 @@
+"""`ranger-cdap policies test`: do the policies answer as somebody expects?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.expectation_file import Expectation, read_expectations
+from ranger_cdap.cli.files import read_file, write_file
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.junit import Outcome, as_junit
+from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.policy_book import PolicyBook
+from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.errors import NotReady
+
+
+@click.command(
+    "test",
+    cls=Command,
+    examples=(
+        "ranger-cdap policies test expectations.toml",
+        "ranger-cdap policies test expectations.toml --policies policies.json --junit report.xml",
+    ),
+    exits={
+        ExitCode.OK: "every expectation is met",
+        ExitCode.NO: "one is not",
+        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
+    },
+)
+@click.argument("file", type=FILE, metavar="FILE")
+@policy_files
+@click.option("--junit", type=FILE, metavar="FILE", help="Write a report as JUnit XML, for CI servers.")
+@pass_invocation
+@click.pass_context
+def test_command(
+    context: click.Context, invocation: Invocation, file: Path, files: PolicyFiles | None, junit: Path | None
+) -> None:
+    """Put the expectations of FILE to the policies, and show those that are not met, and why. Nothing is audited.
+
+    FILE is TOML, and each expectation a table of it; `groups`, `note`, `impersonate` and `with` may be left out:
+
+    \b
+    [[expect]]
+    user = "alice"
+    groups = ["developers"]
+    operation = "application.deploy"
+    entity = "application:ns1.shop"
+    expected = "allowed"                            # or "denied"
+    note = "developers ship their shop themselves"
+    with = { jar = ["artifact:ns1.shop"] }          # what else takes part
+    """
+    expectations = read_expectations(read_file(file), str(file))
+    with authorizer_by(invocation, files) as authorizer:
+        if authorizer.snapshot.engine is None:
+            raise NotReady(authorizer.snapshot.reason)
+        # A word for an expectation that can't be asked comes before any answer.
+        for expectation in expectations:
+            expectation.must_be_about(authorizer.rules.profile, str(file))
+        book = PolicyBook.of(authorizer.snapshot.documents)
+        outcomes = [_outcome(expectation, authorizer, book) for expectation in expectations]
+    if junit is not None:
+        write_file(junit, as_junit(file.name, outcomes))
+    failed = [outcome for outcome in outcomes if not outcome.met]
+    if invocation.as_json:
+        invocation.print_json(
+            {
+                "expectations": len(outcomes),
+                "met": len(outcomes) - len(failed),
+                "outcomes": [_document(outcome) for outcome in outcomes],
+            }
+        )
+    else:
+        for outcome in failed:
+            invocation.console.print(f"not met: {outcome}")
+        invocation.console.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} expectations are met")
+    context.exit(ExitCode.NO if failed else ExitCode.OK)
+
+
+def _outcome(expectation: Expectation, authorizer: Authorizer, book: PolicyBook) -> Outcome:
+    answer = authorizer.explain(
+        expectation.user,
+        expectation.groups,
+        expectation.operation,
+        expectation.entity,
+        context=expectation.context,
+    )
+    by = "; ".join(
+        f"{examined.action} on {examined.entity} by {book.named(examined.decision.policy_id)}"
+        for examined in answer.decided_by
+        if examined.decision.policy_id >= 0
+    )
+    reason = answer.reason if not answer.allowed or not answer.enforced else ""
+    why = "; ".join(text for text in (reason, by) if text)
+    return Outcome(expectation, answer.allowed, why, answer.policy_ids)
+
+
+def _document(outcome: Outcome) -> dict[str, object]:
+    asked = outcome.expectation
+    return {
+        "number": asked.number,
+        "user": asked.user,
+        "groups": asked.groups,
+        "operation": asked.operation,
+        "entity": {"type": asked.entity.type, "parts": asked.entity.parts},
+        "note": asked.note,
+        "expected": asked.allowed,
+        "allowed": outcome.allowed,
+        "met": outcome.met,
+        "why": outcome.why,
+        "policies": outcome.policy_ids,
+    }

@@ -1,0 +1,137 @@
+"""The kinds of arguments that several commands take, each with what a shell can complete of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+
+from ranger_cdap.cdap.context import ROLES
+from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types, parse_entity
+from ranger_cdap.cdap.profile import Profile, load_profile, profile_names
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import RangerCdapError
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""A file, to read or to write."""
+
+
+class _Parameter(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
+    """What all have in common."""
+
+
+class EntityParameter(_Parameter):
+    """An entity as people type it; its type can be completed, what exists is not known."""
+
+    name = "entity"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> EntityId:
+        """The entity.
+
+        Raises:
+            InvalidInput: it is not one.
+        """
+        return value if isinstance(value, EntityId) else parse_entity(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The types, with the colon."""
+        return _starting((f"{name}:" for name in entity_types()), incomplete)
+
+
+class PartParameter(_Parameter):
+    """`ROLE=ENTITY`, as `--with` takes it."""
+
+    name = "role=entity"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The roles, and behind one the type it asks for."""
+        role, equals, _ = incomplete.partition("=")
+        if equals and role in ROLES:
+            return _starting([f"{role}={ROLES[role]}:"], incomplete)
+        return _starting((f"{role}=" for role in ROLES), incomplete)
+
+
+class OperationParameter(_Parameter):
+    """An operation of the profile; which there are, the profile knows."""
+
+    name = "operation"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The operations of the configured profile."""
+        return _starting(operation_names(_configured_profile(ctx)), incomplete)
+
+
+class ProfileParameter(_Parameter):
+    """The name of a profile; whether there is one of it, whoever loads it knows."""
+
+    name = "profile"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The profiles there are."""
+        return _starting(profile_names(), incomplete)
+
+
+class EntityTypeParameter(_Parameter):
+    """An entity type; which there are, `entities.toml` knows."""
+
+    name = "type"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name of the type.
+
+        Raises:
+            UnknownEntityType: there is none of it.
+        """
+        return entity_type(value).name
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The types there are."""
+        return _starting(entity_types(), incomplete)
+
+
+class SettingParameter(_Parameter):
+    """`TABLE.KEY=VALUE`, as `--set` takes it."""
+
+    name = "setting"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The keys there are."""
+        keys = (
+            f"{table.name}.{field.name}="
+            for table in msgspec.structs.fields(Settings)
+            for field in msgspec.structs.fields(table.type)
+        )
+        return _starting(keys, incomplete)
+
+
+ENTITY = EntityParameter()
+PART = PartParameter()
+OPERATION = OperationParameter()
+PROFILE = ProfileParameter()
+ENTITY_TYPE = EntityTypeParameter()
+SETTING = SettingParameter()
+
+
+def operation_names(profile: Profile) -> list[str]:
+    """Every operation that can be asked about: the rows, and the core policies of each type that has a parent."""
+    followed = (f"{kind.name}.{verb}" for kind in entity_types().values() if kind.parent for verb in profile.core)
+    return list(dict.fromkeys((*profile.rows, *followed)))
+
+
+def _configured_profile(ctx: click.Context) -> Profile:
+    """The profile of the settings where they can be read: pressing a key is no time to complain about them."""
+    try:
+        given = ctx.find_root().params
+        settings = Invocation(given.get("config"), flags=given.get("flags") or ()).settings
+        return load_profile(settings.cdap.profile)
+    except RangerCdapError:
+        return load_profile("default")
+
+
+def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

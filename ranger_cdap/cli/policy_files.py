@@ -1,0 +1,141 @@
+"""Policies from files instead of from Ranger: the options that name them, and an authorizer that decides by them."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from ranger_cdap.audit import AuditTrail
+from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.cli.files import read_file
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.question import open_authorizer
+from ranger_cdap.engine import EngineOptions, decode_service_policies
+from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.plugins import condition_makers, plugin_manager
+from ranger_cdap.policies.documents import Documents, needs_tags, pieces
+from ranger_cdap.policies.downloader import Downloader
+from ranger_cdap.policies.keeper import PolicyKeeper
+from ranger_cdap.rules import Rules
+
+_NO_ROLES = _NO_TAGS = b"{}"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFiles:
+    """Downloads that a person names; a plugin's cache files are such."""
+
+    policies: Path
+    roles: Path | None = None
+    tags: Path | None = None
+    userstore: Path | None = None
+
+    def read(self) -> Documents:
+        """Their contents.
+
+        Raises:
+            InvalidInput: one of them can't be read.
+        """
+        return Documents(
+            read_file(self.policies),
+            read_file(self.roles) if self.roles else _NO_ROLES,
+            read_file(self.tags) if self.tags else _NO_TAGS,
+            read_file(self.userstore) if self.userstore else None,
+        )
+
+
+def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that name the files; the command gets them as `files`, None where policies are Ranger's."""
+
+    @functools.wraps(command)
+    def with_files(
+        *args: Any,
+        policies: Path | None,
+        roles: Path | None,
+        tags: Path | None,
+        userstore: Path | None,
+        **more: Any,
+    ) -> Any:
+        if policies is None:
+            if roles or tags or userstore:
+                raise InvalidInput("the other files are used together with policies: name them with `--policies`")
+            return command(*args, files=None, **more)
+        return command(*args, files=PolicyFiles(policies, roles, tags, userstore), **more)
+
+    wrapped: Callable[..., Any] = with_files
+    for name, meaning in (
+        ("--userstore", "A user store download, with --policies: who is in which group."),
+        ("--tags", "A tag download, with --policies."),
+        ("--roles", "A role download, with --policies."),
+        ("--policies", "A policy download, or a plugin's cache file, instead of what Ranger has now."),
+    ):
+        wrapped = click.option(name, type=FILE, metavar="FILE", help=meaning)(wrapped)
+    return wrapped
+
+
+@contextmanager
+def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator[Authorizer]:
+    """An authorizer for the policies of files, or for Ranger's; of files nothing is cached, and nothing audited.
+
+    Raises:
+        PolicySetError: the files make no set of policies.
+        NotReady: Ranger has no policies to decide by.
+    """
+    if files is None:
+        with open_authorizer(invocation) as authorizer:
+            yield authorizer
+        return
+    documents = files.read()
+    settings = invocation.settings
+    service = decode_service_policies(b"".join(pieces(documents.policies))).serviceName or settings.ranger.service
+    if needs_tags(documents.policies) and files.tags is None:
+        invocation.messages.print("warning: there are tag policies, but without `--tags` no resource carries a tag")
+    plugins = plugin_manager()
+    with tempfile.TemporaryDirectory(prefix="ranger-cdap-") as nowhere:
+        settings = replace(
+            settings,
+            ranger=replace(settings.ranger, service=service),
+            plugin=replace(settings.plugin, cache_dir=Path(nowhere), use_ranger_groups=documents.users is not None),
+        )
+        keeper = PolicyKeeper(
+            _FromFiles(documents), settings, options=EngineOptions(conditions=condition_makers(plugins))
+        )
+        try:
+            keeper.refresh_now()
+        except PolicySetError as e:
+            raise InvalidInput(f"the policies in `{files.policies}` can't be used: {e}") from None
+        with Authorizer(keeper, Rules.of(settings), audit=AuditTrail([]), plugins=plugins) as authorizer:
+            yield authorizer
+
+
+class _FromFiles:
+    """Stands for a Ranger Admin that has what the files hold."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    def download_policies(
+        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
+    ) -> bytes | None:
+        return b"".join(pieces(self._documents.policies))
+
+    def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
+        return self._documents.roles
+
+    def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
+        return self._documents.tags
+
+    def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
+        return self._documents.users
+
+    def close(self) -> None:
+        pass
