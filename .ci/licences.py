@@ -1,0 +1,135 @@
+"""The licences of what we depend on: `licences.py` writes THIRD-PARTY.md, `licences.py --check` compares.
+
+It ends with 1 if a package of the environment it runs in has a licence that is not on the list, or says none.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, metadata, requires
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "THIRD-PARTY.md"
+LOCK = ROOT / ".ci" / "requirements.lock"
+OURS = "ranger-cdap"
+BASE = ""
+
+# Licences whose terms fit ours: permissive ones, and MPL-2.0 for what is used unchanged.
+ALLOWED = frozenset(
+    ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0", "Unlicense")
+)
+# What packages write instead of an SPDX expression.
+SPELLINGS = {
+    "Apache 2.0": "Apache-2.0",
+    "Apache LICENSE 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD 2-Clause License": "BSD-2-Clause",
+    "BSD License": "BSD-3-Clause",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "PSFL": "PSF-2.0",
+}
+# Not in every environment: compiled against Kerberos's headers where it is installed.
+ELSEWHERE = {"requests-gssapi": "ISC"}
+
+HEAD = """# What we depend on, and its licences
+
+Made by `make licences` from what the packages say of themselves. None of it is part of our wheel: an installation
+fetches it. The image for the sync job also has the jars of Delta Lake (Apache-2.0) and a Java runtime (GPL-2.0 with
+the Classpath Exception).
+
+| package | licence | comes with |
+| --- | --- | --- |
+"""
+
+
+def licence(package: str) -> str:
+    """The SPDX expression of a package, or as near to it as its metadata come."""
+    if package in ELSEWHERE:
+        return ELSEWHERE[package]
+    said = metadata(package)
+    classifiers = [text.rpartition(" :: ")[2] for text in said.get_all("Classifier", []) if "License ::" in text]
+    short = [text for text in (said.get("License-Expression"), said.get("License")) if text and "\n" not in text]
+    return next((SPELLINGS.get(text, text) for text in (*short, *classifiers)), "none")
+
+
+def is_allowed(expression: str) -> bool:
+    """Every part of it that we cannot choose against is on the list."""
+    return any(
+        all(part.strip(" ()") in ALLOWED for part in choice.split(" AND ")) for choice in expression.split(" OR ")
+    )
+
+
+def brought_by(package: str, extra: str) -> Iterator[str]:
+    """What the package asks for because of that extra, or without any."""
+    for text in requires(package) or ():
+        wanted = Requirement(text)
+        if wanted.marker is None:
+            counts = extra == BASE
+        else:
+            counts = wanted.marker.evaluate({"extra": extra}) and not (extra and wanted.marker.evaluate({"extra": ""}))
+        if counts:
+            name = canonicalize_name(wanted.name)
+            yield name
+            for inner in wanted.extras:
+                yield from brought_by(name, inner)
+
+
+def closure(extra: str) -> set[str]:
+    """Everything that an installation with that extra has, besides us."""
+    found: set[str] = set()
+    waiting = [name for each in {BASE, extra} for name in brought_by(OURS, each) if name != OURS]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            try:
+                waiting += brought_by(name, BASE)
+            except PackageNotFoundError:
+                if name not in ELSEWHERE:
+                    raise
+    return found
+
+
+def page() -> str:
+    """THIRD-PARTY.md."""
+    base = closure(BASE)
+    extras = {extra: closure(extra) - base for extra in ("service", "spark", "kerberos")}
+    rows = []
+    for name in sorted(base.union(*extras.values())):
+        brings = ", ".join(extra for extra, names in extras.items() if name in names)
+        rows.append(f"| {name} | {licence(name)} | {brings or 'every install'} |\n")
+    return HEAD + "".join(rows)
+
+
+def main() -> int:
+    """Check everything that is installed, then write or compare the page."""
+    locked = re.findall(
+        r"^([a-z0-9-]+)==", (ROOT / ".ci" / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    refused = []
+    for name in sorted({*locked, *closure("all"), *closure("kerberos")}):
+        try:
+            if not is_allowed(licence(name)):
+                refused.append(
+                    f"`{name}` has the licence `{licence(name)}`, which `ALLOWED` in .ci/licences.py does not list"
+                )
+        except PackageNotFoundError:
+            continue  # of another platform
+    if "--check" not in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+    elif PAGE.read_text(encoding="utf-8") != page():
+        refused.append("THIRD-PARTY.md is not what the packages say; run `make licences`")
+    sys.stderr.write("".join(f"{line}\n" for line in refused))
+    return bool(refused)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""The tests run on what they are said to run on: the tree, or, in `make test-wheel`, the wheel as it was installed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ranger_cdap
+import servicedef
+import spark_sync
+
+ROOT = Path(__file__).parents[2]
+WHEEL = os.environ.get("RANGER_CDAP_TESTED_WHEEL")
+PACKAGES = (ranger_cdap, servicedef, spark_sync)
+
+of_the_wheel = pytest.mark.skipif(WHEEL is None, reason="`make test-wheel` only")
+
+
+def place(package: ModuleType) -> Path:
+    return Path(package.__file__ or "").parents[1]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_a_package_is_imported_from_where_it_was_announced(package: ModuleType) -> None:
+    if WHEEL is None:
+        assert place(package) == ROOT
+    else:
+        assert place(package).is_relative_to(WHEEL)
+        assert place(package).name == "site-packages"
+
+
+@of_the_wheel
+def test_every_file_is_the_one_of_the_wheel() -> None:
+    installed = distribution("ranger-cdap")
+    assert installed.read_text("direct_url.json") is None or "editable" not in installed.read_text("direct_url.json")  # type: ignore[operator]
+    hashed = [file for file in installed.files or () if file.hash is not None]
+    changed = []
+    for file in hashed:
+        assert file.hash is not None
+        digest = hashlib.new(file.hash.mode, file.read_binary()).digest()
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+            changed.append(str(file))
+    assert len(hashed) > 100
+    assert changed == []
+
+
+@of_the_wheel
+def test_a_program_that_a_test_starts_runs_on_the_wheel_too() -> None:
+    where = "import ranger_cdap, spark_sync; print(ranger_cdap.__file__); print(spark_sync.__file__)"
+    done = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert all(Path(line).is_relative_to(WHEEL or "") for line in done.stdout.splitlines())
