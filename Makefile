@@ -61,6 +61,11 @@ test-wheel: $(STAMP) ## the quick tests, of the wheel
 	sh .ci/wheel-environment $(BIN)/python $(WHEEL)
 	$(WHEEL)/bin/python -m pytest -q -n auto -o pythonpath= -m "$(QUICK)"
 
+test-plugin: export PYTHONSAFEPATH := 1
+test-plugin: $(STAMP) ## the example plugin, installed beside the wheel
+	sh .ci/wheel-environment $(BIN)/python $(VENV)/plugin examples/plugin
+	cd examples/plugin && $(CURDIR)/$(VENV)/plugin/bin/python -m pytest -q -p no:cacheprovider
+
 test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
 	$(BIN)/pytest -q -m cdap
 

@@ -44,5 +44,10 @@ def ranger_cdap_conditions() -> Mapping[str, ConditionMaker]:  # type: ignore[em
 
 
 @hookspec
+def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
+    """Add hooks that other plugins may implement: `manager.add_hookspecs(module)`. Called once, before all others."""
+
+
+@hookspec
 def ranger_cdap_register_commands(cli: click.Group) -> None:
     """Add commands to the command line."""

@@ -1,4 +1,4 @@
-"""The sync job as a plugin of `ranger_cdap`: its commands and its event sources; loads without PySpark."""
+"""The sync job as a plugin of `ranger_cdap`: its hooks, commands and event sources; loads without PySpark."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
+import pluggy
 
 from ranger_cdap.hookspecs import hookimpl
+from spark_sync import hookspecs
 from spark_sync.cli.demo import demo
+from spark_sync.cli.matrix import matrix_command
 from spark_sync.cli.review import review_command
 from spark_sync.cli.sync import sync
 
@@ -17,9 +20,16 @@ if TYPE_CHECKING:
 
 
 @hookimpl
+def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
+    """Those of the sync job."""
+    manager.add_hookspecs(hookspecs)
+
+
+@hookimpl
 def ranger_cdap_register_commands(cli: click.Group) -> None:
-    """`demo`, `review`, and `sync` with its commands."""
+    """`demo`, `matrix`, `review`, and `sync` with its commands."""
     cli.add_command(demo)
+    cli.add_command(matrix_command)
     cli.add_command(review_command)
     cli.add_command(sync)
 

@@ -10,7 +10,6 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins import plugin_manager
-from spark_sync import hookspecs
 
 Resultant = Callable[[EntityId, str, tuple[str, ...]], tuple[str, ...]]
 """The access types that a user gets on an entity he created, where the profile gives the last argument."""
@@ -27,9 +26,7 @@ def installed_resultant() -> Resultant:
     Raises:
         PluginError: a plugin can't be loaded.
     """
-    manager = plugin_manager()
-    manager.add_hookspecs(hookspecs)
-    return resultant_of(manager)
+    return resultant_of(plugin_manager())
 
 
 def resultant_of(manager: pluggy.PluginManager) -> Resultant:

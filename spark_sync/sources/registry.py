@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins import plugin_manager
-from spark_sync import hookspecs
 from spark_sync.sources.source import EventSource
 
 
@@ -17,10 +16,8 @@ def event_sources() -> dict[str, EventSource]:
     Raises:
         PluginError: a plugin can't be loaded, or two offer one kind.
     """
-    manager = plugin_manager()
-    manager.add_hookspecs(hookspecs)
     sources: dict[str, EventSource] = {}
-    for offered in manager.hook.ranger_cdap_event_sources():
+    for offered in plugin_manager().hook.ranger_cdap_event_sources():
         for kind, source in offered.items():
             if kind in sources:
                 raise PluginError(f"two plugins offer an event source `{kind}`; remove one of them")

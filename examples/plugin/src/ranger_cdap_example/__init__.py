@@ -1,0 +1,1 @@
+"""A plugin for ranger-cdap: a veto, an audit sink and an event source."""

@@ -1,0 +1,49 @@
+"""`ranger-cdap plugins`: who provides what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+import pluggy
+
+from ranger_cdap.cli import hooks_page
+from ranger_cdap.cli.command import Command, Group
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.plugins import plugin_manager, provided
+
+
+def _installed() -> pluggy.PluginManager:
+    from ranger_cdap.cli.main import BuiltInCommands
+
+    manager = plugin_manager()
+    manager.register(BuiltInCommands(), name="built-in commands")
+    return manager
+
+
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    examples=("ranger-cdap plugins", "RANGER_CDAP_TRACE_PLUGINS=1 ranger-cdap plugins"),
+)
+@pass_invocation
+@click.pass_context
+def plugins(context: click.Context, invocation: Invocation) -> None:
+    """Show what each installed plugin provides, and by which hook.
+
+    With RANGER_CDAP_TRACE_PLUGINS=1 every command shows on standard error which hooks it calls.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    found = sorted(provided(_installed()), key=lambda one: (one.plugin, one.hook))
+    if invocation.as_json:
+        invocation.print_json([asdict(one) for one in found])
+    else:
+        rows = [[one.plugin, f"{one.package} {one.version}".strip(), one.hook, ", ".join(one.names)] for one in found]
+        invocation.print_table(["plugin", "package", "hook", "names"], rows)
+
+
+@plugins.command("reference", cls=Command, answers=False, examples=("ranger-cdap plugins reference",))
+def reference() -> None:
+    """Print all hooks that a plugin can implement, as Markdown."""
+    click.echo(hooks_page.page(_installed()), nl=False)
