@@ -25,6 +25,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
 from ranger_cdap.cli.operations import operations
 from ranger_cdap.cli.parameters import FILE, SETTING
 from ranger_cdap.cli.plan import plan_command
+from ranger_cdap.cli.plugins import plugins as plugins_group
 from ranger_cdap.cli.policies import policies
 from ranger_cdap.cli.reference import reference
 from ranger_cdap.cli.serve import serve
@@ -54,6 +55,7 @@ class BuiltInCommands:
             policies,
             config_group,
             doctor,
+            plugins_group,
             serve,
             evaluate,
             embedded_admin,
