@@ -162,11 +162,20 @@ def _definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None) -> Def
         part: [row for row in ours[part] if row["name"] not in {other["name"] for other in theirs.get(part, ())}]
         for part in ("resources", "accessTypes", "configs")
     }
+    ends = _missing_ends(ours, theirs)
     names = [row["name"] for rows in lacking.values() for row in rows]
-    if not names:
+    if not names and not ends:
         return DefinitionStep(Change.KEEP, "nothing is missing", theirs)
     grown = {**theirs, **{part: _appended(theirs.get(part, ()), rows) for part, rows in lacking.items()}}
-    return DefinitionStep(Change.UPDATE, f"add {', '.join(names)}", grown)
+    grown["resources"] = [{**row, "isValidLeaf": True} if row["name"] in ends else row for row in grown["resources"]]
+    said = [f"add {', '.join(names)}" if names else "", f"let policies end at {', '.join(ends)}" if ends else ""]
+    return DefinitionStep(Change.UPDATE, "; ".join(filter(None, said)), grown)
+
+
+def _missing_ends(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """Their resources that do not say that a policy may end there, as ours do."""
+    ending = {row["name"] for row in ours["resources"] if row["isValidLeaf"]}
+    return [row["name"] for row in theirs.get("resources", ()) if row["name"] in ending and not row.get("isValidLeaf")]
 
 
 def _appended(theirs: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

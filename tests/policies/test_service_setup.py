@@ -138,3 +138,35 @@ def test_what_the_master_user_may_on_every_dataset_it_may_on_no_namespace() -> N
     assert not any(may(a) for a in ("read", "write", "admin", "execute"))
     assert not any(may(a, namespace="ns1", application="app") for a in ("read", "write", "admin", "execute"))
     assert may("execute", namespace="ns1", application="app", program="workflow.W")
+
+
+def old_definition() -> dict[str, Any]:
+    """As cdap-security-extn registered it: fewer resources, of which only the last of a path may end a policy."""
+    ours = service_definition()
+    kept = {"instance", "namespace", "application", "program", "dataset"}
+    resources = [
+        {**{key: value for key, value in row.items() if key != "isValidLeaf"}, "itemId": 70 + n, "mandatory": False}
+        for n, row in enumerate(row for row in ours["resources"] if row["name"] in kept)
+    ]
+    return {**ours, "id": 11, "implClass": "their.Lookup", "resources": resources}
+
+
+def test_the_definition_of_the_predecessor_grows_and_keeps_what_it_has() -> None:
+    step = plan(Wanted("cdapdev", "cdap"), Found(old_definition(), None, ()))[0]
+
+    assert step.change is Change.UPDATE
+    assert "let policies end at instance, namespace, application, dataset, program" in str(step)
+    assert isinstance(step.body, dict)
+    grown = {row["name"]: row for row in step.body["resources"]}
+    assert set(grown) == {row["name"] for row in service_definition()["resources"]}
+    assert all(row["isValidLeaf"] for row in grown.values())
+    for row in old_definition()["resources"]:
+        assert grown[row["name"]] == {**row, "isValidLeaf": True}
+    assert step.body["implClass"] == "their.Lookup"
+    assert len({row["itemId"] for row in grown.values()}) == len(grown)
+
+
+def test_a_definition_that_grew_needs_nothing_more() -> None:
+    once = plan(Wanted("cdapdev", "cdap"), Found(old_definition(), None, ()))[0]
+    assert isinstance(once.body, dict)
+    assert plan(Wanted("cdapdev", "cdap"), Found(once.body, None, ()))[0].change is Change.KEEP
