@@ -15,7 +15,7 @@ import msgspec
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.eval_request import EvalError, EvalRequest, to_access_request, to_answer
-from ranger_cdap.cli.files import read_file
+from ranger_cdap.cli.files import read_file, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_roles, decode_service_policies, decode_service_tags
@@ -57,7 +57,13 @@ USE_RANGER_GROUPS = "use.rangerGroups"
 @click.option(
     "--conf", multiple=True, metavar="KEY=VALUE", help="A key of the plugin's configuration; may be repeated."
 )
-@click.option("--compatibility", type=click.Choice(["safe", "ranger"]), default="safe", show_default=True)
+@click.option(
+    "--compatibility",
+    type=click.Choice(["safe", "ranger"]),
+    default="safe",
+    show_default=True,
+    help="Whether what can't be evaluated allows nothing, or is what Ranger's Java engine makes of it.",
+)
 @click.option("--out", type=FILE, metavar="FILE", help="Where answers go; standard output if not given.")
 @pass_invocation
 def evaluate(
@@ -79,15 +85,16 @@ def evaluate(
     """
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
-    engine = PolicyEngine.build(
-        decode_service_policies(read_file(policies)),
-        roles=decode_roles(read_file(roles)) if roles else None,
-        tags=decode_service_tags(read_file(tags)) if tags else None,
-        options=options,
-    )
-    if deltas:
-        engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
-    users = decode_user_store(read_file(userstore)) if userstore and use_groups else UserStore()
+    with usable(policies):
+        engine = PolicyEngine.build(
+            decode_service_policies(read_file(policies)),
+            roles=decode_roles(read_file(roles)) if roles else None,
+            tags=decode_service_tags(read_file(tags)) if tags else None,
+            options=options,
+        )
+        if deltas:
+            engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
+        users = decode_user_store(read_file(userstore)) if userstore and use_groups else UserStore()
     for problem in engine.problems:
         invocation.messages.print(f"warning: {problem}")
     encode = msgspec.json.Encoder().encode

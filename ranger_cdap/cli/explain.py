@@ -98,7 +98,10 @@ def _reason(because: Because, book: PolicyBook) -> dict[str, object]:
         "held": e.held,
         "policy": book.document(e.decision.policy_id),
         "why": because.why,
-        "items": [{"list": item.side, "number": item.number} for item in because.items],
+        "items": [
+            {"policy": book.document(item.policy_id), "list": item.side, "number": item.number}
+            for item in because.items
+        ],
         "change": because.change,
         "others": [
             {"policy": book.document(entry.policy_id), "outcome": entry.outcome, "reason": entry.reason}

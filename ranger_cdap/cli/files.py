@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import InvalidInput, PolicySetError
 
 
 def read_file(path: Path) -> bytes:
@@ -17,6 +19,19 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as e:
         raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """What goes wrong with policies inside of it is the fault of a file that a person named.
+
+    Raises:
+        InvalidInput: in the place of PolicySetError.
+    """
+    try:
+        yield
+    except PolicySetError as e:
+        raise InvalidInput(f"`{path}` can't be used: {e}") from None
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -85,11 +85,11 @@ class Invocation:
         self.console.print(table)
 
 
-def visible(text: str) -> str:
+def visible(text: str, keep: str = "\n\t") -> str:
     """The text with what a terminal would obey, or show in another order, spelled out: names come from policies."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 class _Visible(Console):

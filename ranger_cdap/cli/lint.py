@@ -9,6 +9,7 @@ import msgspec
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.engine import EngineOptions, Problem
@@ -40,8 +41,11 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
     """
-    documents = files.read() if files else _download(invocation)
-    found = _look(documents)
+    if files:
+        with usable(files.policies):
+            found = _look(files.read())
+    else:
+        found = _look(_download(invocation))
     if invocation.as_json:
         invocation.print_json([_document(one) for one in found])
     elif not found:

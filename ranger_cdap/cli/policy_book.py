@@ -39,6 +39,7 @@ SIDES: Final[Mapping[str, str]] = {
 class ItemFound:
     """An item of a policy by its list and its place in that, from 1."""
 
+    policy_id: int
     side: str
     number: int
     item: PolicyItem
@@ -58,6 +59,7 @@ class PolicyBook:
     policies: Mapping[int, Policy] = field(default_factory=dict)
     roles: RoleTable = field(default_factory=lambda: RoleTable(RangerRoles()))
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    groups_in_roles: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, documents: Documents | None) -> Self:
@@ -68,7 +70,9 @@ class PolicyBook:
         found = {policy.id: policy for policy in readable_policies(download) if policy.id is not None}
         definition = download.serviceDef
         more = {access.name: tuple(access.impliedGrants) for access in (definition.accessTypes if definition else ())}
-        return cls(found, RoleTable(decode_roles(documents.roles)), {name: to for name, to in more.items() if to})
+        roles = decode_roles(documents.roles)
+        groups = frozenset(member.name for role in roles.rangerRoles for member in role.groups) - {PUBLIC}
+        return cls(found, RoleTable(roles), {name: to for name, to in more.items() if to}, groups)
 
     def named(self, policy_id: int, version: int | None = None) -> str:
         """`policy 12 "kv readers" (version 3)`; empty for no policy."""
@@ -95,7 +99,7 @@ class PolicyBook:
         items: list[PolicyItem] = getattr(policy, side)
         roles = self.roles.of(user, groups)
         return [
-            ItemFound(side, number, item)
+            ItemFound(policy_id, side, number, item)
             for number, item in enumerate(items, 1)
             if _speaks_of(item, user, groups, roles) and not implied(item.accesses, self.implied).isdisjoint(actions)
         ]

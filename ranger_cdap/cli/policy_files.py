@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authorizer import Authorizer
-from ranger_cdap.cli.files import read_file
+from ranger_cdap.cli.files import read_file, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.question import open_authorizer
 from ranger_cdap.engine import EngineOptions, decode_service_policies
-from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins import condition_makers, plugin_manager
 from ranger_cdap.policies.documents import Documents, needs_tags, pieces
 from ranger_cdap.policies.downloader import Downloader
@@ -87,7 +87,7 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
     """An authorizer for the policies of files, or for Ranger's; of files nothing is cached, and nothing audited.
 
     Raises:
-        PolicySetError: the files make no set of policies.
+        InvalidInput: the files make no set of policies.
         NotReady: Ranger has no policies to decide by.
     """
     if files is None:
@@ -96,8 +96,10 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
         return
     documents = files.read()
     settings = invocation.settings
-    service = decode_service_policies(b"".join(pieces(documents.policies))).serviceName or settings.ranger.service
-    if needs_tags(documents.policies) and files.tags is None:
+    with usable(files.policies):
+        service = decode_service_policies(b"".join(pieces(documents.policies))).serviceName or settings.ranger.service
+        lacks_tags = needs_tags(documents.policies) and files.tags is None
+    if lacks_tags:
         invocation.messages.print("warning: there are tag policies, but without `--tags` no resource carries a tag")
     plugins = plugin_manager()
     with tempfile.TemporaryDirectory(prefix="ranger-cdap-") as nowhere:
@@ -109,10 +111,8 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
         keeper = PolicyKeeper(
             _FromFiles(documents), settings, options=EngineOptions(conditions=condition_makers(plugins))
         )
-        try:
+        with usable(files.policies):
             keeper.refresh_now()
-        except PolicySetError as e:
-            raise InvalidInput(f"the policies in `{files.policies}` can't be used: {e}") from None
         with Authorizer(keeper, Rules.of(settings), audit=AuditTrail([]), plugins=plugins) as authorizer:
             yield authorizer
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.cli.policy_book import PolicyBook
 from ranger_cdap.engine import ADMIN_ACCESS, AccessEntry, AccessRequest, Decision, PolicyEngine, Standing
 from ranger_cdap.engine.acl import NOBODY_IN_PARTICULAR, Accesses
-from ranger_cdap.engine.wire import UserStore, decode_roles, decode_user_store
+from ranger_cdap.engine.wire import decode_user_store
 from ranger_cdap.errors import NotReady
 from ranger_cdap.policies.documents import Documents
 
@@ -24,7 +25,7 @@ class Reached:
     groups: tuple[str, ...] = ()
 
 
-def reached(authorizer: Authorizer, entity: EntityId) -> Iterator[Reached]:
+def reached(authorizer: Authorizer, entity: EntityId, book: PolicyBook) -> Iterator[Reached]:
     """Everybody who stands somehow to the entity, as the engine decides.
 
     Raises:
@@ -35,14 +36,14 @@ def reached(authorizer: Authorizer, entity: EntityId) -> Iterator[Reached]:
     if snapshot.engine is None:
         raise NotReady(snapshot.reason)
     asks = _Asks(snapshot.engine, to_resource(entity, authorizer.rules.instance))
-    groups_of_roles, members = _beyond_policies(snapshot.documents)
+    members = _members(snapshot.documents)
     yield Reached("everybody", "", table.everybody)
     for user in sorted(table.users.keys() | members.keys()):
         groups = members.get(user, ())
         row = asks.accesses(user, groups) if groups else table.users[user]
         if user in table.users or row != table.everybody:
             yield Reached("user", user, row, groups)
-    for group in sorted(table.groups.keys() | groups_of_roles):
+    for group in sorted(table.groups.keys() | book.groups_in_roles):
         known = table.groups.get(group)
         row = asks.accesses(NOBODY_IN_PARTICULAR, (group,)) if known is None else known
         if known is not None or row != table.everybody:
@@ -77,11 +78,9 @@ def _entry(decision: Decision) -> AccessEntry | None:
     return AccessEntry(Standing.ALLOWED if decision.allowed else Standing.DENIED, decision.policy_id)
 
 
-def _beyond_policies(documents: Documents | None) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
-    """The groups that roles name, and the groups of the users Ranger knows, of those who are in any."""
-    if documents is None:
-        return frozenset(), {}
-    roles = decode_roles(documents.roles)
-    store = UserStore() if documents.users is None else decode_user_store(documents.users)
-    groups = frozenset(member.name for role in roles.rangerRoles for member in role.groups) - {"public"}
-    return groups, {user: tuple(sorted(of)) for user, of in store.userGroupMapping.items() if of}
+def _members(documents: Documents | None) -> dict[str, tuple[str, ...]]:
+    """The groups of the users Ranger knows, of those who are in any."""
+    if documents is None or documents.users is None:
+        return {}
+    mapping = decode_user_store(documents.users).userGroupMapping
+    return {user: tuple(sorted(groups)) for user, groups in mapping.items() if groups}

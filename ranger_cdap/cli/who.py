@@ -31,8 +31,8 @@ def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> 
     or a tag. The access `_admin` is the right to edit policies on the entity.
     """
     with authorizer_by(invocation, files) as authorizer:
-        found = list(reached(authorizer, entity))
         book = PolicyBook.of(authorizer.snapshot.documents)
+        found = list(reached(authorizer, entity, book))
     if invocation.as_json:
         invocation.print_json([_document(one, book) for one in found])
         return

@@ -120,8 +120,8 @@ def test_bad_input_is_one_sentence(
     assert message in capsys.readouterr().err
 
 
-def test_a_set_that_cannot_be_used_is_an_error(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_set_that_cannot_be_used_is_invalid_input(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "policies.json").write_text("{")
 
-    assert main(["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]) == 1
+    assert main(["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]) == 3
     assert "can't be read" in capsys.readouterr().err
