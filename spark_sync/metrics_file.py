@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -9,13 +10,16 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from ranger_cdap.errors import SyncError
-from spark_sync.life import State
+from spark_sync.life import OWED, State
 from spark_sync.report import RunReport
 
 _FIGURES = {
     "ranger_cdap_sync_run_seconds": "How long the last run took.",
-    "ranger_cdap_sync_run_end_seconds": "When the last run ended, in seconds since 1970.",
+    "ranger_cdap_sync_run_end_timestamp_seconds": "When the last run ended, in seconds since 1970.",
     "ranger_cdap_sync_complete": "1 if the last run brought Ranger up to date, 0 if it had to stop before.",
+    "ranger_cdap_sync_oldest_owed_timestamp_seconds": (
+        "When the oldest change happened that Ranger is still owed, in seconds since 1970; NaN without one."
+    ),
     "ranger_cdap_sync_granted": "Grants the last run made.",
     "ranger_cdap_sync_revoked": "Grants the last run took back.",
 }
@@ -24,7 +28,9 @@ _FIGURES = {
 def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
     """The figures in Prometheus's text form; times are seconds since 1970."""
     registry = CollectorRegistry()
-    values = (ended - began, ended, float(not report.trouble), len(report.granted), len(report.revoked))
+    owed = (life.ended or life.begun for life in report.waiting if life.state in OWED)
+    oldest = min((position.time / 1000 for position in owed), default=math.nan)
+    values = (ended - began, ended, float(not report.trouble), oldest, len(report.granted), len(report.revoked))
     for (name, help_text), value in zip(_FIGURES.items(), values, strict=True):
         Gauge(name, help_text, registry=registry).set(value)
     lives = Gauge("ranger_cdap_sync_lives", "Lives in the ledger, by state.", ["state"], registry=registry)

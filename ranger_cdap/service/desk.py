@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cdap.checks import Unknown
 from ranger_cdap.config import Settings
 from ranger_cdap.enforcer import AccessEnforcer
 from ranger_cdap.service.events_api import Events
@@ -65,8 +66,9 @@ class Desk:
         unknown = CounterMetricFamily(
             "ranger_cdap_unknown_checks", "Checks that held something nobody knows, by what.", labels=["what"]
         )
-        for what, count in self.enforcer.unknown.items():
-            unknown.add_metric([what.value], count)
+        counted = self.enforcer.unknown
+        for what in Unknown:  # zeros too: a counter that is not there yet has no increase when it comes
+            unknown.add_metric([what.value], counted.get(what, 0))
         yield unknown
         lost = next(iter(self.services.values())).audit.lost
         yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records no sink will ever have.", value=lost)

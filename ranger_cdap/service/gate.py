@@ -94,8 +94,9 @@ class Gate:
                 extra={
                     "request_id": request_id,
                     "caller": scope["state"].get("caller", ""),
+                    "route": route,
                     "status": status,
-                    "milliseconds": round(seconds * 1000, 3),
+                    "seconds": round(seconds, 6),
                 },
             )
 

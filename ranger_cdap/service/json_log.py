@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-_FIELDS: Final = ("request_id", "caller", "status", "milliseconds")
+_FIELDS: Final = ("request_id", "caller", "route", "status", "seconds")
 # JSON leaves them as they are, and some programs that read lines take them for the end of one.
 _OTHER_LINE_ENDS: Final = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 

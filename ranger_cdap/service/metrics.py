@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib.metadata import version
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -45,13 +46,17 @@ class ServiceMetrics:
             "ranger_cdap_events_stored", "Records stored for the sync job.", registry=self.registry
         )
         self.events_refused = Counter(
-            "ranger_cdap_events_refused", "Records that were no records.", registry=self.registry
+            "ranger_cdap_events_refused",
+            "Records for the sync job that were refused; the log names the first of each kind.",
+            registry=self.registry,
         )
         self.hello_differences = Gauge(
             "ranger_cdap_hello_differences",
             "What CDAP's extension last said otherwise than the settings of this service.",
             registry=self.registry,
         )
+        build = Gauge("ranger_cdap_build_info", "1, with the version that runs.", ["version"], registry=self.registry)
+        build.labels(version("ranger-cdap")).set(1)
         # Finding a child by its labels costs more than counting.
         self._of_route: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._pdp = _PolicyDecisionPoint()
@@ -113,7 +118,7 @@ class _Watched(Collector):
         return self._reading()
 
 
-def state_metrics(service: str, state: PolicyState, age: float | None, version: int, problems: int) -> Iterable[Metric]:
+def state_metrics(service: str, state: PolicyState, age: float | None, number: int, problems: int) -> Iterable[Metric]:
     """How the policies of one Ranger service are."""
     states = GaugeMetricFamily(
         "ranger_cdap_policies_state", "1 for the state of the policies.", labels=["service", "state"]
@@ -122,7 +127,7 @@ def state_metrics(service: str, state: PolicyState, age: float | None, version: 
         states.add_metric([service, each.value], float(each is state))
     yield states
     figures = {
-        "ranger_cdap_policies_version": ("Version of the policies in force.", float(version)),
+        "ranger_cdap_policies_version": ("Version of the policies in force.", float(number)),
         "ranger_cdap_policies_age_seconds": (
             "Seconds since Ranger Admin confirmed them.",
             float("nan") if age is None else age,

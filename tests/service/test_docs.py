@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from service_world import World
 
 from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings, ServiceSettings
 from ranger_cdap.service.callers import SHORTEST_SECRET, Role
@@ -39,14 +38,6 @@ def test_every_role_is_named() -> None:
 def test_every_endpoint_is_named(row: Row) -> None:
     page = GENERIC if row.path.startswith(("/authz/", "/access/")) else PAGE
     assert f"{row.path}`" in page
-
-
-def test_every_figure_is_named(world: World) -> None:
-    lines = world.ask(None, "GET", "/metrics").body.decode().splitlines()
-    names = {
-        line.split()[2].removesuffix("_total").removesuffix("_created") for line in lines if line.startswith("# TYPE")
-    }
-    assert [name for name in sorted(names) if f"`{name}`" not in PAGE] == []
 
 
 def test_the_longest_times_are_those_of_the_defaults() -> None:

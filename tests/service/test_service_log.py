@@ -108,4 +108,5 @@ def test_each_request_is_one_line_with_its_name_and_its_caller(world: World) -> 
         world.ask("enforce", "POST", HELLO, {"extension": "x"}, X_Request_Id="mine-1")
         until(lambda: any("mine-1" in line for line in lines))  # it is written when the answer is on its way
     (line,) = [entry for line in lines if (entry := json.loads(line)).get("request_id") == "mine-1"]
-    assert (line["message"], line["caller"], line["status"]) == (HELLO, "enforce", 200)
+    assert (line["message"], line["route"], line["caller"], line["status"]) == (HELLO, HELLO, "enforce", 200)
+    assert 0 < line["seconds"] < 20

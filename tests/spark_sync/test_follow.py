@@ -92,7 +92,7 @@ def figures(text: bytes) -> dict[tuple[str, str], float]:
 def test_the_figures_of_a_run() -> None:
     found = figures(metrics_text(GOOD, began=1_000.0, ended=1_002.5))
     assert found[("run_seconds", "")] == 2.5
-    assert found[("run_end_seconds", "")] == 1_002.5
+    assert found[("run_end_timestamp_seconds", "")] == 1_002.5
     assert found[("complete", "")] == 1
     assert found[("lives", "applied")] == 7
     assert found[("lives", "blocked")] == 2
