@@ -1,4 +1,4 @@
-"""Every error this project raises: one tree, one stable code a class, one sentence a message.
+"""Every error this project raises: one tree, one stable code a class, one sentence a message, one remedy.
 
 A message is for the person who must act: what happened, where, what to do. It is lower case, has no full stop,
 quotes foreign text in backticks and never holds a secret. Exceptions of other libraries are translated at the boundary.
@@ -14,6 +14,7 @@ class RangerCdapError(Exception):
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
+    remedy: ClassVar[str] = "Read the message; it names what failed and where."
 
 
 class InvalidInput(RangerCdapError):
@@ -21,36 +22,42 @@ class InvalidInput(RangerCdapError):
 
     code = "invalid-input"
     exit_code = 3
+    remedy = "Correct what the message quotes, and run the command again."
 
 
 class ConfigError(InvalidInput):
     """A setting is unknown, missing or has a value that is not allowed."""
 
     code = "config"
+    remedy = "Correct the setting the message names; `ranger-cdap config show` tells where each value comes from."
 
 
 class UnknownEntityType(InvalidInput):
     """CDAP has no such entity type, or this project does not know it."""
 
     code = "unknown-entity-type"
+    remedy = "Take one of the types the message proposes; `ranger-cdap operations` lists them with their operations."
 
 
 class InvalidEntity(InvalidInput):
     """The parts do not make an entity of that type."""
 
     code = "invalid-entity"
+    remedy = "Write the entity as `type:part.part`, like `dataset:ns1.purchases`."
 
 
 class UnknownOperation(InvalidInput):
     """The profile has no such operation."""
 
     code = "unknown-operation"
+    remedy = "Take an operation of `ranger-cdap operations`, or another `cdap.profile`."
 
 
 class UnsafeGrant(InvalidInput):
     """The grant would reach further than one user on one entity, so it is not sent."""
 
     code = "unsafe-grant"
+    remedy = "Grant it by hand in Ranger if it is wanted, or name another creator: `ranger-cdap sync assign`."
 
 
 class NotReady(RangerCdapError):
@@ -58,72 +65,86 @@ class NotReady(RangerCdapError):
 
     code = "not-ready"
     exit_code = 4
+    remedy = (
+        "Run `ranger-cdap doctor`: Ranger Admin was never reached, its policies are too old, or the service is gone."
+    )
 
 
 class PolicySetError(RangerCdapError):
     """The set of policies as a whole can't be used: unreadable, of another service, or its definition unusable."""
 
     code = "policy-set"
+    remedy = "Mend in Ranger Admin what the message names; the policies that were in force before go on deciding."
 
 
 class CacheError(RangerCdapError):
     """The policy cache on disk can't be read or written."""
 
     code = "cache"
+    remedy = "Make `plugin.cache_dir` a directory of this user alone, with room; what is in it can be downloaded again."
 
 
 class PluginError(RangerCdapError):
     """A plugin is missing, broken, or answered what its hook does not allow."""
 
     code = "plugin"
+    remedy = "Mend or uninstall the plugin the message names; until then what it has a say in is denied."
 
 
 class AuditSinkError(RangerCdapError):
     """An audit sink did not take records; they may be sent again."""
 
     code = "audit-sink"
+    remedy = "See to the sink; records wait in `audit.spool_dir` and are sent when it works again."
 
 
 class AuditRefused(AuditSinkError):
     """An audit sink does not want records as they are; sending them again would not help."""
 
     code = "audit-refused"
+    remedy = "Compare the sink's schema with the audit records; the refused ones are lost and counted."
 
 
 class SyncError(RangerCdapError):
     """The sync job can't go on."""
 
     code = "sync"
+    remedy = "Do what the message says, then run the job again; what is owed stays in the ledger."
 
 
 class SparkMissing(SyncError):
     """PySpark or its Delta jars are not installed."""
 
     code = "spark-missing"
+    remedy = "Run `pip install 'ranger-cdap[spark]'`, and see that Java 17 and Delta's jars are there."
 
 
 class CdapError(RangerCdapError):
     """A call to CDAP did not give what was asked for."""
 
     code = "cdap"
+    remedy = "Look whether the address is CDAP's router, then at CDAP's log."
 
 
 class CdapUnreachable(CdapError):
     """No connection to CDAP, a time-out, or CDAP failed (5xx); the same again may do."""
 
     code = "cdap-unreachable"
+    remedy = "Check address and network; run the command again when CDAP answers."
 
 
 class CdapForbidden(CdapError):
     """CDAP does not accept the token (401), or the account lacks a right (403)."""
 
     code = "cdap-forbidden"
+    remedy = "Give a valid token of an account that may read everything."
 
 
 class CdapNotFound(CdapError):
     """CDAP has no such thing, or no such API (404)."""
 
     code = "cdap-not-found"
+    remedy = "Check that the address is CDAP's router, and which version of CDAP it is."
 
 
 class LeaseHeld(SyncError):
@@ -131,30 +152,35 @@ class LeaseHeld(SyncError):
 
     code = "lease-held"
     exit_code = 5
+    remedy = "Wait for the other run; the message names it. The lease of a killed run ends by itself."
 
 
 class LedgerLost(SyncError):
     """The ledger does not hold what its checkpoints say was read; nothing is decided by it."""
 
     code = "ledger-lost"
+    remedy = "Take a new inventory and baseline, then `ranger-cdap sync reconcile --adopt`."
 
 
 class ServerError(RangerCdapError):
     """A server of ours can't start: its port is taken or what it is made of is not installed."""
 
     code = "server"
+    remedy = "Choose another port, or install what the message names."
 
 
 class ExtensionMissing(RangerCdapError):
     """This installation was built without the jars for CDAP's master."""
 
     code = "extension-missing"
+    remedy = "Get a wheel that holds the jars, or run `make extension` in the sources."
 
 
 class RangerAdminError(RangerCdapError):
     """A call to Ranger Admin did not give what was asked for."""
 
     code = "ranger-admin"
+    remedy = "Run `ranger-cdap doctor`, then look at Ranger Admin's log at the time of the request."
 
     def __init__(
         self, message: str, *, method: str = "", path: str = "", status: int | None = None, ranger_message: str = ""
@@ -170,6 +196,7 @@ class AdminUnreachable(RangerAdminError):
     """No connection, a time-out, or a gateway says that Ranger Admin is away."""
 
     code = "ranger-admin-unreachable"
+    remedy = "Check `ranger.url`, network and TLS with `ranger-cdap doctor`; what is in force goes on deciding."
 
 
 class NotConnected(AdminUnreachable):
@@ -180,36 +207,42 @@ class AuthenticationFailed(RangerAdminError):
     """Ranger Admin does not accept the credentials (401); five tries lock the account."""
 
     code = "ranger-admin-authentication"
+    remedy = "Correct the account's password or token before trying again: five tries lock the account."
 
 
 class AccessForbidden(RangerAdminError):
     """The account lacks a right in Ranger (403)."""
 
     code = "ranger-admin-forbidden"
+    remedy = "Run `ranger-cdap setup` as a Ranger administrator: it gives the accounts the rights of their purpose."
 
 
 class NotFound(RangerAdminError):
     """Ranger Admin has no such thing (404 by name, 400 with DATA_NOT_FOUND by id)."""
 
     code = "ranger-admin-not-found"
+    remedy = "Check the name the message quotes; somebody may have deleted it in Ranger."
 
 
 class ServiceNotFound(NotFound):
     """Ranger Admin says that the service does not exist (404 with RANGER_ERROR_SERVICE_NOT_FOUND)."""
 
     code = "ranger-service-not-found"
+    remedy = "Check `ranger.service`, or run `ranger-cdap setup`; after two such answers everything is denied."
 
 
 class ServiceDisabled(RangerAdminError):
     """The service is switched off in Ranger Admin (400 OPER_NOT_ALLOWED_FOR_STATE)."""
 
     code = "ranger-service-disabled"
+    remedy = "Switch the service on in Ranger Admin; until then the last policies go on deciding."
 
 
 class RequestRejected(RangerAdminError):
     """Ranger Admin refuses what was sent (400); `reason_codes` holds its numbers, like 3010."""
 
     code = "ranger-admin-rejected"
+    remedy = "Correct what Ranger's own sentence in the message names."
 
     def __init__(
         self,
@@ -229,15 +262,18 @@ class ConflictingChange(RangerAdminError):
     """Somebody else changed the same thing in the same moment (400 from Ranger's database); trying again is safe."""
 
     code = "ranger-admin-conflict"
+    remedy = "Run it again."
 
 
 class AdminFailed(RangerAdminError):
     """Ranger Admin failed (5xx)."""
 
     code = "ranger-admin-failed"
+    remedy = "Look at Ranger Admin's log and database; run it again when Ranger Admin works."
 
 
 class UnexpectedAnswer(RangerAdminError):
     """The answer is not what Ranger Admin sends: another program's page, garbage, or cut short."""
 
     code = "ranger-admin-unexpected"
+    remedy = "See whether `ranger.url` leads to Ranger Admin and not to a proxy's page."

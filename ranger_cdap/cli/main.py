@@ -18,6 +18,7 @@ from ranger_cdap.cli.completion import completion
 from ranger_cdap.cli.config import config_group
 from ranger_cdap.cli.doctor import doctor
 from ranger_cdap.cli.embedded_admin import embedded_admin
+from ranger_cdap.cli.errors import errors
 from ranger_cdap.cli.evaluate import evaluate
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.explain import explain
@@ -62,6 +63,7 @@ class BuiltInCommands:
             cdap_extension,
             completion,
             reference,
+            errors,
         ):
             cli.add_command(command)
 

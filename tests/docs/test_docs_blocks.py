@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import shlex
@@ -18,7 +19,7 @@ from ranger_cdap.cli.main import command_line
 from ranger_cdap.config import parse_settings
 
 # What is about other programs, and the formats of records, stand in blocks of these languages and in no other.
-_OTHERS = {"", "text", "console", "sql", "xml", "ini", "yaml", "jsonl"}
+_OTHERS = {"", "text", "console", "sql", "xml", "ini", "yaml", "jsonl", "diff"}
 COMMAND_LINE = command_line()
 
 
@@ -31,12 +32,12 @@ def test_every_block_says_what_it_is() -> None:
     assert [str(block) for block in blocks_in() if block.language not in known] == []
 
 
-def entity_edits(block: Block) -> bool:
-    """The page that tells how to change our own tables shows rows of those, not settings."""
+def of_entity_page(block: Block) -> bool:
+    """That page changes our own tables; `test_entity_type_page.py` does what it says."""
     return block.page.name == "add-an-entity-type.md"
 
 
-@pytest.mark.parametrize("block", [b for b in blocks_in("toml") if not entity_edits(b)], ids=str)
+@pytest.mark.parametrize("block", [b for b in blocks_in("toml") if not of_entity_page(b)], ids=str)
 def test_settings_are_accepted(block: Block, tmp_path: Path) -> None:
     """With the files of the reader's machine in a directory of ours, and a variable for each `env:`."""
     secret = tmp_path / "secret"
@@ -64,23 +65,26 @@ def test_json_lines_can_be_read(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", blocks_in("python"), ids=str)
-def test_python_is_python(block: Block) -> None:
-    """That the README's example runs, `tests/test_readme.py` shows; that of the review, `test_review_on_spark.py`."""
-    tree = ast.parse(block.text)
-    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    for node in imported:
-        module = __import__(node.module or "", fromlist=[name.name for name in node.names])
-        assert [name.name for name in node.names if not hasattr(module, name.name)] == []
+def test_python_is_python_and_imports_what_there_is(block: Block) -> None:
+    """That the README's example does what it says, `tests/test_readme.py` shows."""
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(("ranger_cdap", "spark_sync")):
+            module = importlib.import_module(str(node.module))
+            assert [name.name for name in node.names if not hasattr(module, name.name)] == []
 
 
 def commands_of(block: Block) -> Iterator[str]:
-    """The shell's lines; in a session, those that are typed."""
+    """The shell's lines; in a session, those that are typed; of a unit, what it starts."""
     joined = block.text.replace("\\\n", " ")
     for line in joined.splitlines():
         if block.language == "console":
             if not line.startswith("$ "):
                 continue
             line = line[2:]
+        if block.language == "ini":
+            if not line.startswith("ExecStart="):
+                continue
+            line = line.removeprefix("ExecStart=")
         yield line
 
 
@@ -108,9 +112,9 @@ def parsed(arguments: list[str]) -> click.Context:
 
 CALLS = [
     pytest.param(call, id=f"{block}: {shlex.join(call)}")
-    for block in blocks_in("sh", "console")
+    for block in blocks_in("sh", "console", "ini")
     for line in commands_of(block)
-    if "ranger-cdap" in line
+    if "ranger-cdap" in line and not of_entity_page(block)
     for call in ours(line)
 ]
 

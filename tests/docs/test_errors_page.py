@@ -1,0 +1,45 @@
+"""`docs/reference/errors.md` is made from the tree of errors, and the tree says of every error what to do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from markdown_pages import ROOT
+
+from ranger_cdap.cli.errors import kinds, page
+from ranger_cdap.errors import RangerCdapError
+
+FILE = ROOT / "docs" / "reference" / "errors.md"
+TROUBLE = ROOT / "docs" / "how-to" / "troubleshoot.md"
+KINDS = list(kinds())
+
+
+def everything_below(root: type[RangerCdapError]) -> set[type[RangerCdapError]]:
+    return {root}.union(*map(everything_below, root.__subclasses__()))
+
+
+def test_the_page_is_the_one_the_command_makes() -> None:
+    assert FILE.read_text(encoding="utf-8") == page(), "ranger-cdap errors > docs/reference/errors.md"
+
+
+def test_a_code_is_of_one_class() -> None:
+    codes = [kind.code for kind in KINDS]
+    assert len(codes) == len(set(codes)) > 30
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in codes)
+
+
+def test_no_code_is_missing() -> None:
+    assert {kind.code for kind in everything_below(RangerCdapError)} == {kind.code for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code)
+def test_every_code_has_a_remedy_of_its_own(kind: type[RangerCdapError]) -> None:
+    assert re.fullmatch(r"[A-Z].*\.", vars(kind)["remedy"])
+
+
+def test_the_page_on_trouble_has_a_place_for_every_code_that_an_operator_meets() -> None:
+    """Those of what a person typed say all there is to say."""
+    text = TROUBLE.read_text(encoding="utf-8")
+    typed = {"error", "invalid-input", "config", "unknown-entity-type", "invalid-entity", "unknown-operation"}
+    assert {kind.code for kind in KINDS if f"`{kind.code}`" not in text} <= typed
