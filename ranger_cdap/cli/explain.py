@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 from rich.tree import Tree
 
@@ -14,6 +16,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_book import PolicyBook
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.question import Question, question
+from ranger_cdap.engine import Problem
 from ranger_cdap.errors import NotReady
 
 _STYLES = {True: "green", False: "red"}
@@ -35,22 +38,34 @@ def explain(invocation: Invocation, asked: Question, files: PolicyFiles | None) 
     """Show why USER may do OPERATION on ENTITY or not: every privilege that was tried, the policies that decide, by
     which of their items, and what to change in Ranger for the other answer.
 
-    Policies that are not what they seem are said on standard error. Nothing is audited.
+    What is wrong with the policies that had a say is said on standard error. Nothing is audited.
     """
     with authorizer_by(invocation, files) as authorizer:
         answer = authorizer.explain(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
         engine = authorizer.snapshot.engine
-        for problem in engine.problems if engine else ():
-            invocation.messages.print(f"warning: {problem}")
         if not answer.ready:
             raise NotReady(answer.reason.removeprefix("not ready: "))
         reasons = Reasons(authorizer, answer, asked.groups)
         tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.tried]
         decisive = [reasons.of(examined) for examined in answer.decided_by]
+        _warn(
+            invocation, engine.problems if engine else (), [because for alternative in tried for because in alternative]
+        )
     if invocation.as_json:
         invocation.print_json(_document(answer, tried, decisive, reasons.book))
     else:
         invocation.console.print(_tree(answer, tried, decisive, reasons.book))
+
+
+def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Because]) -> None:
+    """What is wrong with the policies that had a say, or with all; of the others only how many there are."""
+    looked_at = {entry.policy_id for because in tried for entry in because.others}
+    looked_at |= {because.examined.decision.policy_id for because in tried}
+    telling = [problem for problem in problems if problem.policy_id is None or problem.policy_id in looked_at]
+    for problem in telling:
+        invocation.messages.print(f"warning: {problem}")
+    if more := len(problems) - len(telling):
+        invocation.messages.print(f"note: problems with other policies: {more}; `ranger-cdap policies lint` shows them")
 
 
 def _tree(answer: Answer, tried: list[list[Because]], decisive: list[Because], book: PolicyBook) -> Tree:

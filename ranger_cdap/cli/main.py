@@ -148,7 +148,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def run() -> None:
     """The entry point of the console script."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    level = logging.ERROR if "--quiet" in sys.argv else logging.WARNING
+    logging.basicConfig(level=level, format="%(levelname)s: %(message)s", stream=sys.stderr)
     for name in SAID_BY_THE_COMMAND:
         logging.getLogger(name).setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from ranger_cdap.authorizer import Authorizer
@@ -36,14 +36,15 @@ def reached(authorizer: Authorizer, entity: EntityId, book: PolicyBook) -> Itera
     if snapshot.engine is None:
         raise NotReady(snapshot.reason)
     asks = _Asks(snapshot.engine, to_resource(entity, authorizer.rules.instance))
-    members = _members(snapshot.documents)
+    named_groups = table.groups.keys() | book.groups_in_roles
+    members = _members(snapshot.documents, named_groups)
     yield Reached("everybody", "", table.everybody)
     for user in sorted(table.users.keys() | members.keys()):
         groups = members.get(user, ())
         row = asks.accesses(user, groups) if groups else table.users[user]
         if user in table.users or row != table.everybody:
             yield Reached("user", user, row, groups)
-    for group in sorted(table.groups.keys() | book.groups_in_roles):
+    for group in sorted(named_groups):
         known = table.groups.get(group)
         row = asks.accesses(NOBODY_IN_PARTICULAR, (group,)) if known is None else known
         if known is not None or row != table.everybody:
@@ -78,9 +79,9 @@ def _entry(decision: Decision) -> AccessEntry | None:
     return AccessEntry(Standing.ALLOWED if decision.allowed else Standing.DENIED, decision.policy_id)
 
 
-def _members(documents: Documents | None) -> dict[str, tuple[str, ...]]:
-    """The groups of the users Ranger knows, of those who are in any."""
+def _members(documents: Documents | None, named_groups: Set[str]) -> dict[str, tuple[str, ...]]:
+    """The users Ranger knows to be in a group that policies or roles name, each with all his groups."""
     if documents is None or documents.users is None:
         return {}
     mapping = decode_user_store(documents.users).userGroupMapping
-    return {user: tuple(sorted(groups)) for user, groups in mapping.items() if groups}
+    return {user: tuple(sorted(groups)) for user, groups in mapping.items() if not named_groups.isdisjoint(groups)}

@@ -18,10 +18,11 @@ from spark_sync.session import require_spark, spark_session
 
 @click.command(
     cls=Command,
-    examples=("ranger-cdap sync baseline --from inventory.jsonl",),
+    examples=("ranger-cdap sync baseline --inventory inventory.jsonl",),
     exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
 )
 @click.option(
+    "--inventory",
     "--from",
     "path",
     type=FILE,

@@ -18,12 +18,12 @@ from spark_sync.inventory import take_inventory, write_inventory
 @click.command(
     cls=Command,
     examples=(
-        "ranger-cdap sync inventory --url https://cdap.example:11015 --token-file token --to inventory.jsonl",
-        "ranger-cdap sync inventory --url http://localhost:11015 --programs --to inventory.jsonl",
+        "ranger-cdap sync inventory --url https://cdap.example:11015 --token-file token --out inventory.jsonl",
+        "ranger-cdap sync inventory --url http://localhost:11015 --programs --out inventory.jsonl",
     ),
 )
 @click.option("--url", metavar="URL", required=True, help="CDAP's router, like https://cdap.example:11015.")
-@click.option("--to", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
+@click.option("--out", "--to", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
 @click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
 @click.option("--ca-file", type=FILE, metavar="FILE", help="The CA that CDAP's certificate is of.")
 @click.option("--programs", is_flag=True, help="Programs too, for `ranger-cdap review`; a baseline needs none.")
@@ -31,7 +31,7 @@ from spark_sync.inventory import take_inventory, write_inventory
 def inventory(
     invocation: Invocation, url: str, path: Path, token_file: Path | None, ca_file: Path | None, programs: bool
 ) -> None:
-    """List everything in CDAP, for `sync baseline --from`.
+    """List everything in CDAP, for `sync baseline`.
 
     The account must be allowed to read everything: what it does not see is not in the list, and whoever touches that
     first would become its owner.
@@ -53,4 +53,6 @@ def inventory(
         invocation.print_json({"file": str(path), "taken": taken.taken, "entities": dict(sorted(counts.items()))})
         return
     invocation.print_table(["type", "entities"], [[name, str(count)] for name, count in sorted(counts.items())])
-    invocation.console.print(f"`{path}` has {counts.total()} entities; next: ranger-cdap sync baseline --from {path}")
+    invocation.console.print(
+        f"`{path}` has {counts.total()} entities; next: ranger-cdap sync baseline --inventory {path}"
+    )

@@ -30,12 +30,20 @@ _OUTSIDE = "(outside of namespaces)"
     "review",
     cls=Command,
     examples=(
-        "ranger-cdap review --entities inventory.jsonl --out /var/lib/ranger-cdap/review/2026-11",
-        "ranger-cdap review --entities inventory.jsonl --users people.txt --out hdfs://namenode/review --from-cache",
+        "ranger-cdap review --inventory inventory.jsonl --out /var/lib/ranger-cdap/review/2026-11",
+        "ranger-cdap review --inventory inventory.jsonl --users people.txt --out hdfs://namenode/review --from-cache",
     ),
     exits={ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
 )
-@click.option("--entities", type=FILE, metavar="FILE", required=True, help="Inventory, or entities as JSON lines.")
+@click.option(
+    "--inventory",
+    "--entities",
+    "entities",
+    type=FILE,
+    metavar="FILE",
+    required=True,
+    help="What exists, as `sync inventory` writes it, or entities as JSON lines.",
+)
 @click.option("--users", type=FILE, metavar="FILE", help="A name a line; or `.jsonl` with users and their groups.")
 @click.option(
     "--users-from",

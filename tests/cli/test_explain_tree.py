@@ -169,3 +169,8 @@ def test_nothing_is_cached_and_nothing_audited(
     settings += ["--set", f"audit.file={tmp_path}/audit.jsonl"]
     assert main([*settings, "explain", "alice", *GET_KV, *files]) == 0
     assert sorted(tmp_path.rglob("*")) == there
+
+
+def test_what_is_wrong_with_a_policy_that_had_a_say_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "bob", "dataset.get", "dataset:ns1.day", *named(tmp_path)]) == 0
+    assert "warning: policy 5 (by day), policyItems[0].conditions[0]: condition `ip-range`" in capsys.readouterr().err

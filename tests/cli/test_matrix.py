@@ -202,7 +202,8 @@ def test_the_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     lines = {line.split()[0]: line.split()[1:] for line in told.out.splitlines()[1:]}
     assert lines["dataset:ns1.kv"] == ["RW", "RWAX", "R!", "A", "R", "A"]
     assert lines["dataset:ns1.day"] == ["RWAX", "R?", "A", "A"]
-    assert "? depends on a condition" in told.err
+    legend = "R read, W write, A admin, X execute; ? depends on a condition or a time, ! is denied"
+    assert told.err.splitlines() == [legend], "progress is for terminals"
 
 
 @pytest.mark.parametrize(
