@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from filelock import BaseFileLock, FileLock, Timeout
 
 from ranger_cdap.errors import LeaseHeld, SyncError
 
 HOLDER = "lease.holder"
+_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 @contextlib.contextmanager
@@ -21,7 +24,7 @@ def lease(directory: Path) -> Iterator[None]:
 
     Raises:
         LeaseHeld: another process holds it; the message says which.
-        SyncError: the directory can't be made or written.
+        SyncError: the directory can't be made or written, or others can write to it.
     """
     lock = _locked(directory)
     holder = directory / HOLDER
@@ -37,7 +40,12 @@ def lease(directory: Path) -> Iterator[None]:
 def _locked(directory: Path) -> BaseFileLock:
     lock = FileLock(directory / "lease.lock", timeout=0)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if directory.is_dir() and directory.stat().st_mode & _WRITABLE_BY_OTHERS:
+            raise SyncError(
+                f"the state directory `{directory}` can be written by others, who could make themselves creators there;"
+                " chmod go-w it"
+            )
         lock.acquire()
     except Timeout:
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from ranger_cdap.hadoop import NotUsed, hadoop_layer
 from ranger_cdap.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 
 _log = logging.getLogger(__name__)
+_SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 _LISTS_OF_TABLES: Mapping[str, type[Table]] = {"sources": SourceSettings, "callers": CallerSettings}
 
@@ -184,6 +186,12 @@ def _check_ranges(settings: Settings, origin: str) -> None:
             raise ConfigError(f"{origin}: `{name}` must be zero or greater, not `{number}`")
     if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
         raise ConfigError(f"{origin}: `sync.extra_group` must hold `{{namespace}}`, or one group would get everything")
+    for source in settings.sync.sources:
+        if not _SOURCE_NAME.fullmatch(source.name):
+            raise ConfigError(
+                f"{origin}: `name` of `sync.sources` is that of a directory: at most 100 letters, digits and `._-`, "
+                f"not `{source.name[:100]!a}`"
+            )
     for url in map(str.strip, ranger.url.split(",")):
         if not url.startswith(("http://", "https://")):
             raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{url.split('@')[-1]}`")
