@@ -15,8 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import SyncError
-from spark_sync.event import Kind
 from spark_sync.fold import enter_known
+from spark_sync.histories import PLACE, deletions_above, few_histories, histories, touched_by
 from spark_sync.ledger import Change, History
 from spark_sync.ledger_mark import Mark
 from spark_sync.ledger_rows import (
@@ -25,7 +25,6 @@ from spark_sync.ledger_rows import (
     EVENTS,
     LIVES,
     changed,
-    event_column,
     folded,
     life_column,
     names_of,
@@ -36,7 +35,7 @@ from spark_sync.ledger_rows import (
 from spark_sync.life import Life, State
 
 _ROWS_A_PART = 20_000
-_PLACE = ("entity", "type", "parts", "namespace", "application")
+_FEW = 1_000
 
 
 class _Progress(msgspec.Struct, frozen=True):
@@ -52,8 +51,10 @@ class _Progress(msgspec.Struct, frozen=True):
 class DeltaLedger:
     """As `spark_sync.ledger.Ledger`, in Delta tables below one directory; one writer at a time (see `lease`)."""
 
-    def __init__(self, spark: SparkSession, directory: Path, instance: str) -> None:
+    def __init__(self, spark: SparkSession, directory: Path, instance: str, *, few: int = _FEW) -> None:
+        """Args: few: up to so many new events are folded in the driver, which takes Spark a third of the plans."""
         self._spark = spark
+        self._few = few
         self._directory = directory.absolute()
         self._instance = instance
         self._events = self._table("events", EVENTS)
@@ -76,26 +77,41 @@ class DeltaLedger:
         progress = self._folded()
         is_new = (F.col("round") > progress.folded) | (F.col("time") > progress.until)
         events = self._events_here().where(F.col("time") <= until + window).withColumn("is_new", is_new)
+        new = events.where(F.col("is_new") & (F.col("time") <= until)).select(*PLACE, "kind")
+        first = new.limit(self._few + 1).collect()
+        if not first:
+            return
+        few = few_histories(first, events, self._lives_here()) if len(first) <= self._few else None
+        if few is not None:
+            self.record(change for history in few if (change := decide(history)))
+            return
         with ExitStack() as kept:
-            new = _kept(kept, events.where(F.col("is_new") & (F.col("time") <= until)).select(*_PLACE, "kind"))
-            if new.isEmpty():
-                return
-            touched = _kept(kept, _touched(new, self._lives_here()))
-            above = _kept(kept, _deletions_above(events))
-            histories = _histories(touched, events, above, self._lives_here()).select(to_json(F.struct("*"))).rdd
-            rows = histories.mapPartitions(partial(folded, decide, self._instance))
-            self._write(self._spark.createDataFrame(rows, "row string", verifySchema=False))
+            touched = _kept(kept, touched_by(_kept(kept, new), self._lives_here()))
+            above = _kept(kept, deletions_above(events))
+            found = histories(touched, events, above, self._lives_here()).select(to_json(F.struct("*"))).rdd
+            rows = found.mapPartitions(partial(folded, decide, self._instance))
+            # Kept, because a merge looks at its source more than once.
+            changes = _kept(kept, self._spark.createDataFrame(rows, "row string", verifySchema=False))
+            if not changes.isEmpty():
+                self._write(changes)
 
     def mark_folded(self, until: int) -> None:
         """As `Ledger.mark_folded`."""
-        newest = self._events_here().agg(F.max("round")).collect()[0][0]
+        folded = self._folded().folded
+        # Rounds count up by one; only where the progress was forgotten do the events know more of them.
+        newest = folded + 1 if folded else self._events_here().agg(F.max("round")).collect()[0][0]
         if newest is not None:
             self._set_folded(_Progress(newest, until))
 
     def record(self, changes: Iterable[Change]) -> None:
         """As `Ledger.record`."""
         rows = [row for change in changes for row in changed(self._instance, change)]
-        if rows:
+        if not rows:
+            return
+        if len(rows) <= self._few:
+            # As literals of the plan, without the detour through a Python worker.
+            self._write(self._spark.range(1).select(F.explode(F.array(*(F.lit(row) for (row,) in rows))).alias("row")))
+        else:
             # In small parts, because Spark's driver holds a task's whole part several times over.
             parts = self._spark.sparkContext.parallelize(rows, 1 + len(rows) // _ROWS_A_PART)
             self._write(self._spark.createDataFrame(parts, "row string", verifySchema=False))
@@ -179,24 +195,18 @@ class DeltaLedger:
         """Write rows of `ledger_rows.changed` in one step."""
         parsed = F.from_json("row", struct_of(CHANGES), {"mode": "FAILFAST"})
         columns: dict[str, str | Column] = {name: f"new.{name}" for name in names_of(LIVES)}
-        # Kept, because a merge looks at its source more than once.
-        new = rows.select(parsed.alias("life")).select("life.*").persist()
-        try:
-            if new.isEmpty():
-                return
-            (
-                self._lives.alias("known")
-                .merge(
-                    new.alias("new"),
-                    "known.instance = new.instance AND known.entity = new.entity AND known.number = new.number",
-                )
-                .whenMatchedDelete("new.dropped")
-                .whenMatchedUpdate(set=columns)
-                .whenNotMatchedInsert("NOT new.dropped", values=columns)
-                .execute()
+        new = rows.select(parsed.alias("life")).select("life.*")
+        (
+            self._lives.alias("known")
+            .merge(
+                new.alias("new"),
+                "known.instance = new.instance AND known.entity = new.entity AND known.number = new.number",
             )
-        finally:
-            new.unpersist()
+            .whenMatchedDelete("new.dropped")
+            .whenMatchedUpdate(set=columns)
+            .whenNotMatchedInsert("NOT new.dropped", values=columns)
+            .execute()
+        )
 
     def _read(self, lives: DataFrame) -> list[Life]:
         return [read_life(row) for row in lives.select(to_json(life_column())).collect()]
@@ -235,81 +245,3 @@ def _kept(kept: ExitStack, frame: DataFrame) -> DataFrame:
     frame = frame.persist()
     kept.callback(frame.unpersist)
     return frame
-
-
-def _touched(new: DataFrame, lives: DataFrame) -> DataFrame:
-    """The entities that new events are about, and those known below a deleted namespace or application."""
-    direct, ended = new.select(*_PLACE), _deletions_above(new)
-    if not ended.isEmpty():
-        known = lives.where(F.col("ended").isNull()).select(*_PLACE)
-        below = known.join(
-            ended.select(F.col("namespace").alias("in_namespace"), F.col("application").alias("in_application")),
-            (F.col("namespace") == F.col("in_namespace"))
-            & (F.col("in_application").isNull() | (F.col("application") == F.col("in_application"))),
-            "left_semi",
-        )
-        direct = direct.union(below)
-    return direct.dropDuplicates(["entity"])
-
-
-def _deletions_above(events: DataFrame) -> DataFrame:
-    return events.where((F.col("kind") == Kind.DELETE.value) & F.col("type").isin("namespace", "application"))
-
-
-def _histories(touched: DataFrame, events: DataFrame, above: DataFrame, lives: DataFrame) -> DataFrame:
-    """One row an entity whose lives may change, in the shape of `History`; `above`: deletions of what others are in.
-
-    Left out, because the fold would ignore them: events before the last decided life's beginning or end, but for new
-    creations; and entities that exist, are decided and have neither such a creation nor a deletion.
-    """
-    columns = ("source", "id", "type", "parts", "kind", "strength", "user", "time", "requester", "is_new")
-    event = F.struct(*columns).alias("event")
-    concerned = events.join(touched.select("entity"), "entity").select("entity", event)
-    if not above.isEmpty():
-        t, d = touched.alias("t"), above.alias("d")
-        ending = t.join(
-            d,
-            (F.col("t.entity") != F.col("d.entity"))
-            & (F.col("t.namespace") == F.col("d.namespace"))
-            & (F.col("d.application").isNull() | (F.col("t.application") == F.col("d.application"))),
-        )
-        concerned = concerned.union(
-            ending.select("t.entity", F.struct(*(f"d.{column}" for column in columns)).alias("event"))
-        )
-    mine = lives.join(touched.select("entity"), "entity", "left_semi")
-    decided = F.col("state") != State.UNCONFIRMED.value
-    known = mine.groupBy("entity").agg(
-        F.collect_list(life_column()).alias("lives"),
-        F.max(F.when(decided, F.coalesce("ended", "begun"))).alias("horizon"),
-        F.bool_or(decided & F.col("ended").isNull()).alias("alive"),
-        F.bool_or(~decided).alias("unconfirmed"),
-    )
-    deletes = F.col("event.kind") == Kind.DELETE.value
-    too_late = F.col("event.is_new") & ~deletes & (F.col("event.time") < F.col("horizon"))
-    after = (
-        concerned.join(known.select("entity", "horizon"), "entity", "left")
-        .where(F.col("horizon").isNull() | (F.col("event.time") >= F.col("horizon")) | too_late)
-        .groupBy("entity")
-        .agg(
-            F.collect_list("event").alias("events"),
-            F.bool_or(deletes & F.coalesce(F.col("event.time") >= F.col("horizon"), F.lit(True))).alias("ends"),
-            F.bool_or(too_late).alias("too_late"),
-        )
-    )
-    no = F.lit(False)
-    may_change = (
-        touched.select("entity", "type", "parts")
-        .join(after, "entity", "left")
-        .join(known, "entity", "left")
-        .where(
-            ~F.coalesce("alive", no)
-            | F.coalesce("ends", no)
-            | F.coalesce("unconfirmed", no)
-            | F.coalesce("too_late", no)
-        )
-    )
-    return may_change.select(
-        F.struct("type", "parts").alias("entity"),
-        F.coalesce(F.transform("events", event_column), F.array()).alias("events"),
-        F.coalesce("lives", F.array()).alias("lives"),
-    )

@@ -38,12 +38,15 @@ class Extraction:
     def __init__(
         self, lines: DataFrame, source: EventSource, settings: SourceSettings, instance: str, *, now: int
     ) -> None:
-        numbered = lines.withColumn("row", F.monotonically_increasing_id())
-        parsed, found = source.parse(numbered, settings, instance), F.col("found")
+        self._lines = lines.withColumn("row", F.monotonically_increasing_id())
+        parsed, found = source.parse(self._lines, settings, instance), F.col("found")
         refused = F.when(F.size(found) > 0, F.coalesce(_bad_entity(found), _too_early(found, now)))
+        told = parsed.withColumn("rejected", F.coalesce(F.col("rejected"), refused))
         self._source = settings.name
         self._instance = instance
-        self._rows = parsed.withColumn("rejected", F.coalesce(F.col("rejected"), refused))
+        # Spark works out what stands in an array once; otherwise it would parse each line again for every condition.
+        once = told.select(F.inline(F.array(F.struct(*told.columns))))
+        self._rows = once.where((F.size("found") > 0) | F.col("rejected").isNotNull())
 
     def __enter__(self) -> Extraction:
         self._rows = self._rows.persist()
@@ -54,7 +57,7 @@ class Extraction:
 
     def line_count(self) -> int:
         """How many lines the batch has."""
-        return self._rows.count()
+        return self._lines.count()
 
     def events(self) -> DataFrame:
         """The events that count, each id once, skipped entities left out.
@@ -94,7 +97,7 @@ class Extraction:
             return
         # Spark reads the lines of one block of one file one after another, so the distance from the block's first
         # row is the place in it.
-        first = self._rows.groupBy("file", "block").agg(F.min("row").alias("first"))
+        first = self._lines.groupBy("file", "block").agg(F.min("row").alias("first"))
         rejected = (
             self._rows.where(F.col("rejected").isNotNull())
             .join(first, ["file", "block"])

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.creations import AuditRow, load_creations
 from ranger_cdap.config import SourceSettings
-from spark_sync.sources.json_lines import missing, not_one_object, parsed, quoted
+from spark_sync.sources.json_lines import misfit, missing, not_one_object, parsed, quoted, the_object
 from spark_sync.sources.source import FOUND, EventSource
 from spark_sync.sources.text_files import read_text_files
 
@@ -26,10 +26,11 @@ VERSIONS = (1, 2)
 
 def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
     """As `EventSource.parse`; the messages name no instance, so all belong to the one the source is configured for."""
-    m = lines.withColumn("m", parsed(F.col("line"), SCHEMA))
+    json = F.col("json")
+    m = lines.withColumn("json", parsed(F.col("line"), SCHEMA)).withColumn("m", the_object(json))
     version, of_1 = F.col("m.version"), F.col("m.version") == 1
     rejected = F.coalesce(
-        not_one_object(F.col("line")),
+        not_one_object(json),
         missing(version=version),
         F.when(~version.isin(*VERSIONS), F.concat(F.lit("unknown version "), quoted(version))),
         missing(time=F.when(F.col("m.time") > 0, F.col("m.time"))),
@@ -37,7 +38,7 @@ def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFram
             missing(metadataEntity=F.col("m.metadataEntity.type"), details=F.col("m.metadataEntity.details"))
         ),
         missing(user=F.col("m.user"), type=F.col("m.type")),
-        F.when(F.col("m._corrupt").isNotNull(), F.lit("does not fit the format of audit messages")),
+        misfit(json, "audit messages"),
     )
     rows = load_creations().audit
     events = F.filter(F.array(*map(_event, rows)), lambda event: event.isNotNull())

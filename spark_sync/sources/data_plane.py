@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from ranger_cdap.cdap.creations import RequestRow, load_creations
 from ranger_cdap.config import SourceSettings
 from spark_sync.event import Kind
-from spark_sync.sources.json_lines import missing, not_one_object, odd_fields, parsed, quoted
+from spark_sync.sources.json_lines import misfit, missing, not_one_object, odd_fields, parsed, quoted, the_object
 from spark_sync.sources.requests import names_in, path_of, pattern_of
 from spark_sync.sources.source import FOUND, EventSource
 from spark_sync.sources.text_files import read_text_files
@@ -30,15 +30,16 @@ SCHEMA = (
 def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
     """As `EventSource.parse`; a record counts only if a caller of the source stored it and it is of this instance."""
     # Columns of their own, so that each is worked out once a line however often it is used below.
+    json = F.col("json")
     s = lines.select(
         *lines.columns,
-        parsed(F.col("line"), SCHEMA).alias("s"),
+        parsed(F.col("line"), SCHEMA).alias("json"),
         F.json_object_keys("line").alias("keys"),
         F.json_object_keys(F.get_json_object(F.col("line"), "$.record")).alias("record_keys"),
-    )
+    ).withColumn("s", the_object(json))
     record = F.col("s.record")
     rejected = F.coalesce(
-        not_one_object(F.col("line")),
+        not_one_object(json),
         odd_fields(F.col("keys"), STORED, "the stored form"),
         missing(record=record, v=record.v),
         F.when(record.v != VERSION, F.concat(F.lit("unknown version "), quoted(record.v))),
@@ -46,7 +47,7 @@ def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFram
         missing(**{name: F.col(f"s.{name}") for name in ("id", "caller", "received")}),
         missing(**{name: record[name] for name in RECORD if name not in ("handler", "user_ip")}),
         F.when(F.exists(record.checks, _incomplete), F.lit("a check lacks a field or has one of a wrong type")),
-        F.when(F.col("s._corrupt").isNotNull(), F.lit("does not fit the format of version 1")),
+        misfit(json, "version 1"),
         F.when(F.col("s.id") == "", F.lit("`id` is empty")),
         F.when(~((record.started > 0) & (record.started <= record.ended)), F.lit("`ended` is before `started`")),
         F.when(

@@ -12,16 +12,29 @@ OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
 
 
 def parsed(line: Column, schema: str) -> Column:
-    """The line as a struct; a field of a wrong type is null and the line stands in the field `_corrupt`."""
-    return F.from_json(line, f"{schema}, {CORRUPT} string", OPTIONS)
+    """The line, read once: what `the_object`, `not_one_object` and `misfit` look at.
+
+    `from_json` ignores what follows an object. As the only element of an array with something behind it, a line can
+    neither hold a second object nor end otherwise than its object does.
+    """
+    wrapped = F.concat(F.lit('{"objects":['), line, F.lit('],"end":1}'))
+    return F.from_json(wrapped, f"objects array<struct<{schema}>>, end int, {CORRUPT} string", OPTIONS)
 
 
-def not_one_object(line: Column) -> Column:
-    """Why the line is not one JSON object. `from_json` alone would read the first of two and ignore what follows."""
-    alone = F.json_array_length(F.concat(F.lit("["), line, F.lit("]")))
-    return F.when(
-        ~F.coalesce((alone == 1) & F.startswith(F.trim(line), F.lit("{")), F.lit(False)), F.lit("not one JSON object")
-    )
+def the_object(json: Column) -> Column:
+    """The line as a struct, null where it is none; a field of a wrong type is null."""
+    return F.get(json["objects"], F.lit(0))
+
+
+def not_one_object(json: Column) -> Column:
+    """Why the line is not one JSON object."""
+    alone = (F.size(json["objects"]) == 1) & the_object(json).isNotNull() & json["end"].isNotNull()
+    return F.when(~F.coalesce(alone, F.lit(False)), F.lit("not one JSON object"))
+
+
+def misfit(json: Column, what: str) -> Column:
+    """Why an object can't be believed although each field that is needed is there: another has a wrong type."""
+    return F.when(json[CORRUPT].isNotNull(), F.lit(f"does not fit the format of {what}"))
 
 
 def odd_fields(keys: Column, allowed: Collection[str], what: str) -> Column:

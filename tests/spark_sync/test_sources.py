@@ -89,6 +89,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     "an array": ("[]", "not one JSON object"),
     "two objects": (json.dumps(stored()) + json.dumps(stored()), "not one JSON object"),
     "two objects and a comma": (json.dumps(stored()) + "," + json.dumps(stored()), "not one JSON object"),
+    "an end of its own": (json.dumps(stored()) + "]} x", "not one JSON object"),
+    "null": ("null", "not one JSON object"),
     "trailing text": (json.dumps(stored()) + " x", "not one JSON object"),
     "another object": ('{"a":1}', "the stored form has a field that does not belong there: `a`"),
     "no record": (json.dumps(stored(stored_record=...)), "`record` is missing or has a wrong type"),
