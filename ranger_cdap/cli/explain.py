@@ -54,7 +54,7 @@ def explain(invocation: Invocation, asked: Question, files: PolicyFiles | None) 
     if invocation.as_json:
         invocation.print_json(_document(answer, tried, decisive, reasons.book))
     else:
-        invocation.console.print(_tree(answer, tried, decisive, reasons.book))
+        invocation.print_tree(_tree(answer, tried, decisive, reasons.book))
 
 
 def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Because]) -> None:

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from ranger_cdap.config import Configuration, Settings, read_configuration
 
@@ -83,6 +84,10 @@ class Invocation:
         for row in rows:
             table.add_row(*row)
         self.console.print(table)
+
+    def print_tree(self, tree: Tree) -> None:
+        """A tree for people; on a terminal its long lines go on below themselves, and none is cut."""
+        self.console.print(tree, soft_wrap=False)
 
 
 def visible(text: str, keep: str = "\n\t") -> str:

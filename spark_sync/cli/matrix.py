@@ -98,13 +98,18 @@ def _order(entity: EntityId | EntityPattern) -> tuple[bool, str, tuple[str, ...]
 
 
 def _show(invocation: Invocation, found: Matrix) -> None:
-    """The matrix for a terminal."""
+    """The matrix for a terminal: a table, or where that is too wide a list for each entity."""
     columns = ["entity", *(str(subject) for subject in found.subjects)]
     rows = [
         [str(entity), *("".join(letter + _MARKS[mark.standing] for letter, mark in cell.letters) for cell in row)]
         for entity, row in zip(found.entities, found.rows, strict=True)
     ]
-    invocation.print_table(columns, rows)
+    if sum(max(map(len, column)) + 2 for column in zip(columns, *rows, strict=True)) <= invocation.console.width:
+        invocation.print_table(columns, rows)
+    else:
+        for entity, *cells in rows:
+            shown = [f"{name} {letters}" for name, letters in zip(columns[1:], cells, strict=True) if letters]
+            invocation.console.print(f"{entity}: {', '.join(shown) or 'nobody'}")
     invocation.messages.print("R read, W write, A admin, X execute; ? depends on a condition or a time, ! is denied")
 
 

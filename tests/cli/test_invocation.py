@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.tree import Tree
 
 from ranger_cdap.cli.invocation import Invocation
 
@@ -17,3 +18,15 @@ def test_a_name_is_neither_picture_nor_markup(name: str, capsys: pytest.CaptureF
     captured = capsys.readouterr()
     assert captured.out.count(name) == 2
     assert name in captured.err
+
+
+def test_a_tree_loses_nothing_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [f"word{n}" for n in range(50)]
+    tree = Tree("root")
+    tree.add("leaf").add(" ".join(words))
+    invocation = Invocation(None, "table")
+    invocation.console.width = 30
+    invocation.print_tree(tree)
+    out = capsys.readouterr().out
+    assert [word for word in out.split() if word.startswith("word")] == words
+    assert max(map(len, out.splitlines())) <= 30

@@ -206,6 +206,13 @@ def test_the_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert told.err.splitlines() == [legend], "progress is for terminals"
 
 
+def test_the_list_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranger_cdap.cli.invocation.PIPE_WIDTH", 60)
+    assert main(["matrix", "ns1", *named(Path(), list(COMPANY))]) == 0
+    lines = " ".join(capsys.readouterr().out.split())
+    assert "dataset:ns1.kv: user alice RW, user ann RWAX, user mallory R!, user olga A, group etl R, group" in lines
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
