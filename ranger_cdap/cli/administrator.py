@@ -7,16 +7,20 @@ import os
 import click
 
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.config import Secret
+from ranger_cdap.config import Secret, resolve_secret
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
 
 
 def administrator(invocation: Invocation, user: str) -> RangerAdmin:
-    """Ranger Admin by that account; its password is asked for, or in the environment, and never stored."""
+    """Ranger Admin by that account; its password is asked for, or in the environment, and never stored.
+
+    There it may be written as any secret: `file:PATH`, `env:NAME`, or as it is.
+    """
     ranger = invocation.settings.ranger
-    password = os.environ.get(PASSWORD_VARIABLE) or click.prompt(
-        f"Password of {user} in {ranger.url}", hide_input=True, err=True
-    )
-    return RangerAdmin.connect(ranger, user, Secret(password))
+    if given := os.environ.get(PASSWORD_VARIABLE):
+        password = resolve_secret(given)
+    else:
+        password = Secret(click.prompt(f"Password of {user} in {ranger.url}", hide_input=True, err=True))
+    return RangerAdmin.connect(ranger, user, password)

@@ -1,0 +1,164 @@
+"""The example for Kubernetes: settings, commands and secrets that exist, few rights, one run of the job at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from container_world import ROOT, is_below, named_secrets, parse_command, settings_of, written
+
+from ranger_cdap.config import Settings
+from ranger_cdap.service.server import check_exposure
+from ranger_cdap.service.table import ROWS
+
+FILE = ROOT / "examples" / "kubernetes" / "ranger-cdap.yaml"
+PAGE = ROOT / "docs" / "how-to" / "run-in-containers.md"
+OBJECTS: dict[tuple[str, str], dict[str, Any]] = {
+    (each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(FILE.read_text(encoding="utf-8"))
+}
+# Everything else it needs is made by hand, as the page says.
+BY_HAND = {("configMap", "ranger-ca"), ("secret", "ranger-cdap-secrets"), ("secret", "ranger-cdap-tls")}
+
+
+@dataclass(frozen=True)
+class Pod:
+    """A pod of one container."""
+
+    spec: dict[str, Any]
+
+    @property
+    def container(self) -> dict[str, Any]:
+        (only,) = self.spec["containers"]
+        return only  # type: ignore[no-any-return]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for source in self.container["envFrom"]:
+            found |= OBJECTS["ConfigMap", source["configMapRef"]["name"]]["data"]
+        return found | {each["name"]: each["value"] for each in self.container["env"]}
+
+    @property
+    def mounted(self) -> dict[str, tuple[dict[str, Any], bool]]:
+        """Place → volume, and whether it is for reading only."""
+        volumes = {volume["name"]: volume for volume in self.spec["volumes"]}
+        mounts = self.container["volumeMounts"]
+        assert {mount["name"] for mount in mounts} == volumes.keys()
+        return {mount["mountPath"]: (volumes[mount["name"]], bool(mount.get("readOnly"))) for mount in mounts}
+
+    @property
+    def config(self) -> str:
+        place = Path(self.environment["RANGER_CDAP_CONFIG"])
+        volume = self.mounted[str(place.parent)][0]["configMap"]
+        (key,) = [item["key"] for item in volume["items"] if item["path"] == place.name]
+        return str(OBJECTS["ConfigMap", volume["name"]]["data"][key])
+
+    def settings(self, folder: Path) -> Settings:
+        return settings_of(self.environment, self.config, folder)
+
+
+DEPLOYMENT = OBJECTS["Deployment", "ranger-cdap"]
+CRON_JOB = OBJECTS["CronJob", "ranger-cdap-sync"]
+SERVICE = Pod(DEPLOYMENT["spec"]["template"]["spec"])
+SYNC = Pod(CRON_JOB["spec"]["jobTemplate"]["spec"]["template"]["spec"])
+PODS = {"decision-service": SERVICE, "sync": SYNC}
+
+
+@pytest.mark.parametrize("pod", PODS.values(), ids=PODS)
+def test_its_settings_are_ours_and_safe(pod: Pod, tmp_path: Path) -> None:
+    settings = pod.settings(tmp_path)
+    check_exposure(settings.service)
+    assert settings.ranger.url.startswith("https://")
+    assert settings.ranger.ca_file is not None
+    assert is_below(Path(settings.ranger.ca_file), list(pod.mounted))
+
+
+@pytest.mark.parametrize(("pod", "command"), [(SERVICE, "serve"), (SYNC, "run")], ids=PODS)
+def test_its_command_is_one_of_ours(pod: Pod, command: str) -> None:
+    assert parse_command(pod.container["args"]).info_name == command
+
+
+@pytest.mark.parametrize("pod", PODS.values(), ids=PODS)
+def test_it_has_few_rights(pod: Pod) -> None:
+    assert pod.spec["automountServiceAccountToken"] is False
+    assert pod.spec["securityContext"]["runAsNonRoot"] is True
+    assert pod.spec["securityContext"]["runAsUser"] == 10001
+    assert pod.container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.spec.keys()
+
+
+@pytest.mark.parametrize("pod", PODS.values(), ids=PODS)
+def test_its_secrets_are_files_it_has_those_it_names_and_no_others(pod: Pod) -> None:
+    mounted = set()
+    for place, (volume, read_only) in pod.mounted.items():
+        if "secret" in volume:
+            assert read_only
+            assert volume["secret"]["defaultMode"] & 0o007 == 0
+            keys = [item["path"] for item in volume["secret"].get("items", ())] or ["tls.crt", "tls.key"]
+            mounted |= {f"{Path(place).name}/{key}" for key in keys}
+    assert named_secrets(pod.environment.values(), pod.config) == {name.removeprefix("secrets/") for name in mounted}
+
+
+@pytest.mark.parametrize("pod", PODS.values(), ids=PODS)
+def test_whatever_it_needs_is_here_or_on_the_page(pod: Pod) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for volume, _ in pod.mounted.values():
+        for kind, name in (("configMap", "name"), ("secret", "secretName"), ("persistentVolumeClaim", "claimName")):
+            if kind in volume:
+                wanted = volume[kind][name]
+                here = (kind[0].upper() + kind[1:], wanted) in OBJECTS
+                assert here or (kind, wanted) in BY_HAND
+                assert here or f" {wanted} " in page
+
+
+@pytest.mark.parametrize(
+    ("pod", "writes"),
+    [(SERVICE, {"plugin.cache_dir"}), (SYNC, {"sync.state_dir"})],
+    ids=PODS,
+)
+def test_what_it_writes_is_on_a_volume(pod: Pod, writes: set[str], tmp_path: Path) -> None:
+    places = written(pod.settings(tmp_path))
+    writable = [place for place, (_, read_only) in pod.mounted.items() if not read_only]
+    assert all(is_below(places[key], writable) for key in writes)
+    assert is_below(Path("/tmp/x"), writable)
+
+
+def test_probes_ask_for_routes_that_everybody_may_ask_under_a_host_that_is_answered() -> None:
+    open_routes = {row.path for row in ROWS if row.method == "GET" and not row.roles}
+    ports = {port["name"]: port["containerPort"] for port in SERVICE.container["ports"]}
+    for probe in ("readinessProbe", "livenessProbe"):
+        asked = SERVICE.container[probe]["httpGet"]
+        assert asked["path"] in open_routes
+        assert asked["port"] in ports
+        assert asked["scheme"] == "HTTPS"
+        assert asked["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
+    assert SERVICE.container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
+    assert SERVICE.container["livenessProbe"]["httpGet"]["path"] == "/health/live"
+
+
+def test_the_port_is_that_of_the_settings_and_the_service_leads_there(tmp_path: Path) -> None:
+    (port,) = SERVICE.container["ports"]
+    assert port["containerPort"] == SERVICE.settings(tmp_path).service.port
+    service = OBJECTS["Service", "ranger-cdap"]["spec"]
+    assert [each["targetPort"] for each in service["ports"]] == [port["name"]]
+    labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
+    assert service["selector"] == labels == DEPLOYMENT["spec"]["selector"]["matchLabels"]
+    assert "ranger-cdap" in SERVICE.settings(tmp_path).service.hosts
+
+
+def test_one_run_at_a_time_and_none_is_repeated_within_its_time() -> None:
+    assert CRON_JOB["spec"]["concurrencyPolicy"] == "Forbid"
+    assert CRON_JOB["spec"]["jobTemplate"]["spec"]["backoffLimit"] == 0
+    assert SYNC.spec["restartPolicy"] == "Never"
+
+
+def test_images_are_pinned() -> None:
+    for pod in PODS.values():
+        assert pod.container["image"].partition(":")[2] not in ("", "latest")
