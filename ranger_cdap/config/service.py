@@ -80,7 +80,7 @@ class ServiceSettings(Table, frozen=True):
     max_requests: int = 256
     """Requests at once; greater than zero."""
     body_timeout: float = 10.0
-    """Seconds for a body to come; greater than zero."""
+    """Seconds for the head of a request, and for its body, to come; greater than zero."""
     stop_timeout: float = 10.0
     """Seconds for requests under way when it ends; greater than zero."""
     events_dir: Path = msgspec.field(default_factory=UserDirectory("data", "events"))

@@ -67,9 +67,12 @@ class HttpServer:
     def _prepared(self, app: ASGIApp) -> uvicorn.Server:
         import uvicorn
 
+        from ranger_cdap.service.heads import bounded
+
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=bounded(self._settings.body_timeout),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
