@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final, cast
 
 from ranger_cdap.authorizer import Authorizer
@@ -20,6 +21,7 @@ from ranger_cdap.plugins import plugin_manager
 
 _SUPER_USER: Final = "superuser"
 _SILENT: Final = "says nothing"
+_NOT_NEEDED: Final = "not needed"
 _SHOWN: Final = ("allows", "denies", _SILENT)
 _UNHELD_CONDITION: Final = "a condition or its validity does not hold"
 
@@ -28,8 +30,8 @@ _UNHELD_CONDITION: Final = "a condition or its validity does not hold"
 class Because:
     """A privilege that was looked at; `why` it is held or not, and the `change` that would turn it round.
 
-    `items` are those of the deciding policy that speak of the person; `others` what the other policies on the entity
-    say, where that matters.
+    `items` are those that speak of the person in the deciding policy, and in those that say the same; `others` what the
+    other policies on the entity say, where that matters.
     """
 
     examined: Examined
@@ -67,16 +69,16 @@ class Reasons:
             return self._nobody_says(examined)
         named = self.book.named(decision.policy_id, decision.policy_version) + _zone(decision)
         if examined.held:
-            items = self._items(examined, decision.policy_id, ALLOW)
-            return Because(examined, f"{named} allows it", _taking(examined, named, items), items)
+            items = self._items_of_all(examined, ALLOW)
+            return Because(examined, f"{named} allows it", self._taking(examined, named, items), items)
         if decision.reason == DENY_ALL_ELSE:
             change = f"add {_privilege(examined)} for {examined.person} to {named}"
             return Because(examined, f"{named} denies all that it does not allow", change)
         if decision.reason:
             change = f"repair {named}; `ranger-cdap policies lint` shows what is wrong with it"
             return Because(examined, f"{named} can't be used, so it denies everybody: {decision.reason}", change)
-        items = self._items(examined, decision.policy_id, DENY)
-        change = f"{_taking(examined, named, items)}, or add a deny exception for {examined.person} there"
+        items = self._items_of_all(examined, DENY)
+        change = f"{self._taking(examined, named, items)}, or add a deny exception for {examined.person} there"
         gives = "; if no policy allows it then, one has to"
         return Because(examined, f"{named} denies it", change + gives, items)
 
@@ -100,7 +102,7 @@ class Reasons:
             return Because(examined, why + _zone(examined.decision), give, tuple(unheld), others)
         names = ", ".join(map(self.book.named, excepting))
         items = tuple(item for found in excepting.values() for item in found)
-        change = f"take {examined.person} out of the exceptions there, or {give}"
+        change = f"take {examined.person} out of the exceptions there"
         return Because(examined, f"{names} would give it, but makes an exception", change, items, others)
 
     def _items(self, examined: Examined, policy_id: int, side: str) -> tuple[ItemFound, ...]:
@@ -109,13 +111,32 @@ class Reasons:
         accesses = [action.lower() for action in wanted]
         return tuple(self.book.items(policy_id, side, examined.person, groups, accesses))
 
+    def _items_of_all(self, examined: Examined, side: str) -> tuple[ItemFound, ...]:
+        """The items that decide, and those of policies that say the same, needed or not."""
+        outcomes = (_NOT_NEEDED, "allows" if side == ALLOW else "denies")
+        alike = [entry.policy_id for entry in self._trace(examined) if entry.outcome in outcomes]
+        ids = dict.fromkeys((examined.decision.policy_id, *alike))
+        return tuple(item for policy_id in ids for item in self._items(examined, policy_id, side))
+
+    def _taking(self, examined: Examined, named: str, items: Sequence[ItemFound]) -> str:
+        """`take READ away from alice in policy 2 "kv": allow item 1 (…), and in policy 3: allow item 2 (…)`."""
+        what = "every privilege" if examined.action in (ANY, VISIBLE) else examined.action
+        places = []
+        for policy_id, found in groupby(items, key=lambda item: item.policy_id):
+            where = named if policy_id == examined.decision.policy_id else self.book.named(policy_id)
+            places.append(f"{where}: {', '.join(map(str, found))}")
+        return f"take {what} away from {examined.person} in {', and in '.join(places or [named])}"
+
     def _others(self, examined: Examined) -> tuple[TraceEntry, ...]:
-        """What each policy on the entity says, tried anew with a trace."""
+        """What the policies on the entity say."""
+        return tuple(e for e in self._trace(examined) if e.outcome in _SHOWN or e.reason == _UNHELD_CONDITION)
+
+    def _trace(self, examined: Examined) -> tuple[TraceEntry, ...]:
+        """The same asked anew, policy by policy."""
         if self._moment is None:
             return ()
         entity = examined.entity.probes()[0] if isinstance(examined.entity, EntityPattern) else examined.entity
-        trace = self._moment.ask(examined.person, entity, examined.action).trace
-        return tuple(e for e in trace if e.outcome in _SHOWN or e.reason == _UNHELD_CONDITION)
+        return self._moment.ask(examined.person, entity, examined.action).trace
 
 
 class _Traced:
@@ -139,12 +160,6 @@ def changes(answer: Answer, reasons: Sequence[Because]) -> tuple[str, tuple[str,
 
 def _privilege(examined: Examined) -> str:
     return "any privilege" if examined.actions in ((ANY,), (VISIBLE,)) else " or ".join(examined.actions)
-
-
-def _taking(examined: Examined, named: str, items: Sequence[ItemFound]) -> str:
-    where = ", ".join(str(item) for item in items)
-    what = "every privilege" if examined.action in (ANY, VISIBLE) else examined.action
-    return f"take {what} away from {examined.person} in {named}" + (f": {where}" if where else "")
 
 
 def _zone(decision: Decision) -> str:

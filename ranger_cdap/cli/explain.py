@@ -80,7 +80,10 @@ def _tree(answer: Answer, tried: list[list[Because]], decisive: list[Because], b
             leaf = branch.add(str(because), style=_STYLES[because.examined.held])
             leaf.add(because.why, style="default")
             for item in because.items:
-                leaf.add(str(item), style="default")
+                place = (
+                    "" if item.policy_id == because.examined.decision.policy_id else f"{book.named(item.policy_id)}: "
+                )
+                leaf.add(f"{place}{item}", style="default")
             for entry in because.others[:_MOST_POLICIES]:
                 leaf.add(f"{book.named(entry.policy_id)} {entry.outcome}: {entry.reason}", style="dim")
             if (more := len(because.others) - _MOST_POLICIES) > 0:

@@ -51,6 +51,13 @@ COMPANY = (
         item("read", users=["bob"], conditions=[{"type": "ip-range", "values": ["10.0.0.1"]}]),
         name="by day",
     ),
+    policy(
+        6,
+        dataset("bo*"),
+        item("read", users=["mallory"]),
+        denyPolicyItems=[item("read", users=["x"]), item("read", groups=["etl"])],
+    ),
+    policy(7, dataset("both"), item("admin", users=["ann"]), denyPolicyItems=[item("read", users=["mallory"])]),
 )
 ROLES = {"rangerRoles": [{"name": "ops", "users": [{"name": "olga"}], "groups": [{"name": "oncall"}]}]}
 USERS = {"userGroupMapping": {"carol": ["etl"], "dan": ["oncall"], "zoe": ["sales"]}}

@@ -58,8 +58,8 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
         False,
         [
             'policy 2 "kv" would give it, but makes an exception',
-            "allow exception item 1 (user eve: read)",
-            "take eve out of the exceptions there, or add READ for eve to a policy on dataset:ns1.kv",
+            'policy 2 "kv": allow exception item 1 (user eve: read)',
+            "take eve out of the exceptions there",
         ],
     ),
     "deny all else": (
@@ -68,6 +68,22 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
         [
             'policy 4 "closed" (version 3) denies all that it does not allow',
             'add READ for bob to policy 4 "closed" (version 3)',
+        ],
+    ),
+    "two policies that allow it": (
+        ["ann", "dataset.truncate", "dataset:ns1.both"],
+        True,
+        [
+            "allow item 1 (user ann: admin)",
+            'policy 3 "p3": allow item 1 (user ann: read, write, admin, execute)',
+        ],
+    ),
+    "two policies that deny it": (
+        ["mallory", "dataset.get", "dataset:ns1.both", *ETL],
+        False,
+        [
+            "deny item 2 (group etl: read)",
+            'policy 7 "p7": deny item 1 (user mallory: read)',
         ],
     ),
     "a role": (
@@ -80,7 +96,7 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
         False,
         [
             "no policy gives it here and now: a condition does not hold",
-            "allow item 1 (user bob: read under a condition)",
+            'policy 5 "by day": allow item 1 (user bob: read under a condition)',
         ],
     ),
 }  # fmt: skip
