@@ -119,7 +119,7 @@ ranger-up: $(STAMP) ## a real Ranger Admin in Docker, with our service definitio
 	@echo 'for the tests: export RANGER_URL=$(RANGER_CDAP_RANGER__URL) RANGER_PASSWORD=...'
 
 ranger-down: ## remove it with all it holds
-	docker compose --file docker/compose.yaml down --volumes
+	docker compose --file docker/compose.yaml --profile cdap down --volumes
 
 clean: ## remove what was made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -37,6 +37,16 @@ def test_a_package_is_imported_from_where_it_was_announced(package: ModuleType) 
         assert place(package).name == "site-packages"
 
 
+def test_make_test_runs_the_quick_tests_once_and_on_the_wheel() -> None:
+    def planned(target: str) -> list[str]:
+        command = ["make", "--dry-run", "--no-print-directory", target]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return [line for line in done.stdout.splitlines() if "pytest" in line and "not slow" in line]
+
+    assert [line.split()[0] for line in planned("test")] == [".venv/wheel/bin/python"]
+    assert [line.split()[0] for line in planned("check")] == [".venv/bin/pytest"]
+
+
 @of_the_wheel
 def test_every_file_is_the_one_of_the_wheel() -> None:
     installed = distribution("ranger-cdap")
