@@ -109,6 +109,8 @@ def _names(implementation: pluggy.HookImpl) -> tuple[str, ...]:
         return ()
     try:
         answer = implementation.function()
+    except ModuleNotFoundError as e:
+        return (f"needs `{e.name}`, which is not installed",)
     except Exception as e:
         return (f"failed with {type(e).__name__}",)
     return tuple(map(str, answer)) if isinstance(answer, Mapping) else ()

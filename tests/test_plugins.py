@@ -65,6 +65,14 @@ class Broken:
         raise RuntimeError("hunter2")
 
 
+class ForSpark:
+    @hookimpl
+    def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
+        import no_such_package  # type: ignore[import-not-found]  # noqa: F401
+
+        return {}
+
+
 def manager_with(*plugins: object) -> pluggy.PluginManager:
     manager = plugin_manager(entry_points=False)
     for plugin in plugins:
@@ -102,12 +110,13 @@ def test_a_plugin_brings_hooks_for_others() -> None:
 
 
 def test_who_provides_what() -> None:
-    found = {(one.plugin, one.hook): one for one in provided(manager_with(OtherSink(), Broken()))}
+    found = {(one.plugin, one.hook): one for one in provided(manager_with(OtherSink(), Broken(), ForSpark()))}
     hook = "ranger_cdap_audit_sinks"
 
     assert found["built-in sinks", hook].names == ("file", "log", "solr")
     assert found["OtherSink", hook].names == ("other",)
     assert found["Broken", hook].names == ("failed with RuntimeError",)
+    assert found["ForSpark", hook].names == ("needs `no_such_package`, which is not installed",)
 
 
 def test_the_command_shows_the_plugins_with_their_packages(capsys: pytest.CaptureFixture[str]) -> None:
