@@ -152,9 +152,9 @@ class _Traced:
 def changes(answer: Answer, reasons: Sequence[Because]) -> tuple[str, tuple[str, ...]]:
     """What heads the list of changes for the other answer, and the changes."""
     if not answer.allowed:
-        lacked = tuple(because.change for because in reasons if not because.examined.held)
+        lacked = tuple(dict.fromkeys(because.change for because in reasons if not because.examined.held))
         return ("to have it allowed, do all of this" if len(lacked) > 1 else "to have it allowed"), lacked
-    held = tuple(because.change for because in reasons)
+    held = tuple(dict.fromkeys(because.change for because in reasons))
     return ("to have it denied, one of these suffices" if len(held) > 1 else "to have it denied"), held
 
 

@@ -166,7 +166,7 @@ def test_of_a_super_user_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(json.dumps(configured))
     document = explained(["root", *GET_KV], files, capsys)
     assert document["allowed"] is True
-    assert document["changes"] == ["take root and his groups out of the super users of the service"] * 2
+    assert document["changes"] == ["take root and his groups out of the super users of the service"]
 
 
 def test_what_plays_no_part_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
