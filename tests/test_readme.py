@@ -65,16 +65,6 @@ def test_the_configuration_example_is_accepted(tmp_path: Path) -> None:
     assert load_settings(None, {}).cdap.profile == "default"
 
 
-def test_every_command_in_the_readme_exists() -> None:
-    from ranger_cdap.cli.main import command_line
-
-    commands = command_line().commands
-    named = re.findall(r"^ranger-cdap (\w[\w-]*)", README, re.MULTILINE)
-
-    assert named
-    assert set(named) <= set(commands)
-
-
 def test_the_transcript_is_one_of_a_demo_that_succeeded() -> None:
     transcript = block("text")
 

@@ -10,7 +10,7 @@ import pytest
 from markdown_pages import ROOT, text_of
 
 PAGE = ROOT / "docs" / "explanation" / "threat-model.md"
-NAMED = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text_of(PAGE))
+NAMED = list(dict.fromkeys(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text_of(PAGE))))
 WITHOUT_TESTS = {"What is protected", "What a stolen thing gives"}
 
 
