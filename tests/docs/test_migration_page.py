@@ -8,7 +8,13 @@ from typing import Any
 
 from markdown_pages import ROOT, blocks, text_of
 
-from ranger_cdap.config import load_settings
+import servicedef
+from ranger_cdap.config import RangerSettings, Secret, load_settings
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies import service_setup
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.service_setup import Change, Wanted
 
 PAGE = ROOT / "docs" / "how-to" / "migrate-from-cdap-security-extn.md"
 
@@ -25,3 +31,57 @@ def test_the_predecessors_file_becomes_these_settings(tmp_path: Path) -> None:
     said = re.findall(r"^\| `(\w+)\.(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)
     assert len(said) == 6
     assert [(t, k, str(getattr(getattr(settings, t), k))) for t, k, _ in said] == said
+
+
+PREDECESSOR = {
+    "instance": "",
+    "namespace": "instance",
+    "application": "namespace",
+    "program": "application",
+    "dataset": "namespace",
+    "secure_key": "namespace",
+    "stream": "namespace",
+}
+
+
+def definition_of_the_predecessor() -> dict[str, Any]:
+    """As cdap-security-extn registered it: fewer resources, and nothing said of where a policy may end."""
+    ours = servicedef.service_definition()
+    rows = [row for row in ours["resources"] if row["name"] in PREDECESSOR]
+    old = [{key: value for key, value in row.items() if key != "isValidLeaf"} | {"mandatory": False} for row in rows]
+    return {**ours, "resources": old}
+
+
+def policy(name: str, **levels: str) -> Policy:
+    return Policy(
+        service="cdapdev",
+        name=name,
+        resources={level: PolicyResource(values=[value]) for level, value in levels.items()},
+        policyItems=[PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])],
+    )
+
+
+def test_setup_lets_the_old_definition_grow_and_the_old_policies_stay() -> None:
+    password = Secret("Correct-Horse-1")
+    on_a_dataset = policy("old", instance="cdap", namespace="ns1", dataset="*")
+    on_a_namespace = policy("new", instance="cdap", namespace="ns1")
+    with (
+        EmbeddedAdmin(admin_password=password.reveal()) as ranger,
+        RangerAdmin.connect(RangerSettings(url=ranger.url), "admin", password) as admin,
+    ):
+        admin.create_user("alice", password)
+        admin.create_service_def(definition_of_the_predecessor())
+        admin.create_service({"name": "cdapdev", "type": "cdap", "isEnabled": True, "configs": {}})
+        before = admin.create_policy(on_a_dataset)
+
+        steps = service_setup.plan(Wanted("cdapdev", "cdap"), service_setup.look(admin, "cdapdev"))
+        service_setup.carry_out(steps, admin)
+
+        assert admin.create_policy(on_a_namespace).id is not None
+        assert before in admin.list_policies("cdapdev")
+        grown = service_setup.look(admin, "cdapdev").definition
+        assert grown is not None
+        ours = servicedef.service_definition()["resources"]
+        assert {row["name"] for row in grown["resources"] if row["isValidLeaf"]} == {row["name"] for row in ours}
+        again = service_setup.plan(Wanted("cdapdev", "cdap"), service_setup.look(admin, "cdapdev"))
+        assert {step.change for step in again} == {Change.KEEP}
