@@ -33,15 +33,7 @@ def test_the_predecessors_file_becomes_these_settings(tmp_path: Path) -> None:
     assert [(t, k, str(getattr(getattr(settings, t), k))) for t, k, _ in said] == said
 
 
-PREDECESSOR = {
-    "instance": "",
-    "namespace": "instance",
-    "application": "namespace",
-    "program": "application",
-    "dataset": "namespace",
-    "secure_key": "namespace",
-    "stream": "namespace",
-}
+PREDECESSOR = {"instance", "namespace", "application", "program", "dataset", "secure_key", "stream"}
 
 
 def definition_of_the_predecessor() -> dict[str, Any]:
