@@ -12,7 +12,7 @@ from typing import Self
 import pluggy
 from msgspec.structs import replace
 
-from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
+from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail, record_of
 from ranger_cdap.cdap.answer import Answer, Examined, compose, denied, is_allowed
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Outside
@@ -20,7 +20,7 @@ from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
 from ranger_cdap.cdap.plan import Need, plan
 from ranger_cdap.cdap.profile import VISIBLE, Operation
 from ranger_cdap.config import Settings, load_settings
-from ranger_cdap.engine import NO_POLICY, EngineOptions, ResourceAccess
+from ranger_cdap.engine import NO_POLICY, Decision, EngineOptions, PolicyEngine, ResourceAccess
 from ranger_cdap.errors import NotReady
 from ranger_cdap.moment import Moment
 from ranger_cdap.people import People
@@ -32,6 +32,7 @@ from ranger_cdap.rules import Rules
 logger = logging.getLogger(__name__)
 
 _NOTHING_ELSE = Context()
+_UNDECIDED = Decision(allowed=False, determined=False, audited=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,8 @@ class Authorizer:
         moment, unready = self._moment(user, groups, client_ip)
         answers = [self._answer(moment, unready, user, row, entity, context) for row, entity in rows]
         if moment is not None:
-            self._audit.write([record for answer in answers for record in self._records(answer, moment)])
+            by = (moment.engine, moment.now, client_ip)
+            self._audit.write([record for answer in answers for record in self._records(answer, *by)])
         return [self._outcome(answer) for answer in answers]
 
     def look_at_rows(
@@ -176,23 +178,10 @@ class Authorizer:
     def settle(self, answer: Answer, client_ip: str | None = None) -> Answer:
         """What becomes of an answer that no policy decided: outside what is enforced, the mode speaks; audited."""
         outcome = self._outcome(answer)
-        snapshot = self._keeper.snapshot
-        decided = outcome if outcome.enforced else answer
-        record = AuditRecord(
-            repo=snapshot.engine.service_name if snapshot.engine else "",
-            reqUser=answer.person,
-            evtTime=int(self._clock() * 1000),
-            access=answer.operation,
-            resource="/".join((self.rules.instance, *answer.entity.parts)),
-            resType=answer.entity.type,
-            action=answer.operation.partition(".")[2],
-            result=int(decided.allowed),
-            policy=NO_POLICY,
-            reason=decided.reason,
-            cliIP=client_ip or "",
-            enforced=outcome.enforced,
-        )
-        self._audit.write([record])
+        verb = answer.operation.partition(".")[2]
+        told = replace(answer, decided_by=(Examined(answer.entity, (verb,), verb, _UNDECIDED, answer.person),))
+        engine, now = self._keeper.snapshot.engine, int(self._clock() * 1000)
+        self._audit.write(self._records(told, engine, now, client_ip))
         return outcome
 
     def explain(
@@ -350,26 +339,28 @@ class Authorizer:
             return answer
         return replace(answer, allowed=False, missing=(), reason=f"vetoed: {'; '.join(map(str, reasons))}")
 
-    def _records(self, answer: Answer, moment: Moment) -> Sequence[AuditRecord]:
-        """One record for each entity and person with the final result; what was merely tried is not audited."""
+    def _records(
+        self, answer: Answer, engine: PolicyEngine | None, now: int, client_ip: str | None
+    ) -> Sequence[AuditRecord]:
+        """One record for each entity and person with the final result; what was merely tried is not audited.
+
+        What is not enforced is audited as it would be decided; a policy that allows is reason enough.
+        """
         outcome = self._outcome(answer)
-        allowed = outcome.allowed if outcome.enforced else answer.allowed
+        decided = outcome if outcome.enforced else answer
         return [
-            AuditRecord(
-                repo=moment.engine.service_name,
-                reqUser=examined.person,
-                evtTime=moment.now,
+            record_of(
+                examined.decision,
+                engine,
+                time=now,
+                person=examined.person,
                 access=answer.operation,
-                resource="/".join((self.rules.instance, *examined.entity.parts)),
-                resType=examined.entity.type,
                 action=examined.action.lower(),
-                result=int(allowed),
-                policy=examined.decision.policy_id,
-                policy_version=examined.decision.policy_version,
-                reason="" if allowed else (outcome if outcome.enforced else answer).reason,
-                cliIP=moment.client_ip or "",
-                zone_name=examined.decision.zone or "",
-                repoType=moment.engine.service_def.id or 0,
+                resource=(self.rules.instance, *examined.entity.parts),
+                resource_type=examined.entity.type,
+                allowed=decided.allowed,
+                reason="" if decided.allowed and examined.decision.policy_id != NO_POLICY else decided.reason,
+                client_ip=client_ip,
                 enforced=outcome.enforced,
             )
             for examined in {(e.person, e.entity): e for e in answer.decided_by}.values()

@@ -1,7 +1,16 @@
 """Audit: records with Ranger's field names, where they go, and how they get there without holding up a decision."""
 
-from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.record import AuditRecord, event_id, record_of
 from ranger_cdap.audit.sinks import BUILT_IN_SINKS, AuditSink, SinkFactory
 from ranger_cdap.audit.trail import AuditTrail, open_trail
 
-__all__ = ["BUILT_IN_SINKS", "AuditRecord", "AuditSink", "AuditTrail", "SinkFactory", "open_trail"]
+__all__ = [
+    "BUILT_IN_SINKS",
+    "AuditRecord",
+    "AuditSink",
+    "AuditTrail",
+    "SinkFactory",
+    "event_id",
+    "open_trail",
+    "record_of",
+]

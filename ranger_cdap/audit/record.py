@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import socket
+from collections.abc import Iterable
 from functools import cache
 
 import msgspec
 
+from ranger_cdap.engine import Decision, PolicyEngine
+
 _host = cache(socket.gethostname)
+_VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 
-def _event_id() -> str:
+def event_id() -> str:
     """A random UUID (version 4), as text."""
-    h = secrets.token_hex(16)
-    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) & 3]}{h[17:20]}-{h[20:]}"
+    h = os.urandom(16).hex()
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
 
 
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,4 +49,44 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     logType: str = "RangerAudit"  # noqa: N815
     event_count: int = 1
     event_dur_ms: int = 0
-    id: str = msgspec.field(default_factory=_event_id)
+    id: str = msgspec.field(default_factory=event_id)
+
+
+def record_of(
+    decision: Decision,
+    engine: PolicyEngine | None,
+    *,
+    time: int,
+    person: str | None,
+    access: str,
+    action: str,
+    resource: Iterable[str],
+    resource_type: str,
+    allowed: bool,
+    reason: str,
+    client_ip: str | None,
+    enforced: bool = True,
+    name: str = "",
+) -> AuditRecord:
+    """The record of an access on which that engine decided so; `allowed` and `reason` are what came of it in the end.
+
+    `resource` is the value of each level, from the top; `name` is the record's id where the answer tells it as well.
+    """
+    return AuditRecord(
+        repo=engine.service_name if engine is not None else "",
+        reqUser=person or "",
+        evtTime=time,
+        access=access,
+        resource="/".join(resource),
+        resType=resource_type,
+        action=action,
+        result=int(allowed),
+        policy=decision.policy_id,
+        policy_version=decision.policy_version,
+        reason=reason,
+        cliIP=client_ip or "",
+        zone_name=decision.zone or "",
+        repoType=(engine.service_def.id or 0) if engine is not None else 0,
+        enforced=enforced,
+        id=name or event_id(),
+    )

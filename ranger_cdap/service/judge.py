@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ranger_cdap.audit import AuditRecord
+from ranger_cdap.audit import AuditRecord, event_id, record_of
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, ProblemCode
 from ranger_cdap.engine.wire import ServiceDef
 from ranger_cdap.errors import NotReady
@@ -35,29 +34,25 @@ class Judge:
     def decide(self, request: AccessRequest, action: str = "") -> tuple[Decision, str]:
         """The decision and its name; audited under that name, with `action` as what the user does by it."""
         decision = self.engine.evaluate(request)
-        name = str(uuid.uuid4())
+        name = event_id()
         if decision.audited:
             self.service.write_audit([self._record(request, decision, action, name)])
         return decision, name
 
     def _record(self, request: AccessRequest, decision: Decision, action: str, name: str) -> AuditRecord:
-        resource = [value if isinstance(value, str) else ",".join(value) for value in request.resource.values()]
-        return AuditRecord(
-            repo=self.engine.service_name,
-            reqUser=request.user or "",
-            evtTime=self.now,
+        return record_of(
+            decision,
+            self.engine,
+            time=self.now,
+            person=request.user,
             access=action or request.access_type,
-            resource="/".join(resource),
-            resType=list(request.resource)[-1],
             action=request.access_type,
-            result=int(decision.allowed),
-            policy=decision.policy_id,
-            policy_version=decision.policy_version,
+            resource=[one if isinstance(one, str) else ",".join(one) for one in request.resource.values()],
+            resource_type=list(request.resource)[-1],
+            allowed=decision.allowed,
             reason=decision.reason,
-            cliIP=request.client_ip or "",
-            zone_name=decision.zone or "",
-            repoType=self.definition.id or 0,
-            id=name,
+            client_ip=request.client_ip,
+            name=name,
         )
 
 
