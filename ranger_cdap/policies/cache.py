@@ -34,6 +34,8 @@ _LOCK_TIMEOUT: Final = 10.0
 _NOT_IN_A_FILE_NAME: Final = re.compile(r"[/\\:\x00-\x1f\x7f]")
 _NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+# msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
+_contact_decoder: Final = msgspec.json.Decoder(Contact)
 
 
 class PolicyCache:
@@ -172,7 +174,7 @@ class PolicyCache:
     def _contact(self) -> Contact | None:
         try:
             content = self._read(_CONTACT)
-            contact = msgspec.json.decode(content, type=Contact) if content is not None else None
+            contact = _contact_decoder.decode(content) if content is not None else None
         except (msgspec.MsgspecError, ValueError, RecursionError, CacheError):
             return None
         if contact is None or not all(0 <= t < _LATEST for t in (contact.at, contact.age, contact.noted)):

@@ -62,6 +62,10 @@ class _Envelope(msgspec.Struct):
     tagPolicies: msgspec.Raw = _NULL  # noqa: N815
 
 
+# msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
+_decoder: Final = msgspec.json.Decoder(_Envelope)
+
+
 def needs_tags(policies: bytes | PolicyText) -> bool:
     """Whether a download of policies carries tag policies, so that the tags decide too.
 
@@ -86,7 +90,7 @@ def holds_deltas(policies: bytes) -> bool:
 
 def _envelope(policies: bytes) -> _Envelope:
     try:
-        return msgspec.json.decode(policies, type=_Envelope)
+        return _decoder.decode(policies)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise PolicySetError("the downloaded policies can't be read: not a JSON object") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
@@ -19,6 +19,10 @@ class _Numbered(msgspec.Struct):
     """So much of a policy as tells which one it is."""
 
     id: int
+
+
+# msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
+_read_number: Final = msgspec.json.Decoder(_Numbered).decode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +42,7 @@ class PolicyText:
         try:
             members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
             raws = msgspec.json.decode(members.pop(_POLICIES, b"null"), type=list[msgspec.Raw] | None) or []
-            read = msgspec.json.Decoder(_Numbered).decode
-            policies = {read(raw).id: raw for raw in raws}
+            policies = {_read_number(raw).id: raw for raw in raws}
         except (msgspec.MsgspecError, ValueError, RecursionError):
             raise PolicySetError("the policies can't be told apart by their ids") from None
         if len(policies) != len(raws):
