@@ -277,3 +277,8 @@ class UnexpectedAnswer(RangerAdminError):
 
     code = "ranger-admin-unexpected"
     remedy = "See whether `ranger.url` leads to Ranger Admin and not to a proxy's page."
+
+
+def reason(error: OSError | UnicodeError) -> str:
+    """Why a file can't be read or written, in words for the person who gave its name."""
+    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it is not UTF-8"

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import parse
 
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import ConfigError, reason
 from ranger_cdap.layers import Layer, named_layer
 
 SECURITY_FILE: Final = "ranger-cdap-security.xml"
@@ -154,7 +154,7 @@ def _read(path: Path) -> dict[str, _Property]:
             raise ConfigError(f"Hadoop configuration file `{path}` is larger than {_LARGEST_FILE} bytes")
         root = parse(path, forbid_dtd=True).getroot()
     except OSError as e:
-        raise ConfigError(f"Hadoop configuration file `{path}` can't be read: {type(e).__name__}") from None
+        raise ConfigError(f"Hadoop configuration file `{path}` can't be read: {reason(e)}") from None
     except (ParseError, DefusedXmlException, ValueError):
         root = None
     if root is None or root.tag != "configuration":

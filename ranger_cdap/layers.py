@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import ConfigError, reason
 
 ENVIRONMENT_PREFIX = "RANGER_CDAP_"
 
@@ -45,7 +45,7 @@ def file_layer(path: Path) -> Layer:
     except FileNotFoundError:
         raise ConfigError(f"configuration file `{path}` does not exist") from None
     except (OSError, UnicodeDecodeError) as e:
-        raise ConfigError(f"configuration file `{path}` can't be read: {type(e).__name__}") from None
+        raise ConfigError(f"configuration file `{path}` can't be read: {reason(e)}") from None
     except tomllib.TOMLDecodeError as e:
         raise ConfigError(f"configuration file `{path}` is not TOML: {e}") from None
     origins = {

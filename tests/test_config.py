@@ -1,10 +1,11 @@
 """Settings: precedence, unknown keys, secrets."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from ranger_cdap.config import Secret, load_settings, resolve_secret
+from ranger_cdap.config import Secret, load_settings, read_configuration, resolve_secret
 from ranger_cdap.errors import ConfigError
 
 
@@ -58,6 +59,39 @@ def test_a_bad_setting_is_one_sentence_that_names_it(tmp_path: Path, text: str, 
         load_settings(write(tmp_path, text), {})
 
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "message"),
+    [
+        (["ranger.ulr=x"], {}, "flag --set ranger.ulr: unknown setting `ranger.ulr`; did you mean `ranger.url`?"),
+        (["ranger.attempts=0"], {}, "flag --set ranger.attempts: `ranger.attempts` must be greater than zero"),
+        (["rangr.url=x"], {}, "flag --set rangr.url: unknown setting `rangr`; did you mean `ranger`?"),
+        ([], {"RANGER_CDAP_RANGER__URL": "x"}, "environment RANGER_CDAP_RANGER__URL: `ranger.url` must begin with"),
+        ([], {}, "file other.toml: `plugin.poll_interval`: expected `float`, got `str`"),
+    ],
+)
+def test_an_error_names_the_place_where_the_value_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], environ: dict[str, str], message: str
+) -> None:
+    """Not only the file, which may be right, and not the environment when it is empty."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.toml").write_text('[plugin]\npoll_interval = "soon"' if not flags and not environ else "")
+
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        read_configuration(Path("other.toml"), environ, flags)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[enforce]\noutside = "never"', "`enforce.outside`: invalid enum value 'never'; it is one of `"),
+        ('[[service.callers]]\nname = "a"\nroles = ["king"]', "invalid enum value 'king'; it is one of `enforce`, `"),
+    ],
+)
+def test_a_value_that_is_none_of_the_known_is_answered_with_these(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load_settings(write(tmp_path, text), {})
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Secret, resolve_secret
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
 PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
@@ -17,10 +19,17 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
     """Ranger Admin by that account; its password is asked for, or in the environment, and never stored.
 
     There it may be written as any secret: `file:PATH`, `env:NAME`, or as it is.
+
+    Raises:
+        InvalidInput: it is not in the environment, and there is nobody to ask.
     """
     ranger = invocation.settings.ranger
     if given := os.environ.get(PASSWORD_VARIABLE):
         password = resolve_secret(given)
+    elif not sys.stdin.isatty():
+        raise InvalidInput(
+            f"there is no terminal to ask for the password of {user}: put it, or `file:PATH`, into {PASSWORD_VARIABLE}"
+        )
     else:
         password = Secret(click.prompt(f"Password of {user} in {ranger.url}", hide_input=True, err=True))
     return RangerAdmin.connect(ranger, user, password)

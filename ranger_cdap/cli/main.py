@@ -32,7 +32,7 @@ from ranger_cdap.cli.reference import reference
 from ranger_cdap.cli.serve import serve
 from ranger_cdap.cli.setup import setup
 from ranger_cdap.cli.who import who
-from ranger_cdap.errors import RangerCdapError
+from ranger_cdap.errors import RangerCdapError, reason
 from ranger_cdap.hookspecs import hookimpl
 from ranger_cdap.plugins import plugin_manager
 
@@ -137,6 +137,12 @@ def main(arguments: Sequence[str]) -> int:
         return e.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.ERROR
+    except OSError as e:
+        if os.environ.get("RANGER_CDAP_DEBUG"):
+            raise
+        what = f"`{visible(str(e.filename))}` can't be used" if e.filename else "the answer can't be written"
+        click.echo(f"ranger-cdap: {what}: {reason(e)}; RANGER_CDAP_DEBUG=1 shows where", err=True)
         return ExitCode.ERROR
     except Exception as e:
         if os.environ.get("RANGER_CDAP_DEBUG"):

@@ -11,10 +11,11 @@ import difflib
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args
 
 import msgspec
 
@@ -30,6 +31,7 @@ from ranger_cdap.layers import Layer, environment_layer, file_layer, flag_layer,
 
 _log = logging.getLogger(__name__)
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+_NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
 _LISTS_OF_TABLES: Mapping[str, type[Table]] = {"sources": SourceSettings, "callers": CallerSettings}
 
@@ -72,11 +74,12 @@ def read_configuration(
     file_values, environment = file_layer(path) if path else Layer({}), environment_layer(environ)
     above = overlay([file_values, environment, flag_values])
     origin = f"`{path}`" if path else "the environment"
-    hadoop = parse_settings({"hadoop": above.tables.get("hadoop", {})}, origin=origin, environ=environ).hadoop
+    named = {"hadoop": above.tables.get("hadoop", {})}
+    hadoop = parse_settings(named, origin=origin, origins=above.origins, environ=environ).hadoop
     below, not_used = hadoop_layer(hadoop.conf_dir, hadoop.security_file, hadoop.audit_file, hadoop.ssl_file)
     merged = overlay([below, above])
     origin += " with the files of `[hadoop]`" if below.tables else ""
-    settings = parse_settings(merged.tables, origin=origin, environ=environ)
+    settings = parse_settings(merged.tables, origin=origin, origins=merged.origins, environ=environ)
     layers = (below, file_values, environment, flag_values)
     exposed = exposed_files(layers, Settings, Secret, _private_keys(settings))
     for file in exposed:
@@ -84,8 +87,16 @@ def read_configuration(
     return Configuration(settings, merged.origins, not_used, exposed)
 
 
-def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[str, str] | None = None) -> Settings:
+def parse_settings(
+    tables: Mapping[str, Any],
+    *,
+    origin: str,
+    origins: Mapping[str, str] = _NO_ORIGINS,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
     """The settings of parsed TOML; relative paths stay relative to the working directory.
+
+    An error says where the value stands: by `table.key` in `origins`, or else `origin`.
 
     Raises:
         ConfigError: a key is unknown or a value is not allowed.
@@ -98,13 +109,36 @@ def parse_settings(tables: Mapping[str, Any], *, origin: str, environ: Mapping[s
             return Path(value).expanduser()
         raise TypeError(f"expected a text, got `{type(value).__name__}`")
 
-    _refuse_unknown_keys(tables, Settings, where="", origin=origin)
+    def stands(name: str) -> str:
+        of_table = name.partition("[")[0]
+        return next((where for at, where in origins.items() if f"{at}.".startswith(f"{of_table}.")), origin)
+
+    _refuse_unknown_keys(tables, Settings, where="", stands=stands)
     try:
         settings = msgspec.convert(_with_lists(tables), Settings, strict=False, dec_hook=decode)
     except msgspec.ValidationError as e:
-        raise ConfigError(f"{origin}: {_lower(str(e))}") from None
-    _check_ranges(settings, origin)
+        raise _not_valid(str(e), stands) from None
+    _check_ranges(settings, stands)
     return settings
+
+
+def _not_valid(message: str, stands: Callable[[str], str]) -> ConfigError:
+    """The sentence of msgspec, which ends with a path, about a setting by its name, with the values there are."""
+    said, _, path = message.partition(" - at `$.")
+    name = path.rstrip("`")
+    keys = re.findall(r"[a-z_]+", name)
+    choices = [f"`{text}`" for text in _texts(_field_type(*keys))]
+    hint = f"; it is one of {', '.join(choices)}" if choices and said.startswith("Invalid enum") else ""
+    return ConfigError(f"{stands('.'.join(keys[:2]))}: `{name}`: {_lower(said)}{hint}")
+
+
+def _texts(wanted: Any) -> Iterator[str]:
+    """The texts a type names, as `Literal` does, also where something else is possible."""
+    for one in get_args(wanted):
+        if isinstance(one, str):
+            yield one
+        else:
+            yield from _texts(one)
 
 
 def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
@@ -120,10 +154,16 @@ def _refuse_secrets(flags: Layer) -> None:
             raise ConfigError(f"`{name}` must not stand on the command line; name it by `env:` or `file:`")
 
 
-def _field_type(table: str, key: str) -> Any:
-    struct = next((field.type for field in msgspec.structs.fields(Settings) if field.name == table), None)
-    fields = msgspec.structs.fields(struct) if struct else ()
-    return next((field.type for field in fields if field.name == key), None)
+def _field_type(*path: str) -> Any:
+    """The type of what stands at `table`, `key` and, in a list of tables, their keys; None where there is nothing."""
+    found: Any = Settings
+    for key in path:
+        struct = next(
+            (one for one in (found, *get_args(found)) if isinstance(one, type) and issubclass(one, Table)), None
+        )
+        fields = msgspec.structs.fields(struct) if struct else ()
+        found = next((field.type for field in fields if field.name == key), None)
+    return found
 
 
 def _with_lists(tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +185,7 @@ def _with_lists(tables: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refuse_unknown_keys(value: Any, struct: type[Table], where: str, origin: str) -> None:
+def _refuse_unknown_keys(value: Any, struct: type[Table], where: str, stands: Callable[[str], str]) -> None:
     if not isinstance(value, Mapping):
         return
     fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
@@ -153,16 +193,16 @@ def _refuse_unknown_keys(value: Any, struct: type[Table], where: str, origin: st
         if key not in fields:
             near = difflib.get_close_matches(str(key), fields, n=1)
             hint = f"; did you mean `{where}{near[0]}`?" if near else ""
-            raise ConfigError(f"{origin}: unknown setting `{where}{key}`{hint}")
+            raise ConfigError(f"{stands(f'{where}{key}')}: unknown setting `{where}{key}`{hint}")
         wanted = fields[key]
         if isinstance(wanted, type) and issubclass(wanted, Table):
-            _refuse_unknown_keys(inner, wanted, f"{where}{key}.", origin)
+            _refuse_unknown_keys(inner, wanted, f"{where}{key}.", stands)
         elif key in _LISTS_OF_TABLES and isinstance(inner, list):
             for n, table in enumerate(inner):
-                _refuse_unknown_keys(table, _LISTS_OF_TABLES[key], f"{where}{key}[{n}].", origin)
+                _refuse_unknown_keys(table, _LISTS_OF_TABLES[key], f"{where}{key}[{n}].", stands)
 
 
-def _check_ranges(settings: Settings, origin: str) -> None:
+def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
     ranger, plugin = settings.ranger, settings.plugin
     positive = {
         "ranger.connect_timeout": ranger.connect_timeout,
@@ -180,23 +220,25 @@ def _check_ranges(settings: Settings, origin: str) -> None:
     }
     for name, number in positive.items():
         if not 0 < number < float("inf"):
-            raise ConfigError(f"{origin}: `{name}` must be greater than zero, not `{number}`")
+            raise ConfigError(f"{stands(name)}: `{name}` must be greater than zero, not `{number}`")
     for name, number in {"sync.rate": settings.sync.rate, "sync.patience": settings.sync.patience}.items():
         if not 0 <= number < float("inf"):
-            raise ConfigError(f"{origin}: `{name}` must be zero or greater, not `{number}`")
+            raise ConfigError(f"{stands(name)}: `{name}` must be zero or greater, not `{number}`")
     if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
-        raise ConfigError(f"{origin}: `sync.extra_group` must hold `{{namespace}}`, or one group would get everything")
+        where = stands("sync.extra_group")
+        raise ConfigError(f"{where}: `sync.extra_group` must hold `{{namespace}}`, or one group would get everything")
     for source in settings.sync.sources:
         if not _SOURCE_NAME.fullmatch(source.name):
             raise ConfigError(
-                f"{origin}: `name` of `sync.sources` is that of a directory: at most 100 letters, digits and `._-`, "
-                f"not `{source.name[:100]!a}`"
+                f"{stands('sync.sources')}: `name` of `sync.sources` is that of a directory: at most 100 letters, "
+                f"digits and `._-`, not `{source.name[:100]!a}`"
             )
     for url in map(str.strip, ranger.url.split(",")):
         if not url.startswith(("http://", "https://")):
-            raise ConfigError(f"{origin}: `ranger.url` must begin with http:// or https://, not `{url.split('@')[-1]}`")
+            where, shown = stands("ranger.url"), url.split("@")[-1]
+            raise ConfigError(f"{where}: `ranger.url` must begin with http:// or https://, not `{shown}`")
         if "@" in url.split("//", 1)[1].split("/", 1)[0]:
-            raise ConfigError(f"{origin}: `ranger.url` must not hold a user name or password")
+            raise ConfigError(f"{stands('ranger.url')}: `ranger.url` must not hold a user name or password")
 
 
 def _lower(text: str) -> str:

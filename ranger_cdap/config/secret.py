@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import ConfigError, reason
 
 
 class Secret:
@@ -48,5 +48,5 @@ def resolve_secret(text: str, environ: Mapping[str, str] | None = None) -> Secre
         try:
             return Secret(path.read_text(encoding="utf-8").rstrip("\r\n"))
         except (OSError, UnicodeDecodeError) as e:
-            raise ConfigError(f"secret file `{path}` can't be read: {type(e).__name__}") from None
+            raise ConfigError(f"secret file `{path}` can't be read: {reason(e)}") from None
     return Secret(text)
