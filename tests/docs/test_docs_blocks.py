@@ -124,6 +124,14 @@ def test_every_command_can_be_parsed(call: list[str]) -> None:
     parsed(call)
 
 
+@pytest.mark.parametrize("call", CALLS)
+def test_pages_call_an_option_by_its_first_name(call: list[str]) -> None:
+    """An option may have an older name as well; who learns from a page learns the one that `--help` begins with."""
+    options = [param for param in parsed(call).command.params if isinstance(param, click.Option)]
+    older = {name for option in options for name in option.opts[1:] if name.startswith("--")}
+    assert older.isdisjoint(call)
+
+
 def test_there_are_commands_to_look_at() -> None:
     assert len(CALLS) > 40
 
