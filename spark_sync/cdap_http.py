@@ -13,7 +13,7 @@ import msgspec
 import stamina
 
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
-from ranger_cdap.policies.exchange import Exchange, NoAnswerError, TooLargeError, TooSlowError, checked_url
+from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow, checked_url
 from ranger_cdap.policies.sign_in import tls_context
 
 _LARGEST_ANSWER: Final = 1 << 28
@@ -96,11 +96,11 @@ class CdapHttp:
             status, content = self._exchange.ask(
                 self.url, method, path, query=query, body=body, headers=headers, largest=_LARGEST_ANSWER
             )
-        except TooLargeError as e:
+        except TooLarge as e:
             raise CdapError(str(e)) from None
-        except TooSlowError as e:
+        except TooSlow as e:
             raise CdapUnreachable(str(e)) from None
-        except NoAnswerError as e:
+        except NoAnswer as e:
             raise CdapUnreachable(f"CDAP at `{self.url}` can't be reached: {e}") from None
         if status != HTTPStatus.OK:
             raise self._error(status, f"`{method} {path}`")

@@ -7,17 +7,13 @@ logs what it sends, knows no time-outs and takes 404 and 503 for empty answers.
 from __future__ import annotations
 
 import logging
-import ssl
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
-import requests
 import stamina
-import urllib3
 from apache_ranger.utils import API, HttpMethod
 
 from ranger_cdap.config import Secret
@@ -31,41 +27,15 @@ from ranger_cdap.errors import (
     UnexpectedAnswer,
 )
 from ranger_cdap.policies.answers import Answer, error_of, json_of
-from ranger_cdap.policies.sign_in import VerifyingAdapter, Way, credentials, tls_context
+from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow, checked_url
+from ranger_cdap.policies.sign_in import Way, credentials, tls_context
 
 _log = logging.getLogger(__name__)
 
 _LARGEST_ANSWER: Final = 1 << 30  # bytes; 100,000 policies are about 110 MB
-_LARGEST_ERROR: Final = 1 << 20
-_SLOWEST_ANSWER: Final = 10  # read time-outs: an answer that comes byte by byte ends here
-_PIECE: Final = 1 << 18
 # Ranger answers an encoded slash, percent sign or semicolon in a path with an empty 400 or 404; dots would climb.
 _NOT_IN_A_PATH: Final = frozenset("/\\%;")
 
-# The first that fits, and whether it happens before anything is sent. urllib3 makes a refused connection and an unknown
-# name kinds of a connect time-out. By TLS, a server may also refuse after it was sent something.
-_FAILURES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, bool], ...]] = (
-    (
-        ssl.SSLCertVerificationError,
-        "its certificate or its TLS is not accepted (`ranger.ca_file` names the CA to trust)",
-        True,
-    ),
-    (
-        (ssl.SSLError, requests.exceptions.SSLError, urllib3.exceptions.SSLError),
-        "its certificate or its TLS is not accepted (`ranger.ca_file` names the CA to trust)",
-        False,
-    ),
-    (urllib3.exceptions.NameResolutionError, "its name can't be resolved", True),
-    (ConnectionRefusedError, "the connection was refused", True),
-    (urllib3.exceptions.NewConnectionError, "no connection can be made", True),
-    (
-        (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError),
-        "no connection within the time-out",
-        True,
-    ),
-    ((TimeoutError, requests.ReadTimeout, urllib3.exceptions.ReadTimeoutError), "no answer within the time-out", False),
-    ((requests.ConnectionError, urllib3.exceptions.HTTPError, ConnectionError), "the connection broke off", False),
-)
 # Statuses by which a proxy says that the Ranger Admin behind it is away; None stands for no answer at all.
 _ANOTHER_MAY_ANSWER: Final = frozenset(
     {None, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
@@ -94,8 +64,7 @@ class AdminHttp:
     """One Ranger Admin and one account; safe to use from several threads.
 
     The address may be several, separated by commas: whichever answered last is asked first, and the next one where it
-    is away. Proxies and credentials of the environment (`HTTP_PROXY`, `.netrc`) are not used: the password must reach
-    Ranger Admin and nobody else. Redirects are not followed, for the same reason.
+    is away.
 
     Raises:
         ConfigError: an address, the credentials or a file of certificates can't be used.
@@ -118,18 +87,12 @@ class AdminHttp:
         self._urls = tuple(_checked_url(one) for one in addresses(url)) or (_checked_url(url),)
         self._first = 0
         self._secrets = (password,)
-        self._timeout = (connect_timeout, read_timeout)
-        self._slowest = read_timeout * _SLOWEST_ANSWER
         self._attempts = attempts
         if auth == "certificate" and (cert_file is None or not all(one.startswith("https:") for one in self._urls)):
             raise ConfigError('`ranger.auth = "certificate"` needs `ranger.cert_file` and an https:// address')
-        self._session = requests.Session()
-        self._session.trust_env = False
         context = tls_context(ca_file, cert_file, key_file)
-        self._session.mount("https://", VerifyingAdapter(context))
-        # A browser's name would make Ranger Admin ask for its CSRF header.
-        self._session.headers.update({"User-Agent": "ranger-cdap", "Accept-Encoding": "identity"})
-        self._session.auth = credentials(auth, username, password)
+        self._exchange = Exchange(context, connect_timeout=connect_timeout, read_timeout=read_timeout)
+        self._exchange.session.auth = credentials(auth, username, password)
 
     @property
     def url(self) -> str:
@@ -138,7 +101,7 @@ class AdminHttp:
 
     def close(self) -> None:
         """Give the connections back."""
-        self._session.close()
+        self._exchange.close()
 
     def call_api(self, api: API, query_params: Mapping[str, Any] | None = None, request_data: Any = None) -> Any:
         """The JSON value an endpoint answers with, None when it answers without a body; the library calls it so.
@@ -205,25 +168,19 @@ class AdminHttp:
         method, path = api.method.value, "/" + api.path.lstrip("/")
         where: dict[str, Any] = {"method": method, "path": path}
         headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if content is not None else {})
-        deadline = time.monotonic() + self._slowest
         try:
-            with self._session.request(
-                method,
-                url + path,
-                params=query,
-                data=content,
-                headers=headers,
-                timeout=self._timeout,
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                bound = _LARGEST_ANSWER if response.status_code == HTTPStatus.OK else _LARGEST_ERROR
-                body = b"".join(_bounded(response, bound, deadline, where))
-                return Answer(method, path, response.status_code, body)
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
-            failure, unsent = _what_failed(e)
-            kind = NotConnected if unsent else AdminUnreachable
-            raise kind(f"Ranger Admin at `{url}` can't be reached: {failure}", **where) from None
+            status, body = self._exchange.ask(
+                url, method, path, query=query, body=content, headers=headers, largest=_LARGEST_ANSWER
+            )
+        except TooLarge as e:
+            raise UnexpectedAnswer(str(e), **where) from None
+        except TooSlow as e:
+            raise AdminUnreachable(str(e), **where) from None
+        except NoAnswer as e:
+            kind = NotConnected if e.unsent else AdminUnreachable
+            advice = " (`ranger.ca_file` names the CA to trust)" if e.of_tls else ""
+            raise kind(f"Ranger Admin at `{url}` can't be reached: {e}{advice}", **where) from None
+        return Answer(method, path, status, body)
 
 
 def addresses(url: str) -> tuple[str, ...]:
@@ -237,18 +194,6 @@ def _content(answer: Answer, api: API, secrets: tuple[Secret, ...]) -> bytes | N
     if answer.status != api.expected_status:
         raise error_of(answer, secrets)
     return answer.body if answer.status != HTTPStatus.NO_CONTENT else None
-
-
-def _bounded(response: requests.Response, bound: int, deadline: float, where: dict[str, Any]) -> Iterator[bytes]:
-    """The body in pieces, as they arrive; `read1` because `iter_content` waits for whole pieces, however slow."""
-    call, read = f"`{where['method']} {where['path']}`", 0
-    while piece := response.raw.read1(_PIECE, decode_content=True):
-        read += len(piece)
-        if read > bound:
-            raise UnexpectedAnswer(f"the answer to {call} is larger than {bound} bytes, so it was not read", **where)
-        if time.monotonic() > deadline:
-            raise AdminUnreachable(f"the answer to {call} comes too slowly to be waited for", **where)
-        yield piece
 
 
 def _may_repeat(method: HttpMethod) -> Callable[[Exception], bool]:
@@ -274,35 +219,5 @@ def _not_json(api: API) -> UnexpectedAnswer:
     )
 
 
-def _what_failed(error: BaseException) -> tuple[str, bool]:
-    """In a few words, without the address and without what was sent, and whether nothing was sent."""
-    chain = list(_causes(error))
-    for kinds, words, unsent in _FAILURES:
-        if any(isinstance(cause, kinds) for cause in chain):
-            return words, unsent
-    return type(error).__name__, False
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what is under it; `requests` and urllib3 keep it in `reason`, `args` or `__cause__`."""
-    while error is not None:
-        yield error
-        reason = getattr(error, "reason", None)
-        inner = [reason, error.__cause__, *error.args]
-        error = next((e for e in inner if isinstance(e, BaseException)), None)
-
-
 def _checked_url(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
-        _ = parts.port
-    except ValueError:
-        usable = None
-    if not usable:
-        raise ConfigError(
-            f"`{url.split('@')[-1]}` is not the address of a Ranger Admin, like `https://ranger.example:6182`"
-        )
-    if "@" in url:
-        raise ConfigError("the address of Ranger Admin must not hold a user name or password")
-    return url.rstrip("/")
+    return checked_url(url, "a Ranger Admin", "https://ranger.example:6182")

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
-from spark_sync.cdap_http import CdapHttp, checked_url
+from spark_sync.cdap_http import CdapHttp, checked_address
 from spark_sync.sources.audit import parse
 from spark_sync.sources.avro import Message, messages, poll_request
 from spark_sync.sources.source import LINES, EventSource
@@ -40,7 +40,7 @@ def check(settings: SourceSettings) -> None:
     """
     if not settings.url or not settings.topic:
         raise ConfigError(f"source `{settings.name}` needs `url`, the address of CDAP's messaging service, and `topic`")
-    checked_url(settings.url)
+    checked_address(settings.url)
 
 
 def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:

@@ -16,7 +16,7 @@ from keeper_world import FRESH, GONE, NO_SERVICE, NOT_READY, OFF, Clock, may_rea
 from policy_documents import SERVICE, policies, policy, roles, users
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.policies import http
+from ranger_cdap.policies import exchange
 from ranger_cdap.policies.keeper import PolicyKeeper
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
@@ -145,7 +145,7 @@ FAULTS: list[tuple[str, Fault, str]] = [
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_SLOWEST_ANSWER", 2)
+    monkeypatch.setattr(exchange, "_SLOWEST_ANSWER", 2)
 
 
 each_fault = pytest.mark.parametrize(("fault", "said"), [row[1:] for row in FAULTS], ids=[row[0] for row in FAULTS])

@@ -87,7 +87,7 @@ def test_a_fault_is_an_error(service: MessagingService, fault: str, error: type[
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(CdapUnreachable, match="no connection can be made"):
+    with pytest.raises(CdapUnreachable, match="the connection was refused"):
         Topic({"url": "http://127.0.0.1:9", "topic": "audit"}).last(NOW)
 
 
