@@ -3,7 +3,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 JARS := $(VENV)/jars
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# Pip tells of what only the packages it installs can change.
+PIP := $(BIN)/python -W ignore:DEPRECATION -m pip --quiet --disable-pip-version-check
 LOCK := .ci/requirements.lock
 STAMP := $(VENV)/.installed
 WHEEL := $(VENV)/wheel

@@ -30,7 +30,7 @@ body { margin: 0; padding: 1rem; background: var(--paper); color: var(--ink); fo
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .25rem; }
 p { margin: 0 0 .5rem; color: var(--quiet); }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
-.wide { overflow: auto; flex: 1; min-height: 12rem; border: 1px solid var(--line); }
+.wide { overflow: auto; align-self: start; max-width: 100%; min-height: 12rem; border: 1px solid var(--line); }
 .wide:focus-visible { outline: 3px solid #0b57a4; outline-offset: 2px; }
 table { border-collapse: separate; border-spacing: 0; background: var(--card); }
 th, td { border-right: 1px solid var(--line); border-bottom: 1px solid var(--line); padding: .2rem .5rem; }
