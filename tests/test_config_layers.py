@@ -227,7 +227,7 @@ def test_config_show_has_every_setting_with_its_origin_and_no_secret(
     )
     config = ("--config", str(tmp_path / "ranger-cdap.toml"), "--set", "cdap.instance=prod")
 
-    document: dict[str, Any] = json.loads(shown(capsys, *config, "--format", "json"))
+    document: dict[str, Any] = json.loads(shown(capsys, *config, "--json"))
     table = shown(capsys, *config)
 
     rows = {row["setting"]: row for row in document["settings"]}

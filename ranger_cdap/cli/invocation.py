@@ -26,14 +26,13 @@ class Invocation:
     def __init__(
         self,
         config: Path | None = None,
-        output_format: str = "table",
         flags: Sequence[str] = (),
         *,
         quiet: bool = False,
     ) -> None:
         self._config = config
         self._flags = flags
-        self.as_json = output_format == "json"
+        self.as_json = False
         # A pipe has no width: what goes through it must not be broken at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
         self.console = _Visible(soft_wrap=True, highlight=False, markup=False, emoji=False, width=width)

@@ -102,17 +102,13 @@ def command_line() -> click.Group:
         metavar="TABLE.KEY=VALUE",
         help="A setting; goes before all others. May be repeated.",
     )
-    @click.option(
-        "--format", "output_format", type=click.Choice(["table", "json"]), hidden=True, help="`json` is `--json`."
-    )
     @pass_invocation
-    def cli(invocation: Invocation, config: Path | None, flags: tuple[str, ...], output_format: str | None) -> None:
+    def cli(invocation: Invocation, config: Path | None, flags: tuple[str, ...]) -> None:
         """Apache Ranger authorization for CDAP.
 
         --json and --quiet may stand before the command or after it. NO_COLOR in the environment turns colours off.
         """
         invocation.read_from(config, flags)
-        invocation.as_json = invocation.as_json or output_format == "json"
 
     plugins = plugin_manager()
     plugins.register(BuiltInCommands(), name="built-in commands")

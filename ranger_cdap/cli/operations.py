@@ -27,7 +27,7 @@ _NONE = "no such operation"
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(["table", "json", "plain", "markdown"]),
+    type=click.Choice(["table", "plain", "markdown"]),
     help="table for people, unless --json is given; markdown without a profile or an entity makes the page of all.",
 )
 @pass_invocation
@@ -40,19 +40,18 @@ def operations(
         if profile or kind or output_format:
             raise click.UsageError("options come after `diff`")
         return
-    output_format = output_format or ("json" if invocation.as_json else "table")
     if output_format == "markdown" and not profile and not kind:
         click.echo(page(), nl=False)
         return
     table = load_profile(profile if profile is not None else invocation.settings.cdap.profile)
     shown = lines(table, kind)
-    if output_format == "json":
-        invocation.print_json([_document(line) for line in shown])
-    elif output_format == "plain":
+    if output_format == "plain":
         for line in shown:
             click.echo("\t".join((line.operation, line.needs, line.given, ",".join(line.requirements), line.remark)))
     elif output_format == "markdown":
         click.echo(section(table, kind), nl=False)
+    elif invocation.as_json:
+        invocation.print_json([_document(line) for line in shown])
     else:
         rows = [
             [line.operation, line.needs_in_lines, line.given, "\n".join(line.requirements), line.remark]
@@ -72,24 +71,23 @@ def operations(
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(["table", "json", "plain"]),
+    type=click.Choice(["table", "plain"]),
     help="table for people, unless --json is given.",
 )
 @pass_invocation
 def diff(invocation: Invocation, one: str, other: str, output_format: str | None) -> None:
     """Show the operations for which two profiles ask, give or list differently."""
-    output_format = output_format or ("json" if invocation.as_json else "table")
     found = list(differences(load_profile(one), load_profile(other)))
-    if output_format == "json":
+    if output_format == "plain":
+        for name, left, right in found:
+            click.echo("\t".join((name, _short(left), _short(right))))
+    elif invocation.as_json:
         invocation.print_json(
             [
                 {"operation": name, one: left and _document(left), other: right and _document(right)}
                 for name, left, right in found
             ]
         )
-    elif output_format == "plain":
-        for name, left, right in found:
-            click.echo("\t".join((name, _short(left), _short(right))))
     else:
         rows = [[name, _cell(left), _cell(right)] for name, left, right in found]
         invocation.print_table(["operation", one, other], rows)

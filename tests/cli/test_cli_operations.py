@@ -58,7 +58,7 @@ def test_the_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "S003-program-start-stop-debug" in out
 
 
-@pytest.mark.parametrize("arguments", [["--format", "json", "operations"], ["operations", "--format", "json"]])
+@pytest.mark.parametrize("arguments", [["--json", "operations"], ["operations", "--json"]])
 def test_the_table_for_programs(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     rows = {row["operation"]: row for row in json.loads(said(capsys, *arguments, "--profile", "002"))}
 
@@ -82,10 +82,7 @@ def test_a_document_does_not_disagree_with_itself(capsys: pytest.CaptureFixture[
 
 
 def test_differences_for_programs_and_people(capsys: pytest.CaptureFixture[str]) -> None:
-    found = {
-        row["operation"]: row
-        for row in json.loads(said(capsys, "--format", "json", "operations", "diff", "000", "002"))
-    }
+    found = {row["operation"]: row for row in json.loads(said(capsys, "--json", "operations", "diff", "000", "002"))}
 
     assert found["program.list"]["000"]["any_of"] == [["READ application"]]
     assert found["program.list"]["002"]["any_of"] == [["READ|WRITE|ADMIN program"]]

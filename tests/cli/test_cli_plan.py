@@ -30,7 +30,7 @@ def test_everybody_who_needs_something_is_named(capsys: pytest.CaptureFixture[st
 
 
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--format", "json", "plan", "alice", "program.start", "program:ns1.app.workflow.W"]) == 0
+    assert main(["--json", "plan", "alice", "program.start", "program:ns1.app.workflow.W"]) == 0
     (needs,) = json.loads(capsys.readouterr().out)
     assert needs == [
         {

@@ -148,14 +148,12 @@ def test_json_is_one_document_and_nothing_else(name: str, tmp_path: Path, capsys
     behind = capsys.readouterr().out
     assert main(["--json", *words]) in codes
     before = capsys.readouterr().out
-    assert main(["--format", "json", *words]) in codes
-    old = capsys.readouterr().out
 
-    documents = [json.loads(text) for text in (behind, before, old)]
+    documents = [json.loads(text) for text in (behind, before)]
     for document in documents:
         if isinstance(document, dict):
             document.pop("time", None)
-    assert documents[0] == documents[1] == documents[2]
+    assert documents[0] == documents[1]
     assert all(key == key.lower() for key in keys(documents[0]) if name != "config show")
 
 

@@ -412,7 +412,7 @@ def test_the_command_fails_with_what_failed(
     monkeypatch.chdir(world.directory)
     monkeypatch.setenv("PLUGIN_PASSWORD", PASSWORD.reveal())
     ranger, plugin = world.settings.ranger, world.settings.plugin
-    base = ["--format", "json", "--set", f"ranger.url={ranger.url}", "--set", "plugin.username=plugin"]
+    base = ["--json", "--set", f"ranger.url={ranger.url}", "--set", "plugin.username=plugin"]
     base += ["--set", "plugin.password=env:PLUGIN_PASSWORD", "--set", f"plugin.cache_dir={plugin.cache_dir}"]
 
     assert main([*base, "doctor"]) == 0

@@ -10,7 +10,7 @@ from ranger_cdap.cli.invocation import Invocation
 
 @pytest.mark.parametrize("name", ["dataset:a:b", "namespace::cat:", "[bold]x[/bold]", "artifact:ns1.[link]"])
 def test_a_name_is_neither_picture_nor_markup(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    invocation = Invocation(None, "table")
+    invocation = Invocation()
     invocation.console.print(name)
     invocation.print_table(["name"], [[name]])
     invocation.messages.print(name)
@@ -24,7 +24,7 @@ def test_a_tree_loses_nothing_on_a_narrow_terminal(capsys: pytest.CaptureFixture
     words = [f"word{n}" for n in range(50)]
     tree = Tree("root")
     tree.add("leaf").add(" ".join(words))
-    invocation = Invocation(None, "table")
+    invocation = Invocation()
     invocation.console.width = 30
     invocation.print_tree(tree)
     out = capsys.readouterr().out

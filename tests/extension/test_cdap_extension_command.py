@@ -59,7 +59,7 @@ def test_an_installed_wheel_hands_out_its_jars(tmp_path: Path) -> None:
     installed, out = content_of_wheel(tmp_path, list(BUILT.values())), tmp_path / "out" / "deeper"
 
     as_text = command(installed, "cdap-extension", "--out", str(out))
-    as_json = command(installed, "--format", "json", "cdap-extension", "--out", str(out))
+    as_json = command(installed, "--json", "cdap-extension", "--out", str(out))
 
     assert (as_text.returncode, as_text.stderr) == (0, "")
     assert {path.name: path.read_bytes() for path in out.iterdir()} == {

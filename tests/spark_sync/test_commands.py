@@ -36,7 +36,7 @@ def report(*, granted: tuple[Life, ...] = (), waiting: tuple[Life, ...] = ()) ->
 
 
 def shown(given: RunReport, capsys: pytest.CaptureFixture[str]) -> str:
-    show(Invocation(None, "table"), given)
+    show(Invocation(), given)
     return capsys.readouterr().out
 
 
@@ -99,7 +99,7 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
     ]
     assert rows(given.planned)[0][4].startswith("creator of dataset ns1.d0 1 ")
     assert rows(given.planned)[5][0].startswith("not send: `public` does not stand for one user")
-    show_planned(Invocation(None, "table"), given)
+    show_planned(Invocation(), given)
     text = capsys.readouterr().out
     assert "nothing was sent to Ranger and Ranger was not asked what it has; 6 steps are in the ledger" in text
     told = to_json(given)["planned"]

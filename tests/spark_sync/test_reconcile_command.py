@@ -25,7 +25,7 @@ from tests.spark_sync.drift_world import ALL, APP, KV, SETTINGS, inventory, ours
 from tests.spark_sync.push_world import item
 
 EDITED = ours(policyItems=[item("alice", "read"), item("bob", "read")])
-TABLE = Invocation(None, "table")
+TABLE = Invocation()
 
 
 class Listed:

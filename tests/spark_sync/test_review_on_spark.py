@@ -154,7 +154,7 @@ def test_the_command_on_a_small_cluster(plugin_settings: Settings, tmp_path: Pat
         f'[plugin]\nusername = "sync"\npassword = "env:PLUGIN_PASSWORD"\ncache_dir = "{plugin.cache_dir}"\n',
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "--format", "json", "review"]
+    command = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "--json", "review"]
     options = ["--entities", "e.jsonl", "--users-from", "ranger", "--out", "out", "--master", MASTER]
     done = subprocess.run(
         [*command, *options],

@@ -83,7 +83,7 @@ def test_a_run_on_a_cluster_grants_what_the_recordings_tell(
     programs = Path(sys.executable).parent
     jars = ",".join(str(programs.parent / "jars" / name) for name in JARS)
     spark_submit = (programs / "spark-submit", "--master", MASTER, "--jars", jars, ROOT / "examples" / "submit.py")
-    done = ran(*spark_submit, "--config", config, "--format", "json", "sync", "run", "--once")
+    done = ran(*spark_submit, "--config", config, "--json", "sync", "run", "--once")
     assert done.returncode == 0, done.stderr
     assert PASSWORD not in done.stderr + done.stdout
     report = json.loads(done.stdout[done.stdout.index("{\n") :])

@@ -19,7 +19,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.errors import SparkMissing
 from spark_sync.plugin import sync
 try:
-    sync.main(sys.argv[1:], obj=Invocation(None, "table"), standalone_mode=False)
+    sync.main(sys.argv[1:], obj=Invocation(), standalone_mode=False)
 except SparkMissing as e:
     print(e)
 """
