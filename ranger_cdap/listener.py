@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from ranger_cdap.errors import ServerError
+from ranger_cdap.errors import ServerError, reason
 
 
 def listen(address: str, port: int, *, backlog: int, advice: str) -> socket.socket:
@@ -22,5 +22,6 @@ def listen(address: str, port: int, *, backlog: int, advice: str) -> socket.sock
         listener.listen(backlog)
     except (OSError, OverflowError) as e:
         listener.close()
-        raise ServerError(f"port `{port}` on `{address}` can't be used: {e}; {advice}") from None
+        why = reason(e) if isinstance(e, OSError) else e
+        raise ServerError(f"port `{port}` on `{address}` can't be used: {why}; {advice}") from None
     return listener
