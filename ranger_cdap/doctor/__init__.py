@@ -11,6 +11,7 @@ from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.local import examine_cache, examine_java_keys, examine_rules, examine_secrets
 from ranger_cdap.doctor.network import reach
 from ranger_cdap.doctor.service import examine_decision_service
+from ranger_cdap.doctor.sources import examine_sources
 from ranger_cdap.policies.http import addresses
 from ranger_cdap.policies.sign_in import tls_context
 
@@ -40,5 +41,6 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     yield from examine_cache(settings, policies.policyVersion if policies else None, now())
     yield from examine_rules(settings)
     yield from examine_decision_service(settings)
+    yield from examine_sources(settings)
     yield from examine_secrets(configuration.exposed)
     yield from examine_java_keys(configuration.not_used)
