@@ -209,7 +209,8 @@ class DeltaLedger:
         )
 
     def _read(self, lives: DataFrame) -> list[Life]:
-        return [read_life(row) for row in lives.select(to_json(life_column())).collect()]
+        # Part by part: the driver of Spark never holds all of a back-fill at once.
+        return [read_life(row) for row in lives.select(to_json(life_column())).toLocalIterator()]
 
     def _of_instance(self, table: DeltaTable) -> DataFrame:
         return table.toDF().where(F.col("instance") == self._instance)

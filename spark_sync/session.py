@@ -104,7 +104,7 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             builder = builder.config(key, value)
         spark = _in_another_thread(builder.getOrCreate)
         spark.sparkContext.setLogLevel("ERROR")
-        logging.getLogger().addFilter(_is_not_about_an_interrupt)
+        logging.getLogger().addFilter(_is_not_py4j)
         for name in _CHATTY:  # PySpark and py4j log what they also raise; we translate that
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
@@ -119,8 +119,9 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
         spark.stop()
 
 
-def _is_not_about_an_interrupt(record: logging.LogRecord) -> bool:
-    return not str(record.msg).startswith("KeyboardInterrupt while")
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    """py4j writes some of what it raises with the root logger, at the end even that the driver we ended is gone."""
+    return not str(record.msg).startswith(("KeyboardInterrupt while", "Exception while sending command"))
 
 
 def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:

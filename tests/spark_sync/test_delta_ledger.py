@@ -60,8 +60,11 @@ def nothing_is_left(history: History) -> None:
     raise AssertionError(f"{history} is folded again")
 
 
-@pytest.mark.parametrize("few", [0, 1000], ids=["by plans", "few in the driver"])
-@pytest.mark.parametrize("baseline", [None, 100], ids=["without a baseline", "with one"])
+@pytest.mark.parametrize(
+    ("baseline", "few"),
+    [(None, 1000), (100, 1000), (100, 0)],
+    ids=["without a baseline", "with one", "with one, all by plans"],
+)
 def test_folding_through_the_tables_is_folding(
     spark: SparkSession, tmp_path: Path, baseline: int | None, few: int
 ) -> None:
