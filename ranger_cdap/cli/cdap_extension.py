@@ -31,18 +31,19 @@ def cdap_extension(invocation: Invocation, out: Path) -> None:
 
     Take the jar for your version of CDAP to the same place on every master.
     """
+    settings = invocation.settings
     written = [(jar, _write(jar, out)) for jar in JARS]
     if invocation.as_json:
         invocation.print_json(
             [
-                {"jar": str(path), "cdap": jar.cdap, "properties": dict(site_properties(jar, str(path)))}
+                {"jar": str(path), "cdap": jar.cdap, "properties": dict(site_properties(jar, str(path), settings))}
                 for jar, path in written
             ]
         )
         return
     for jar, path in written:
         invocation.console.print(f"{jar.cdap}: {path}\nin cdap-site.xml:\n")
-        for name, value in site_properties(jar, str(path)):
+        for name, value in site_properties(jar, str(path), settings):
             invocation.console.print(f"  <property><name>{name}</name><value>{escape(value)}</value></property>")
         invocation.console.print("")
     invocation.console.print(

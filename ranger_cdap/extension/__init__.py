@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from ranger_cdap.config import ServiceSettings, Settings
+
 _PREFIX = "security.authorization.extension"
 
 
@@ -30,13 +32,22 @@ JARS = (
 )
 
 
-def site_properties(jar: ExtensionJar, path: str) -> Iterator[tuple[str, str]]:
-    """The properties that cdap-site.xml needs for a jar at this path; secrets are in files of mode 0600."""
+def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterator[tuple[str, str]]:
+    """The properties cdap-site.xml needs for a jar at this path, to ask the decision service of these settings.
+
+    Secrets are in files of mode 0600.
+    """
     yield "security.enabled", "true"
     yield "security.authorization.enabled", "true"
     yield f"{_PREFIX}.jar.path", path
-    yield f"{_PREFIX}.config.url", "http://127.0.0.1:6500"
-    yield f"{_PREFIX}.config.instance.name", "cdap"
-    yield f"{_PREFIX}.config.master.user", "cdap"
+    yield f"{_PREFIX}.config.url", _url(settings.service)
+    yield f"{_PREFIX}.config.instance.name", settings.cdap.instance
+    yield f"{_PREFIX}.config.master.user", settings.master.user or "cdap"
     for role in jar.roles:
         yield f"{_PREFIX}.config.{role}.secret.file", f"/etc/cdap/conf/ranger-{role}.secret"
+
+
+def _url(service: ServiceSettings) -> str:
+    """Where the master of the same host asks; a service that listens everywhere listens on loopback too."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(service.host, service.host)  # noqa: S104 nothing is bound
+    return f"{'https' if service.tls_certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{service.port}"

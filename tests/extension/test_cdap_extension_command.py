@@ -15,6 +15,7 @@ import pytest
 from extension_driver import JARS as BUILT
 from extension_driver import build, missing_tool
 
+from ranger_cdap.config import Settings, parse_settings
 from ranger_cdap.extension import JARS, site_properties
 
 ROOT = Path(__file__).parents[2]
@@ -66,10 +67,10 @@ def test_an_installed_wheel_hands_out_its_jars(tmp_path: Path) -> None:
         path.name: path.read_bytes() for path in BUILT.values()
     }
     told = {Path(one["jar"]).name: one["properties"] for one in json.loads(as_json.stdout)}
-    assert told == {jar.name: dict(site_properties(jar, str(out / jar.name))) for jar in JARS}
+    assert told == {jar.name: dict(site_properties(jar, str(out / jar.name), Settings())) for jar in JARS}
     lines = [line.strip() for line in as_text.stdout.splitlines() if "<property>" in line]
     pasted = [tuple(child.text for child in ElementTree.fromstring(line)) for line in lines]
-    assert pasted == [pair for jar in JARS for pair in site_properties(jar, str(out / jar.name))]
+    assert pasted == [pair for jar in JARS for pair in site_properties(jar, str(out / jar.name), Settings())]
     assert "mode 0600" in as_text.stdout
 
 
@@ -106,5 +107,27 @@ def test_a_jar_holds_its_own_classes_for_java_8_and_nothing_else(version: str) -
 
 @pytest.mark.parametrize("jar", JARS, ids=lambda jar: jar.cdap)
 def test_no_property_holds_a_secret(jar: object) -> None:
-    for name, value in site_properties(jar, "/opt/jar"):  # type: ignore[arg-type]
+    for name, value in site_properties(jar, "/opt/jar", Settings()):  # type: ignore[arg-type]
         assert "secret" not in name or (name.endswith(".secret.file") and value.startswith("/"))
+
+
+@pytest.mark.parametrize(
+    ("service", "url"),
+    [
+        ({}, "http://127.0.0.1:6500"),
+        ({"port": 6502}, "http://127.0.0.1:6502"),
+        ({"host": "::1"}, "http://[::1]:6500"),
+        ({"host": "0.0.0.0", "tls_certificate": "cert.pem"}, "https://127.0.0.1:6500"),
+        ({"host": "cdap1.example.com", "tls_certificate": "cert.pem"}, "https://cdap1.example.com:6500"),
+    ],
+)
+def test_the_properties_are_those_of_the_settings(service: dict[str, object], url: str) -> None:
+    """What is pasted asks the service that is configured, as the instance and the user that are."""
+    tables = {"service": service, "cdap": {"instance": "prod"}, "master": {"user": "svc-cdap"}}
+
+    told = dict(site_properties(JARS[0], "/opt/jar", parse_settings(tables, origin="a test")))
+
+    prefix = "security.authorization.extension.config"
+    assert (told[f"{prefix}.url"], told[f"{prefix}.instance.name"], told[f"{prefix}.master.user"]) == (
+        url, "prod", "svc-cdap"
+    )  # fmt: skip
