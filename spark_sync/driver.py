@@ -7,9 +7,12 @@ under the hands of whoever has to finish a write.
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 
+from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
@@ -26,10 +29,10 @@ def driver_process(configuration: Mapping[str, str]) -> Iterator[None]:
     conf = SparkConf(loadDefaults=False).setAll(list(configuration.items()))
     # What Delta prints there (the number of files it removed) is no answer of ours.
     popen = {"start_new_session": True, "stdout": subprocess.DEVNULL}
-    gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]
-    SparkContext._ensure_initialized(gateway=gateway)
+    gateway = _launched(conf, popen)
     goodbye = _GOODBYE
     try:
+        SparkContext._ensure_initialized(gateway=gateway)
         yield
     except KeyboardInterrupt:
         goodbye = 0.0  # whoever presses Ctrl-C does not want to wait, and a run may be killed at any point
@@ -40,6 +43,28 @@ def driver_process(configuration: Mapping[str, str]) -> Iterator[None]:
         _end(gateway.proc, goodbye)
         with suppress(Exception):  # the other end of its connections is gone
             gateway.shutdown()
+
+
+def _launched(conf: SparkConf, popen: Mapping[str, object]) -> JavaGateway:
+    """A driver that has started; one whose start is interrupted is ended.
+
+    PySpark has no name for the process before it has started: where Ctrl-C breaks in, it would be nobody's.
+    """
+    started: Future[JavaGateway] = Future()
+
+    def launch() -> None:
+        try:
+            started.set_result(launch_gateway(conf, popen))  # type: ignore[no-untyped-call]
+        except BaseException as e:
+            started.set_exception(e)
+
+    threading.Thread(target=launch, name="start of Spark's driver", daemon=True).start()
+    try:
+        return started.result()
+    except KeyboardInterrupt:
+        with suppress(Exception):
+            _end(started.result(_GOODBYE).proc, goodbye=0.0)
+        raise
 
 
 def _end(process: subprocess.Popen[bytes], goodbye: float) -> None:

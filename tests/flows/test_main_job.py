@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,15 @@ def processes_with(marker: str) -> list[str]:
     return found
 
 
-def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+def wait_for_java(marker: str) -> None:
+    deadline = time.monotonic() + 60
+    while not any("java" in command for command in processes_with(marker)):
+        assert time.monotonic() < deadline, "Spark's driver was never started"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("moment", ["while Spark starts", "once it runs"])
+def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(moment: str, tmp_path: Path) -> None:
     # As from a terminal: what a shell starts in the background ignores interrupts.
     interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     command = [sys.executable, "-c", f"{interruptible}; from ranger_cdap.cli.main import run; run()", "demo"]
@@ -107,11 +116,15 @@ def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(tmp_path: Path) -> None
         for line in process.stdout:
             if line.startswith("Ranger has service"):
                 break
+            if moment == "while Spark starts" and line.startswith("Starting"):
+                wait_for_java(f"TMPDIR={tmp_path}")
+                break
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
 
     assert process.returncode == 130
     assert "Traceback" not in errors
+    assert "Exception" not in errors
     assert "interrupted" in errors
     assert not list(tmp_path.glob("ranger-cdap-demo-*"))
     assert processes_with(f"TMPDIR={tmp_path}") == []
