@@ -80,8 +80,8 @@ $(CDAP_JAVA): | $(STAMP)
 fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
 	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py
 
-bench: $(STAMP) ## how fast, measured on this machine
-	$(BIN)/python -m benchmarks.engine
+bench: setup ## how fast, measured on this machine
+	$(BIN)/python -m benchmarks.engine --save $(VENV)/bench-engine.json
 	$(BIN)/python -m benchmarks.writer
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.review
