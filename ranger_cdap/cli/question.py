@@ -95,7 +95,9 @@ def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
     with Authorizer.open(invocation.settings, refresh_in_background=False) as authorizer:
         snapshot = authorizer.snapshot
         if snapshot.engine is not None and snapshot.reason:
-            invocation.messages.print(f"warning: the policies of the cache decide ({snapshot.state.value}): {snapshot.reason}")
+            invocation.messages.print(
+                f"warning: the policies of the cache decide ({snapshot.state.value}): {snapshot.reason}"
+            )
         if snapshot.cache_problem:
             invocation.messages.print(f"warning: {snapshot.cache_problem}")
         if not authorizer.rules.enforcement.everything:

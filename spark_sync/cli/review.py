@@ -145,7 +145,9 @@ def _known_users(in_force: InForce, users_from: str) -> frozenset[str]:
 def _warn(invocation: Invocation, in_force: InForce) -> None:
     snapshot = in_force.snapshot
     if snapshot.state is not PolicyState.FRESH:
-        invocation.messages.print(f"warning: the policies of the cache decide ({snapshot.state.value}): {snapshot.reason}")
+        invocation.messages.print(
+            f"warning: the policies of the cache decide ({snapshot.state.value}): {snapshot.reason}"
+        )
     if snapshot.cache_problem:
         invocation.messages.print(f"warning: {snapshot.cache_problem}")
     if snapshot.engine is not None and (problems := len(snapshot.engine.problems)):

@@ -176,7 +176,9 @@ def test_ranger_admin_away_is_a_warning_for_a_plugin_with_a_cache(
 
     captured = capsys.readouterr()
     assert "denied" in captured.out
-    assert captured.err.startswith("warning: the policies of the cache decide (fresh): Ranger Admin at `http://127.0.0.1:1`")
+    assert captured.err.startswith(
+        "warning: the policies of the cache decide (fresh): Ranger Admin at `http://127.0.0.1:1`"
+    )
     assert len(captured.err.splitlines()) == 1
     assert "Traceback" not in captured.err
 
