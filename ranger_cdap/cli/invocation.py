@@ -76,13 +76,18 @@ class Invocation:
         sys.stdout.write("\n")
 
     def print_table(self, columns: list[str], rows: list[list[str]]) -> None:
-        """A table for people; where output is not a terminal, it is as wide as it needs to be."""
+        """A table for people; where output is not a terminal, it is as wide as it needs to be, without blanks at its end."""
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in columns:
             table.add_column(column, overflow="fold")
         for row in rows:
             table.add_row(*row)
-        self.console.print(table)
+        if self.console.is_terminal:
+            self.console.print(table)
+            return
+        with self.console.capture() as captured:
+            self.console.print(table)
+        click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
     def print_tree(self, tree: Tree) -> None:
         """A tree for people; on a terminal its long lines go on below themselves, and none is cut."""

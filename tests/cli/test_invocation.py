@@ -30,3 +30,10 @@ def test_a_tree_loses_nothing_on_a_narrow_terminal(capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert [word for word in out.split() if word.startswith("word")] == words
     assert max(map(len, out.splitlines())) <= 30
+
+
+def test_a_table_in_a_file_has_no_blanks_at_the_ends_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it is pasted, and where two are compared, they would be in the way."""
+    Invocation().print_table(["name", "groups"], [["alice", "developers"], ["bob", ""]])
+
+    assert capsys.readouterr().out == "name   groups\nalice  developers\nbob\n"
