@@ -76,7 +76,7 @@ class Invocation:
         sys.stdout.write("\n")
 
     def print_table(self, columns: list[str], rows: list[list[str]]) -> None:
-        """A table for people; where output is not a terminal, it is as wide as it needs to be, without blanks at its end."""
+        """A table for people; away from a terminal it is as wide as it needs to be, and no line ends with blanks."""
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in columns:
             table.add_column(column, overflow="fold")
