@@ -6,14 +6,10 @@ import json
 import os
 import shutil
 import socket
-import ssl
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +29,6 @@ from ranger_cdap.config import (
     SyncSettings,
 )
 from ranger_cdap.doctor import Finding, Health, examine
-from ranger_cdap.doctor.network import reach
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.hadoop import NotUsed
@@ -366,44 +361,6 @@ def test_java_s_keys_without_effect_are_noted(world: World) -> None:
     key = NotUsed("ranger.plugin.cdap.super.users", Path("ranger-cdap-security.xml"), "no setting")
     findings = tuple(examine(Configuration(world.settings, {}, (key,))))
     assert any(key.key in finding.seen for finding in findings if finding.health is Health.NOTE)
-
-
-class Hello(BaseHTTPRequestHandler):
-    """A server that tells its time."""
-
-    def do_HEAD(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with `openssl`")
-@pytest.mark.parametrize(
-    ("trusted", "days_later", "health"),
-    [(True, 0, Health.WELL), (True, 80, Health.NOTE), (False, 0, Health.FAILED)],
-    ids=["trusted", "expires soon", "not trusted"],
-)
-def test_the_certificate_is_looked_at(tmp_path: Path, trusted: bool, days_later: int, health: Health) -> None:
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 90 -subj /CN=x"
-    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(cert), "-keyout", str(key)]
-    subprocess.run(["openssl", *new.split(), *names], check=True, capture_output=True)
-    with HTTPServer(("127.0.0.1", 0), Hello) as server:
-        served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        served.load_cert_chain(cert, key)
-        server.socket = served.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            context = ssl.create_default_context(cafile=str(cert) if trusted else None)
-            url = f"https://127.0.0.1:{server.server_port}"
-            findings = tuple(reach(url, context, 5.0, lambda: time.time() + days_later * 86400))
-        finally:
-            server.shutdown()
-            thread.join()
-    assert {f.check: f.health for f in findings}[f"TLS of {url}"] is health
 
 
 def test_the_command_fails_with_what_failed(

@@ -10,6 +10,7 @@ from embedded_exchanges import basic, send
 from servicedef import service_definition
 
 PASSWORD = "Correct-horse-7"
+DOWNLOAD = "/service/plugins/secure/policies/download"
 V2 = "/service/public/v2/api"
 
 
@@ -65,3 +66,7 @@ def prepared(admin: Caller) -> Caller:
     }
     assert admin("POST", f"{V2}/service", {"name": "cdapdev", "type": "cdap", "configs": configs})[0] == 200
     return admin
+
+
+def download(caller: Caller, known: int = -1) -> tuple[int, Any]:
+    return caller("GET", f"{DOWNLOAD}/cdapdev?lastKnownVersion={known}&pluginId=cdap@here-cdapdev")

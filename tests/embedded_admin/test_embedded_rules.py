@@ -1,4 +1,4 @@
-"""The rules of the embedded Ranger Admin without HTTP: validation, signatures, markers, grants, passwords."""
+"""The rules of the embedded Ranger Admin without HTTP: validation, signatures, markers, grants."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ from ranger_cdap.embedded_admin.documents import (
     without_nulls,
 )
 from ranger_cdap.embedded_admin.grant_rules import granted, may_delegate, requested_resources, revoked
-from ranger_cdap.embedded_admin.passwords import hash_password, is_strong, password_matches, random_password
 from ranger_cdap.embedded_admin.policy_rules import Neighbour, Neighbours, check_policy, signature
 from ranger_cdap.embedded_admin.problems import RULES, failure_text, problem
-from ranger_cdap.embedded_admin.sign_in import LOCK_MS, Doorkeeper, Login, basic_credentials
 from servicedef import hierarchies as hierarchies_of_ours
 from servicedef import service_definition
 
@@ -363,70 +361,3 @@ def test_nothing_null_is_read_and_nothing_empty_answered(value: Any) -> None:
 @given(POLICIES)
 def test_a_policy_survives_being_answered_and_sent_back(sent: Policy) -> None:
     assert msgspec.convert(to_json_object(sent), Policy) == sent
-
-
-# Passwords
-
-
-STORED = hash_password("right")
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.text(max_size=20))
-def test_only_the_right_password_matches(password: str) -> None:
-    assert password_matches("right", STORED)
-    assert password_matches(password, STORED) == (password == "right")
-
-
-def test_a_hash_has_its_own_salt_and_no_password() -> None:
-    assert hash_password("same") != hash_password("same")
-    assert "same" not in hash_password("same")
-    assert not password_matches("same\0", hash_password("same"))
-
-
-@pytest.mark.parametrize(
-    ("password", "strong"),
-    [("Abcdefg1", True), ("Abcdef1", False), ("abcdefg1", False), ("ABCDEFG1", False), ("Abcdefgh", False)],
-)
-def test_ranger_asks_for_four_things(password: str, strong: bool) -> None:
-    assert is_strong(password) is strong
-
-
-def test_a_random_password_is_strong_and_new() -> None:
-    made = {random_password() for _ in range(50)}
-    assert len(made) == 50
-    assert all(is_strong(password) for password in made)
-
-
-BOB = Login("bob", "bob", hash_password("right"), ("ROLE_USER",))
-
-
-def test_the_lock_ends_after_its_time_and_counts_only_what_is_recent() -> None:
-    door = Doorkeeper()
-    for second in range(5):
-        assert not door.admits(BOB, "wrong", second * 1000)
-    assert not door.admits(BOB, "right", LOCK_MS - 1)
-    assert door.admits(BOB, "right", LOCK_MS)
-    slow = Doorkeeper()
-    for n in range(8):
-        assert not slow.admits(BOB, "wrong", n * LOCK_MS // 4)
-    assert slow.admits(BOB, "right", 7 * LOCK_MS // 4)
-
-
-def test_a_remembered_password_ends_with_its_hash() -> None:
-    door = Doorkeeper()
-    assert door.admits(BOB, "right", 0)
-    changed = Login("bob", "bob", hash_password("new"), ("ROLE_USER",))
-    assert not door.admits(changed, "right", 0)
-    assert door.admits(changed, "new", 0)
-
-
-def test_nobody_is_not_admitted() -> None:
-    assert not Doorkeeper().admits(None, "", 0)
-
-
-@LAW
-@given(st.binary(max_size=40) | st.text(max_size=40).map(lambda text: b"Basic " + text.encode()))
-def test_any_header_is_read_or_refused(header: bytes) -> None:
-    found = basic_credentials(header.decode("latin-1"))
-    assert found is None or (found[0] and ":" not in found[0])

@@ -24,7 +24,7 @@ from keeper_world import (
     Started,
     may_read,
 )
-from policy_documents import SERVICE, policies, policy, roles, tags
+from policy_documents import SERVICE, policies, policy, roles
 
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot, spread_out
@@ -206,138 +206,6 @@ def test_a_deleted_service_denies_and_no_restart_revives_it(started: Started, ra
     assert started().refresh().state is NOT_READY
     ranger.is_back()
     assert keeper.refresh().state is FRESH
-
-
-# The cache
-
-
-def test_the_cache_decides_while_ranger_admin_is_away(started: Started, ranger: FakeRanger, clock: Clock) -> None:
-    started().refresh()
-    ranger.is_away()
-    clock.goes_on(20)
-    restarted = started().refresh()
-    assert restarted.state is FRESH
-    assert may_read(restarted)
-    assert "can't be reached" in restarted.reason
-    clock.goes_on(100)
-    stale = started().refresh()
-    assert (stale.state, may_read(stale)) == (STALE, True)
-    clock.goes_on(86_400)
-    expired = started().refresh()
-    assert (expired.state, expired.engine) == (EXPIRED, None)
-
-
-def test_restarts_under_a_clock_set_back_make_nothing_younger(
-    started: Started, ranger: FakeRanger, clock: Clock
-) -> None:
-    started().refresh()
-    ranger.is_away()
-    clock.goes_on(1000)
-    started().refresh()
-    clock.wall -= 7 * 86_400
-    assert started().refresh().state is STALE
-    for _ in range(90):
-        keeper = started()
-        keeper.refresh()
-        clock.goes_on(1000)
-        keeper.refresh()
-    assert started().refresh().state is EXPIRED
-
-
-def test_the_version_of_the_cache_is_what_is_asked_with(started: Started, ranger: FakeRanger) -> None:
-    started().refresh()
-    ranger.asked.clear()
-    started().refresh()
-    assert ranger.asked == ["policies 1", "roles 1", "users 1"]
-
-
-def test_a_spoiled_cache_is_said_and_downloaded_anew(
-    started: Started, ranger: FakeRanger, settings: Settings, caplog: pytest.LogCaptureFixture
-) -> None:
-    started().refresh()
-    path = settings.plugin.cache_dir / f"cdap_{SERVICE}.json"
-    path.write_bytes(path.read_bytes()[:-5])
-    ranger.asked.clear()
-    assert started().refresh().state is FRESH
-    assert ranger.asked == ["policies -1", "roles -1", "users -1"]
-    assert "set aside" in caplog.text
-    path.write_bytes(path.read_bytes()[:-5])
-    ranger.is_away()
-    assert started().refresh().state is NOT_READY
-
-
-def test_a_disk_that_does_not_take_the_cache_stops_no_decision(
-    started: Started, ranger: FakeRanger, settings: Settings, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings.plugin.cache_dir.write_text("a file where the directory should be")
-    keeper = started()
-    snapshot = keeper.refresh()
-    assert (snapshot.state, may_read(snapshot)) == (FRESH, True)
-    assert "can't be made" in keeper.snapshot.cache_problem
-    clock.goes_on(30)
-    keeper.refresh()
-    assert caplog.text.count("can't be made") == 1
-    settings.plugin.cache_dir.unlink()
-    clock.goes_on(30)
-    keeper.refresh()
-    assert keeper.snapshot.cache_problem == ""
-    ranger.is_away()
-    assert may_read(started().refresh())
-
-
-# Tags
-
-
-def test_without_tag_policies_nobody_asks_for_tags(started: Started, ranger: FakeRanger) -> None:
-    ranger.answers(403, b"", "tags")
-    assert started().refresh().state is FRESH
-    assert not any(asked.startswith("tags") for asked in ranger.asked)
-
-
-def test_tag_policies_without_tags_decide_nothing_and_stop_nothing(started: Started, ranger: FakeRanger) -> None:
-    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    keeper = started()
-    assert may_read(keeper.refresh())
-    assert may_read(keeper.refresh())
-    assert [asked for asked in ranger.asked if asked.startswith("tags")] == ["tags -1", "tags 1"]
-
-
-def test_a_change_of_tags_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
-    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    keeper = started()
-    before = keeper.refresh()
-    ranger.documents["tags"] = tags(2)
-    after = keeper.refresh()
-    assert (before.versions.tags, after.versions.tags) == (1, 2)
-    assert after.engine is not before.engine
-
-
-def test_tag_policies_that_are_unlinked_need_no_tags_any_more(started: Started, ranger: FakeRanger) -> None:
-    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    keeper = started()
-    keeper.refresh()
-    ranger.documents["policies"] = policies(2, policy(1))
-    ranger.answers(403, b"", "tags")
-    assert keeper.refresh().state is FRESH
-
-
-def test_not_modified_from_the_start_means_no_tags(started: Started, ranger: FakeRanger) -> None:
-    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    ranger.answers(304, b"", "tags")
-    assert may_read(started().refresh())
-    ranger.is_away()
-    assert may_read(started().refresh())
-
-
-@pytest.mark.parametrize(("status", "body"), [(403, {"msgDesc": "no"}), (404, b""), (500, b""), (200, b"<html>")])
-def test_tags_that_can_not_be_had_mean_not_ready(started: Started, ranger: FakeRanger, status: int, body: Any) -> None:
-    ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    ranger.answers(status, body, "tags")
-    snapshot = started().refresh()
-    assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
-    if status != 200:
-        assert "`tag.download.auth.users`" in snapshot.reason
-        assert "`cdapsvc`" in snapshot.reason
 
 
 # Time, threads, listeners

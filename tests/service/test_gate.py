@@ -1,67 +1,23 @@
-"""What comes over the network, good or bad: hosts, sizes, slowness, garbage; certificates, and the end."""
+"""What comes over the network, good or bad: hosts, sizes, slowness, garbage."""
 
 from __future__ import annotations
 
 import json
 import re
 import socket
-import ssl
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-from event_samples import record, stored_in
-from service_world import World, basic, serving
+from raw_http import HELLO, answer, head, send, status, under_way
+from service_world import World, serving
 
-from ranger_cdap.config import ServiceSettings
-from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.server import HttpServer
 from ranger_cdap.service.table import ROWS
 
-HELLO = "/cdap/v1/hello"
 ENFORCE = "/cdap/v1/enforce"
 QUESTION = {"principal": {"name": "alice"}, "entity": {"type": "NAMESPACE", "parts": ["ns1"]}, "permissions": []}
-
-
-def head(line: str = f"POST {HELLO} HTTP/1.1", *headers: str, who: str = "enforce") -> bytes:
-    """The beginning of a request; a header given here replaces the usual one of its name."""
-    usual = {"Host": "127.0.0.1", "Authorization": basic(who), "Content-Type": "application/json"}
-    given = {header.partition(":")[0].lower() for header in headers}
-    lines = [line, *(f"{name}: {value}" for name, value in usual.items() if name.lower() not in given), *headers]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-
-def send(world: World, *pieces: bytes) -> bytes:
-    """What comes back until the service closes the connection or says nothing more."""
-    address = urlsplit(world.url)
-    with socket.create_connection((address.hostname or "", address.port or 0), timeout=10) as connection:
-        for piece in pieces:
-            connection.sendall(piece)
-        return answer(connection)
-
-
-def answer(connection: socket.socket) -> bytes:
-    got = b""
-    while b"\r\n\r\n" not in got and (piece := connection.recv(65536)):
-        got += piece
-    begin, _, body = got.partition(b"\r\n\r\n")
-    length = re.search(rb"(?i)content-length: (\d+)", begin)
-    while length and len(body) < int(length[1]) and (piece := connection.recv(65536)):
-        body += piece
-    return begin + b"\r\n\r\n" + body
-
-
-def status(response: bytes) -> int:
-    return int(response.split(b" ", 2)[1])
 
 
 # --- hosts --------------------------------------------------------------------------------------------------------
@@ -256,20 +212,6 @@ def test_too_many_at_once_are_told_to_come_again(tmp_path: Path) -> None:
         assert world.ask("enforce", "POST", HELLO, {"extension": "x"}).status == 200
 
 
-def under_way(world: World, count: int) -> None:
-    """Return when so many requests have arrived."""
-    until(lambda: world.desk.metrics.under_way._value.get() >= count)
-
-
-def until(done: Callable[[], bool]) -> None:
-    waited = threading.Event()
-    for _ in range(1000):
-        if done():
-            return
-        waited.wait(0.01)
-    raise AssertionError("it did not happen")
-
-
 # --- request ids and headers --------------------------------------------------------------------------------------
 
 IDS = [
@@ -313,120 +255,3 @@ def test_answers_are_for_nobody_elses_page_and_for_no_cache(world: World) -> Non
         assert "frame-ancestors 'none'" in one.headers["content-security-policy"]
         assert "server" not in one.headers
         assert "access-control-allow-origin" not in one.headers
-
-
-# --- where it listens ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "192.168.0.1"])
-def test_beyond_this_machine_it_listens_with_a_certificate_only(host: str) -> None:
-    with pytest.raises(ConfigError, match="which others can reach"):
-        HttpServer(ServiceSettings(host=host, port=0))
-
-
-@pytest.mark.parametrize("host", ["ranger.example", "", "127.0.0.1.evil"])
-def test_where_it_listens_is_an_address(host: str) -> None:
-    with pytest.raises(ConfigError, match="must be an address"):
-        HttpServer(ServiceSettings(host=host, port=0))
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A self-signed certificate of localhost, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    directory = tmp_path_factory.mktemp("tls")
-    certificate, key_file = directory / "certificate.pem", directory / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    key_file.write_bytes(_pem(key))
-    return certificate, key_file
-
-
-def _pem(key: Any, password: bytes | None = None) -> bytes:
-    encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-    found: bytes = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
-    return found
-
-
-def test_with_a_certificate_it_speaks_tls_and_nothing_else(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
-    file, key = certificate
-    with serving([], tmp_path, tls_certificate=file, tls_key=key) as world:
-        address = urlsplit(world.url)
-        assert address.scheme == "https"
-        where = (address.hostname or "", address.port or 0)
-        context = ssl.create_default_context(cafile=str(file))
-        with (
-            socket.create_connection(where, timeout=10) as plain,
-            context.wrap_socket(plain, server_hostname="localhost") as connection,
-        ):
-            assert connection.version() in ("TLSv1.2", "TLSv1.3")
-            connection.sendall(head("GET /health/live HTTP/1.1"))
-            assert status(answer(connection)) == 200
-        with socket.create_connection(where, timeout=10) as plain:
-            plain.sendall(head("GET /health/live HTTP/1.1"))
-            with pytest.raises((IndexError, ConnectionError)):
-                status(answer(plain))
-
-
-def test_a_certificate_that_can_not_be_used_is_told_at_the_start(
-    tmp_path: Path, certificate: tuple[Path, Path]
-) -> None:
-    file, key = certificate
-    garbage, locked, other = tmp_path / "garbage", tmp_path / "locked", tmp_path / "other"
-    garbage.write_text("hello")
-    locked.write_bytes(_pem(ec.generate_private_key(ec.SECP256R1()), b"password"))
-    other.write_bytes(_pem(ec.generate_private_key(ec.SECP256R1())))
-    for pair in ((garbage, key), (file, garbage), (file, locked), (file, other), (tmp_path / "none", key)):
-        with pytest.raises(ConfigError, match="can't be used"):
-            HttpServer(ServiceSettings(port=0, tls_certificate=pair[0], tls_key=pair[1]))
-    with pytest.raises(ConfigError, match="go together"):
-        HttpServer(ServiceSettings(port=0, tls_certificate=file))
-
-
-# --- the end ------------------------------------------------------------------------------------------------------
-
-
-def test_a_stop_finishes_the_request_under_way_and_hands_its_records_over(tmp_path: Path) -> None:
-    body = json.dumps({"records": [record(1)]}).encode()
-    service = ExitStack()
-    world = service.enter_context(serving([], tmp_path))
-    address = urlsplit(world.url)
-    where = (address.hostname or "", address.port or 0)
-    with socket.create_connection(where, timeout=10) as slow:
-        slow.sendall(head("POST /cdap/v1/audit HTTP/1.1", f"Content-Length: {len(body)}", who="audit") + body[:5])
-        under_way(world, 1)
-        stopping = threading.Thread(target=service.close)
-        stopping.start()
-        until(lambda: refuses(where))
-        slow.sendall(body[5:])
-        assert status(answer(slow)) == 200
-    stopping.join(30)
-    assert not stopping.is_alive()
-    assert [line["record"] for line in stored_in(tmp_path / "events")] == [record(1)]
-
-
-def refuses(where: tuple[str, int]) -> bool:
-    try:
-        socket.create_connection(where, timeout=10).close()
-    except ConnectionRefusedError:
-        return True
-    return False
-
-
-def test_a_stop_right_after_the_start_ends_it(tmp_path: Path) -> None:
-    before = set(threading.enumerate())
-    with serving([], tmp_path):
-        pass
-    assert not [thread.name for thread in threading.enumerate() if thread not in before]

@@ -341,60 +341,6 @@ def test_a_service_that_masks_data_is_not_decided_for(world: World, tmp_path: Pa
         assert decision(authorize(other, "alice", person, {"serviceName": "people"})) == ("ALLOW", 1)
 
 
-# --- permissions --------------------------------------------------------------------------------------------------
-
-
-def entry(permission: str, verdict: str, by: int) -> Json:
-    return {"permission": permission, "access": {"decision": verdict, "policy": {"id": by}}}
-
-
-def test_permissions_of_a_resource(world: World) -> None:
-    world.memory.records.clear()
-    body = {"resource": {"name": "record:record-1"}, "context": RECORDS}
-    answer = world.ask("delegate", "POST", "/authz/v1/permissions", body)
-    assert (answer.status, answer.json) == (
-        200,
-        {
-            "resource": {"name": "record:record-1"},
-            "users": {
-                "alice": {
-                    "read": entry("read", "ALLOW", 1),
-                    "write": entry("write", "ALLOW", 1),
-                    "delete": entry("delete", "DENY", 1),  # under a condition only
-                },
-                "bob": {"read": entry("read", "ALLOW", 1)},
-                "evaluate": {"read": entry("read", "ALLOW", 1)},
-            },
-        },
-    )
-    assert world.memory.records == []
-
-
-def test_permissions_name_groups_roles_and_the_owner(world: World) -> None:
-    body = {"resource": {"name": "record:owned", "attributes": {"OWNER": "dan"}}, "context": RECORDS}
-    answer = world.ask("delegate", "POST", "/authz/v1/permissions", body).json
-    expected = {"read": entry("read", "ALLOW", 5)}
-    assert (answer["users"], answer["groups"], answer["roles"]) == (
-        {"dan": expected},
-        {"auditors": expected},
-        {"keeper": expected},
-    )
-
-
-def test_permissions_are_for_delegates(world: World) -> None:
-    body = {"resource": {"name": "record:record-1"}, "context": RECORDS}
-    answer = world.ask("evaluate", "POST", "/authz/v1/permissions", body)
-    assert (answer.status, answer.json["message"]) == (403, "evaluate is not authorized")
-
-
-def test_permissions_look_at_one_resource(world: World) -> None:
-    body = {"resource": {"name": "record:record-1", "subResources": ["field:secret"]}, "context": RECORDS}
-    assert refused(world, body, "permissions").startswith("`permissions` looks at one resource")
-    scope = {"resource": {"name": "record:record-1", "nameMatchScope": "ALL"}, "context": RECORDS}
-    assert refused(world, scope, "permissions").startswith("AUTHZ-400-00-007")
-    assert refused(world, {"context": RECORDS}, "permissions") == "AUTHZ-400-00-005: missing resource info"
-
-
 # --- audit and figures --------------------------------------------------------------------------------------------
 
 

@@ -8,13 +8,16 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.event import Position
 from spark_sync.ledger import Change
 from spark_sync.life import OWED, Life, State
 from spark_sync.plan import PlanSettings, Step, plan
+from spark_sync.push import Pushed, push
+from spark_sync.resultant import as_the_profile_says
 from spark_sync.writer import PolicyRest, carry_out
-from tests.spark_sync.conftest import Ranger
+from tests.spark_sync.conftest import PASSWORD, Ranger
 
 ALL = ("read", "write", "admin", "execute")
 DATASET = EntityId("dataset", ("ns1", "kv"))
@@ -135,3 +138,20 @@ class Watched:
                 self._after(name, number)
 
         return watched
+
+
+def settings(ranger: Ranger, **sync: Any) -> Settings:
+    given = {"username": "sync", "password": Secret(PASSWORD), "patience": 20.0, **sync}
+    return Settings(
+        ranger=RangerSettings(url=ranger.url, service=ranger.service),
+        cdap=CdapSettings(instance="cdap"),
+        sync=SyncSettings(**given),
+    )
+
+
+def pushed(ranger: Ranger, ledger: MemoryLedger, by: PolicyRest | None = None, **sync: Any) -> Pushed:
+    return push(ledger, settings(ranger, **sync), by or ranger.sync, resultant=as_the_profile_says)
+
+
+def states(found: Pushed) -> list[State]:
+    return [outcome.life.state for outcome in found.outcomes]
