@@ -40,8 +40,8 @@ USE_RANGER_GROUPS = "use.rangerGroups"
     cls=Command,
     answers=False,
     examples=(
-        "ranger-cdap eval --policies policies.json --requests requests.jsonl --out answers.jsonl",
-        "ranger-cdap eval --policies policies.json --roles roles.json --requests -",
+        "ranger-cdap eval --policies download.json --requests requests.jsonl --out answers.jsonl",
+        "ranger-cdap eval --policies download.json --roles roles.json --requests -",
     ),
 )
 @click.option(

@@ -24,7 +24,7 @@ from ranger_cdap.errors import NotReady
     cls=Command,
     examples=(
         "ranger-cdap policies test expectations.toml",
-        "ranger-cdap policies test expectations.toml --policies policies.json --junit report.xml",
+        "ranger-cdap policies test expectations.toml --policies download.json --junit report.xml",
     ),
     exits={
         ExitCode.OK: "every expectation is met",

@@ -27,7 +27,7 @@ _MOST_POLICIES = 20
     cls=Command,
     examples=(
         "ranger-cdap explain alice dataset.get dataset:ns1.purchases",
-        "ranger-cdap explain alice dataset.get dataset:ns1.purchases --policies policies.json",
+        "ranger-cdap explain alice dataset.get dataset:ns1.purchases --policies download.json",
     ),
     exits={ExitCode.OK: "explained, whatever the answer", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
 )

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from ranger_cdap.errors import InvalidInput, PolicySetError
 
 
@@ -31,7 +33,20 @@ def usable(path: Path) -> Iterator[None]:
     try:
         yield
     except PolicySetError as e:
-        raise InvalidInput(f"`{path}` can't be used: {e}") from None
+        raise InvalidInput(f"`{path}` can't be used: {_no_download(path) or e}") from None
+
+
+class _Download(msgspec.Struct, rename="camel"):
+    service_name: str = ""
+
+
+def _no_download(path: Path) -> str:
+    """What to say of a file that is whole, and something else: people try an export, which has policies, too."""
+    try:
+        named = msgspec.json.decode(path.read_bytes(), type=_Download).service_name
+    except (OSError, msgspec.DecodeError):
+        return ""
+    return "" if named else "it is no policy download; take a plugin's cache file, not what `policies export` writes"
 
 
 def write_file(path: Path, content: bytes) -> None:

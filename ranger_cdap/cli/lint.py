@@ -26,7 +26,7 @@ from ranger_cdap.policies.ranger_admin import RangerAdmin
 @click.command(
     "lint",
     cls=Command,
-    examples=("ranger-cdap policies lint", "ranger-cdap policies lint --policies policies.json --json"),
+    examples=("ranger-cdap policies lint", "ranger-cdap policies lint --policies download.json --json"),
     exits={
         ExitCode.OK: "nothing found",
         ExitCode.NO: "something found",

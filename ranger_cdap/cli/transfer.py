@@ -9,7 +9,7 @@ import click
 from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.files import read_file
+from ranger_cdap.cli.files import read_file, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.policies.transfer import Change, Step, body, from_file, plan, to_file
@@ -38,7 +38,7 @@ def export_command(invocation: Invocation, ranger_user: str, out: Path | None) -
     if out is None:
         click.echo(content, nl=False)
     else:
-        out.write_bytes(content)
+        write_file(out, content)
 
 
 @click.command(

@@ -16,7 +16,7 @@ from ranger_cdap.cli.reached import Reached, reached
 
 @click.command(
     cls=Command,
-    examples=("ranger-cdap who dataset:ns1.purchases", "ranger-cdap who namespace:ns1 --policies policies.json --json"),
+    examples=("ranger-cdap who dataset:ns1.purchases", "ranger-cdap who namespace:ns1 --policies download.json --json"),
     exits={ExitCode.OK: "shown, whoever it is", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
 )
 @click.argument("entity", type=ENTITY, metavar="ENTITY")

@@ -211,7 +211,7 @@ def _refuse_unusable_tags(policies: wire.ServicePolicies, tags: wire.ServiceTags
     name = f"service `{policies.serviceName}`"
     if linked is not None and tags is None:
         raise PolicySetError(
-            f"{name} has tag policies, which can't be judged without the service's tags: download them too"
+            f"{name} has tag policies, which can't be judged without the service's tags: give these, too"
         )
     if linked is not None and linked.policies and (linked.serviceDef is None or not linked.serviceName):
         raise PolicySetError(f"{name} has tag policies without the definition or the name of their service")

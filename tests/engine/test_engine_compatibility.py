@@ -114,7 +114,7 @@ def test_two_policies_with_one_id_are_both_unusable() -> None:
 def test_tag_policies_without_tags_are_refused() -> None:
     linked = {"serviceName": "tags", "serviceDef": {"name": "tag"}, "policies": []}
     raw = decode_service_policies(json.dumps(document(tagPolicies=linked)).encode())
-    with pytest.raises(PolicySetError, match="download them too"):
+    with pytest.raises(PolicySetError, match="give these, too"):
         PolicyEngine.build(raw)
     assert not PolicyEngine.build(raw, options=RANGER).evaluate(asks(H)).allowed
 

@@ -1,4 +1,4 @@
-"""Where the answer can't go, or nobody can be asked: one sentence that says what to do, and no traceback."""
+"""No room for the answer, nobody to ask, the wrong file at hand: one sentence that says what to do, no traceback."""
 
 import io
 import os
@@ -40,3 +40,15 @@ def test_a_password_is_asked_for_on_a_terminal_only(
 
     assert main(command.split()) == 3
     assert "there is no terminal to ask for the password of admin" in capsys.readouterr().err
+
+
+def test_an_export_is_no_download_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both hold policies, and a newcomer has the export at hand."""
+    monkeypatch.chdir(tmp_path)
+    Path("all.json").write_text('{"policies": [{"name": "a"}]}')
+
+    for command in (["who", "namespace:ns1"], ["policies", "lint"], ["eval", "--requests", "-"]):
+        assert main([*command, "--policies", "all.json"]) == 3
+        assert "`all.json` can't be used: it is no policy download; take a plugin's cache" in capsys.readouterr().err
