@@ -52,7 +52,7 @@ types: $(STAMP)
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 
-test: setup lint types test-wheel test-plugin $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
+test: setup lint types audit test-wheel test-plugin $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "(spark or java or real_ranger or slow) and not cdap"
 
 # Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
@@ -86,6 +86,7 @@ bench: setup ## how fast, measured on this machine
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.review
 	$(BIN)/python -m benchmarks.sync
+	$(BIN)/python -m benchmarks.chain
 
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension

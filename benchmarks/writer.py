@@ -124,7 +124,8 @@ def prepare(admin: RangerAdmin) -> None:
         admin.create_service_def(json.loads(definition.read_text(encoding="utf-8")))
     if not admin.user_exists(ACCOUNT):
         admin.create_user(ACCOUNT, Secret(PASSWORD))
-    rights: dict[str, Any] = {"service.admin.users": ACCOUNT, "policy.download.auth.users": ACCOUNT}
+    downloads = dict.fromkeys(("policy.download.auth.users", "tag.download.auth.users"), ACCOUNT)
+    rights: dict[str, Any] = {"service.admin.users": ACCOUNT, **downloads}
     if admin.get_service(SERVICE) is None:
         admin.create_service({"name": SERVICE, "type": "cdap", "isEnabled": True, "configs": rights})
 
