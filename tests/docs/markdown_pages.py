@@ -36,6 +36,15 @@ def pages() -> tuple[Path, ...]:
 
 
 @cache
+def tracked() -> frozenset[str]:
+    """Every file under version control, or about to be, and every folder of such."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    named = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    files = {Path(name) for name in named if (ROOT / name).exists()}
+    return frozenset(str(path) for file in files for path in (file, *file.parents[:-1]))
+
+
+@cache
 def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 

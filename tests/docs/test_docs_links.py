@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from pathlib import Path
 
 import pytest
-from markdown_pages import ROOT, anchors, links, pages
+from markdown_pages import ROOT, anchors, links, pages, prose_of, tracked
 
 INDEX = ROOT / "docs" / "README.md"
+# What a command makes for one machine alone.
+MADE = {"docker/secrets"}
 KINDS = {"tutorial", "how-to", "reference", "explanation", "decisions"}
 
 
@@ -38,6 +42,24 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     assert [
         str(page.relative_to(ROOT)) for page in pages() if ROOT / "docs" in page.parents and page not in reached
     ] == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_path_of_ours_that_is_named_exists(page: Path) -> None:
+    """Named is what stands in backticks and begins with a folder of ours, and perhaps goes on with a test's name."""
+    named = [code.partition("::")[0] for code in re.findall(r"`([^`\s]+/[^`\s]*)`", prose_of(page))]
+    ours = {path.split("/")[0] for path in tracked()}
+    there = [*tracked(), *MADE]
+    lost = [path for path in named if path.split("/")[0] in ours and not fnmatch.filter(there, path.rstrip("/"))]
+    assert lost == []
+
+
+def test_contributing_names_every_room() -> None:
+    rooms = {
+        path for path in tracked() if re.fullmatch(r"ranger_cdap/[a-z_]+|[a-z]\w+", path) and (ROOT / path).is_dir()
+    }
+    named = set(re.findall(r"`([a-z_/]+)/`", prose_of(ROOT / "CONTRIBUTING.md")))
+    assert rooms - named == {"ranger_cdap", "ranger_cdap/extension"}
 
 
 def test_a_page_is_of_one_kind() -> None:
