@@ -12,12 +12,11 @@ from uuid import UUID
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
-from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
 from ranger_cdap.engine.wire import Policy
 from ranger_cdap.errors import UnsafeGrant
 from spark_sync.baseline import Inventory
 from spark_sync.event import Position
-from spark_sync.foreign import held
 from spark_sync.grant_policy import content_of, guid_of
 from spark_sync.life import Life, State
 from spark_sync.plan import PlanSettings, TakeBack, plan

@@ -58,17 +58,6 @@ def twin(policy: Policy, others: Iterable[Policy]) -> Policy | None:
     return None
 
 
-def held(policy: Policy, user: str) -> frozenset[str]:
-    """The access types that the policy allows a user by name."""
-    return frozenset(
-        access.type
-        for item in policy.policyItems
-        if user in item.users and not item.conditions
-        for access in item.accesses
-        if access.isAllowed
-    )
-
-
 def _reason(policy: Policy, grant: Grant, signs: Signs) -> str | None:
     if policy.resources != resources_of(grant):
         return "has another resource"

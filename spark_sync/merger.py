@@ -11,10 +11,10 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant
+from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, held
 from ranger_cdap.engine.wire import Policy
 from ranger_cdap.errors import AccessForbidden, RequestRejected
-from spark_sync.foreign import held, twin, why_not_add, why_not_take_out
+from spark_sync.foreign import twin, why_not_add, why_not_take_out
 from spark_sync.life import Life, State
 from spark_sync.plan import Give, Merge, TakeOut
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from ranger_cdap.cdap.grant import ACCESS_TYPES
+from ranger_cdap.cdap.grant import ACCESS_TYPES, held
 from ranger_cdap.engine.wire import Policy
 from spark_sync.drift import BEGINNING, RELEASED, Drift, Facts, Finding, drift_of
 from spark_sync.event import Position
 from spark_sync.fold import at_baseline
-from spark_sync.foreign import held
 from spark_sync.grant_policy import content_of
 from spark_sync.ledger import Change
 from spark_sync.life import WHEN_DELETED, Life, State

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
+from ranger_cdap.engine.wire import Policy
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
 
 ACCESS_TYPES = ("read", "write", "admin", "execute")
@@ -87,3 +88,14 @@ def check_grantee(user: str, *, non_creators: Collection[str]) -> None:
     bad = [c for c in user if c in _SPECIAL or unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
     if bad:
         raise UnsafeGrant(f"the user name {user!a} has {bad[0]!a}, which Ranger may read as something else")
+
+
+def held(policy: Policy, user: str) -> frozenset[str]:
+    """The access types that a policy allows a user by name and without condition."""
+    return frozenset(
+        access.type
+        for item in policy.policyItems
+        if user in item.users and not item.conditions
+        for access in item.accesses
+        if access.isAllowed
+    )

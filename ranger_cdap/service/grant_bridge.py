@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import denied
 from ranger_cdap.cdap.entity import EntityId, entity_type, from_cdap, to_resource
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, check_grantee, grant_for
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, check_grantee, grant_for, held
 from ranger_cdap.cdap.legacy import accesses_of
 from ranger_cdap.cdap.profile import Operation, Privilege
 from ranger_cdap.config import Settings
@@ -25,7 +25,7 @@ from ranger_cdap.errors import ConfigError, InvalidInput, RangerCdapError
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.service.cdap_wire import WireEntity, WirePrincipal
 from ranger_cdap.service.grant_wire import GrantReply, GrantRequest
-from ranger_cdap.service.granted import gives, granted_to, is_plain, policies_of
+from ranger_cdap.service.granted import granted_to, is_plain, policies_of
 from ranger_cdap.service.ranger_service import RangerService
 
 logger = logging.getLogger(__name__)
@@ -102,11 +102,11 @@ class Bridge:
         if asking != user and not self._has(engine, asking, _INSTANCE, _ADMIN):
             raise NotDone(f"{asking} needs ADMIN on {_INSTANCE}, so only {asking}'s own grants are shown")
         found = granted_to(engine, user, self._authorizer.rules.instance)
-        held = {
+        given = {
             entity: tuple(access for access in sorted(accesses) if self._has(engine, user, entity, access))
             for entity, accesses in sorted(found.items())
         }
-        return {entity: accesses for entity, accesses in held.items() if accesses}
+        return {entity: accesses for entity, accesses in given.items() if accesses}
 
     def _carried_out(self, request: GrantRequest, what: str) -> GrantReply:
         try:
@@ -162,7 +162,7 @@ class Bridge:
                 which = f"policy {policy.id}" if policy is not None else "a policy that can't be read"
                 raise NotDone(f"{which} on {asked.entity} holds more than permissions, and a grant might undo that")
             _refuse_creators_policy(policy, asked.entity)
-            if set(grant.accesses) <= gives(policy, grant.user):
+            if set(grant.accesses) <= held(policy, grant.user):
                 return self._outcome(asked, wanted=True, changed=False)
         self._admin.grant_access(self._service.name, grant, grantor=asked.caller)
         return self._told(asked, wanted=True)
@@ -170,7 +170,7 @@ class Bridge:
     def _revoked(self, asked: _Asked) -> GrantReply:
         grant = asked.grant
         policies = [policy for policy in policies_of(self._engine(), grant.resource) if policy is not None]
-        if not any(gives(policy, grant.user) & set(grant.accesses) for policy in policies):
+        if not any(held(policy, grant.user) & set(grant.accesses) for policy in policies):
             return self._outcome(asked, wanted=False, changed=False)
         for policy in policies:
             _refuse_creators_policy(policy, asked.entity)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
+from ranger_cdap.cdap.grant import held
 from ranger_cdap.engine import PolicyEngine, decode_policy
 from ranger_cdap.engine.wire import Policy, PolicyResource
 from ranger_cdap.engine.written import written_policies
@@ -41,23 +42,12 @@ def is_plain(policy: Policy) -> bool:
     return not any(more)
 
 
-def gives(policy: Policy, user: str) -> frozenset[str]:
-    """The access types that a policy allows a user by name and without condition."""
-    return frozenset(
-        access.type
-        for item in policy.policyItems
-        if user in item.users and not item.conditions
-        for access in item.accesses
-        if access.isAllowed
-    )
-
-
 def granted_to(engine: PolicyEngine, user: str, instance: str) -> dict[EntityId, frozenset[str]]:
     """The access types that policies of single entities of the instance allow a user by name."""
     found: dict[EntityId, frozenset[str]] = {}
     for raw in written_policies(engine):
         policy = _read(raw)
-        accesses = gives(policy, user) if policy is not None else None
+        accesses = held(policy, user) if policy is not None else None
         if policy is None or not accesses:
             continue
         for resource in _resources(policy):
@@ -111,8 +101,8 @@ def _may_be_of(raw: msgspec.Raw, resource: Mapping[str, str]) -> bool:
     if not isinstance(resources, dict) or more:
         return True
     for level, value in resource.items():
-        held = resources.get(level)
-        values = held.get("values") if isinstance(held, dict) else None
+        one = resources.get(level)
+        values = one.get("values") if isinstance(one, dict) else None
         if isinstance(values, list) and value not in values:
             return False
     return True

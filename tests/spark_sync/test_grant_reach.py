@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import EntityId, entity_types, to_resource
-from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
 from ranger_cdap.embedded_admin import documents
 from ranger_cdap.embedded_admin.documents import GrantRevoke
 from ranger_cdap.embedded_admin.grant_rules import granted, revoked
@@ -27,7 +27,7 @@ from ranger_cdap.engine.wire import (
     decode_service_policies,
 )
 from spark_sync.event import Position
-from spark_sync.foreign import held, why_not_add, why_not_take_out
+from spark_sync.foreign import why_not_add, why_not_take_out
 from spark_sync.grant_policy import resources_of
 from spark_sync.life import Life, State
 from spark_sync.plan import Give, PlanSettings, plan

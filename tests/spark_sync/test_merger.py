@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, held
 from ranger_cdap.engine.wire import Policy, PolicyItemCondition, PolicyResource, ValiditySchedule
-from spark_sync.foreign import held, why_not_add, why_not_take_out
+from spark_sync.foreign import why_not_add, why_not_take_out
 from spark_sync.life import Life, State
 from spark_sync.plan import PlanSettings, TakeOut, plan
 from spark_sync.writer import carry_out
