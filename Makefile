@@ -52,8 +52,8 @@ types: $(STAMP)
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 
-test: setup lint types audit test-wheel test-plugin $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -n 2 --dist loadfile -m "(spark or java or real_ranger or slow) and not cdap"
+test: setup lint types test-wheel test-plugin $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not cdap"
 
 # Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
 test-wheel: export PYTHONSAFEPATH := 1

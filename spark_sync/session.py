@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import SyncSettings
@@ -98,6 +99,9 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
             configuration |= {"spark.master": master, **LOCAL, **quiet_logs()}
             configuration |= spark_jars(settings.jars_dir, packages(settings.sources))
+            # Nothing is ever kept there, but Spark makes it, by default in the working directory.
+            warehouse = stack.enter_context(TemporaryDirectory(prefix="ranger-cdap-", ignore_cleanup_errors=True))
+            configuration["spark.sql.warehouse.dir"] = warehouse
             stack.enter_context(driver_process(configuration))
         builder = SparkSession.Builder().appName("ranger-cdap sync")
         for key, value in configuration.items():

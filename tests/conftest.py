@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
+from tests.short_lived_java import QUICK_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,10 +23,14 @@ settings.load_profile("everywhere")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """PySpark leaves its sockets to the garbage collector, in whatever test that happens to run."""
+    """PySpark leaves its sockets to the garbage collector, in whatever test that happens to run.
+
+    What takes longest comes first: at the end several workers have something to do.
+    """
     for item in items:
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+    items.sort(key=lambda item: -sum(1 for name in ("spark", "slow") if item.get_closest_marker(name)))
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +46,8 @@ def spark() -> Iterator[SparkSession]:
     from spark_sync.session import spark_session
 
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m")
+        for name, value in QUICK_JAVA.items():
+            patch.setenv(name, value)
         session = stack.enter_context(spark_session(SyncSettings(), master="local[2]"))
         patch.undo()
         session.conf.set("spark.sql.shuffle.partitions", "2")

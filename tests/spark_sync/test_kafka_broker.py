@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from spark_sync.session import JARS
+from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import EXAMPLES, PASSWORD, Ranger
 from tests.spark_sync.kafka_broker import CONNECTOR, Broker, fetch, kafka_broker
 
@@ -77,7 +78,7 @@ bootstrap = "{broker.address}"
     command = (sys.executable, "-m", "ranger_cdap", "--config", str(config), "sync", "run", "--once")
 
     def ran() -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {"SYNC_PASSWORD": PASSWORD}
+        environment = os.environ | QUICK_JAVA | {"SYNC_PASSWORD": PASSWORD}
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
     return ran

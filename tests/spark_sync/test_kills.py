@@ -20,6 +20,7 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from spark_sync.life import State
+from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync import killing
 from tests.spark_sync.conftest import PASSWORD, Ranger, new_service, settings_of
 from tests.spark_sync.killing import STEPS, Killed, Step, kill_at, raise_killed
@@ -147,7 +148,7 @@ def killed_by_signal(world: World, name: str) -> None:
     root = str(Path(__file__).parents[2])
     done = subprocess.run(
         command,
-        env=os.environ | {"SYNC_PASSWORD": PASSWORD, "PYTHONPATH": root},
+        env=os.environ | QUICK_JAVA | {"SYNC_PASSWORD": PASSWORD, "PYTHONPATH": root},
         cwd=root,
         capture_output=True,
         text=True,

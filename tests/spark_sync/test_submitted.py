@@ -15,6 +15,7 @@ import pytest
 
 from ranger_cdap.config import Settings
 from spark_sync.session import JARS
+from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.test_job import NOW, OTHERS, by_values
 from tests.spark_sync.told import CALLER
@@ -67,12 +68,16 @@ def test_a_run_on_a_cluster_grants_what_the_recordings_tell(
     from spark_sync.baseline import take_baseline
 
     take_baseline(settings_for(), spark, ROOT / "examples" / "baseline.jsonl", now=NOW)
-    environment = os.environ | {
-        "PYTHONPATH": str(installed),
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SYNC_PASSWORD": PASSWORD,
-    }
+    environment = (
+        os.environ
+        | QUICK_JAVA
+        | {
+            "PYTHONPATH": str(installed),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SYNC_PASSWORD": PASSWORD,
+        }
+    )
 
     def ran(*command: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=config.parent, env=environment)
