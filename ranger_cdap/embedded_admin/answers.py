@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from ranger_cdap.embedded_admin.problems import Problem, failure_text
+
+T = TypeVar("T")
 
 JSON = "application/json"
 HTML = "text/html;charset=utf-8"
@@ -95,6 +97,8 @@ def refuse_unreadable(message: str, exception: str, package: str) -> Refusal:
 
 NOT_AUTHENTICATED = Answer(401, msgspec.json.encode({"statusCode": 401, "msgDesc": "Authentication Failed"}))
 SESSION_TIMEOUT = Answer(419, msgspec.json.encode({"statusCode": 419, "msgDesc": "Session Timeout"}))
+DONE = {"httpStatusCode": 0, "statusCode": 0}
+"""What a grant or revoke is answered."""
 
 
 def not_found() -> Refusal:
@@ -105,6 +109,13 @@ def not_found() -> Refusal:
 def not_found_by_id(object_id: int, of: str = "") -> Refusal:
     """400 of something asked for by id; `of` is the Java class Ranger names for policies."""
     return refuse_because("DATA_NOT_FOUND", f"{of}Data Not Found for given Id", object_id=object_id)
+
+
+def known(stored: T | None, name: str) -> T:
+    """The user or group that was looked for by a name or number; raises `Refusal` 400 if there is none."""
+    if stored is None:
+        raise refuse_because("DATA_NOT_FOUND", f"{name} is Not Found")
+    return stored
 
 
 def service_not_found(name: str) -> Refusal:

@@ -24,7 +24,7 @@ EVERYBODY = "public"
 def prepare(tables: Tables, admin_password_hash: str, now: int) -> None:
     """Make what is missing and set the administrator's password."""
     principals = tables.principals
-    missing = set(principals.missing("user", [name for name, _, _ in BUILT_IN_USERS]))
+    missing = set(principals.missing("users", [name for name, _, _ in BUILT_IN_USERS]))
     for name, first_name, role in BUILT_IN_USERS:
         if name in missing:
             user = User(name=name, first_name=first_name, description=name, user_role_list=[role])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ class Page:
     start: int
     size: int
 
-    def of(self, rows: list[T]) -> list[T]:
+    def of(self, rows: Sequence[T]) -> Sequence[T]:
         """That part of all rows."""
         return rows[self.start : self.start + self.size]
 

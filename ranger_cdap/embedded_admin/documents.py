@@ -13,6 +13,9 @@ from ranger_cdap.embedded_admin.answers import refuse_unreadable
 
 T = TypeVar("T")
 
+KINDS = ("users", "groups", "roles")
+"""The fields in which an item, a role and a grant hold the names of principals of each kind."""
+
 
 class Document(msgspec.Struct, kw_only=True, rename="camel"):
     """The base: snake_case here, camelCase on the wire."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ranger_cdap.embedded_admin.answers import Answer, Refusal, json_answer, refuse
+from ranger_cdap.embedded_admin.answers import DONE, Answer, Refusal, json_answer, refuse
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import GrantRevoke, Policy, ServiceDef
 from ranger_cdap.embedded_admin.grant_rules import granted, grantees, requested_resources, revoked
@@ -15,9 +15,6 @@ from ranger_cdap.embedded_admin.policy_rules import signature
 from ranger_cdap.embedded_admin.policy_store import add_policy, replace_policy
 from ranger_cdap.embedded_admin.records import StoredService
 from ranger_cdap.embedded_admin.rights import GRANTORS, delegation, is_named, is_service_admin, may_administer
-
-_DONE = {"httpStatusCode": 0, "statusCode": 0}
-_TABLES = {"users": ("user", "user"), "groups": ("group", "user_group"), "roles": ("role", "role")}
 
 
 def grant(call: Call) -> Answer:
@@ -36,11 +33,11 @@ def grant(call: Call) -> Answer:
     if old is not None:
         _refuse_unknown_types(request, definition, old.document.name, service)
         replace_policy(call, service, old, granted(old.document, request))
-        return json_answer(_DONE)
+        return json_answer(DONE)
     named = msgspec.structs.replace(wanted, name=_free_name(call, service, zone))
     _refuse_unknown_types(request, definition, named.name, service)
     add_policy(call, service, granted(named, request))
-    return json_answer(_DONE)
+    return json_answer(DONE)
 
 
 def revoke(call: Call) -> Answer:
@@ -52,7 +49,7 @@ def revoke(call: Call) -> Answer:
     old = call.tables.policy_by_signature(service.stamp.id, signature(wanted), zone)
     if old is not None:
         replace_policy(call, service, old, revoked(old.document, request))
-    return json_answer(_DONE)
+    return json_answer(DONE)
 
 
 def _service(call: Call) -> StoredService:
@@ -89,9 +86,8 @@ def _require_right(call: Call, service: StoredService, request: GrantRevoke, zon
     if not whom:
         raise _forbidden("Grantee users/groups/roles list is empty")
     for grantee in whom:
-        kind, table = _TABLES[grantee.kind]
-        if principals.missing(table, [grantee.name]):
-            raise _forbidden(f"Grantee {kind} {grantee.name} doesn't exist")
+        if principals.missing(grantee.kind, [grantee.name]):
+            raise _forbidden(f"Grantee {grantee.kind.removesuffix('s')} {grantee.name} doesn't exist")
     definition = call.tables.definition(service.document.type)
     if definition is None or not _grantor_may(call, service, request, zone):
         raise _forbidden(f"User doesn't have necessary permission to {what} access")
@@ -129,4 +125,4 @@ def _free_name(call: Call, service: StoredService, zone: str) -> str:
 
 
 def _forbidden(message: str) -> Refusal:
-    return Refusal(json_answer({**_DONE, "msgDesc": message}, 403))
+    return Refusal(json_answer({**DONE, "msgDesc": message}, 403))

@@ -1,6 +1,6 @@
 """What granting and revoking do to a policy, and who may: pure functions over Ranger's items.
 
-Names are compared as exact text and implied access types are not considered, as in Ranger.
+Names are compared as exact text, and neither grants nor revokes look at what an access type implies, as in Ranger.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ from fnmatch import translate
 
 import msgspec
 
-from ranger_cdap.embedded_admin.documents import GrantRevoke, Policy, PolicyItem, PolicyItemAccess, PolicyResource
-
-KINDS = ("users", "groups", "roles")
+from ranger_cdap.embedded_admin.documents import (
+    KINDS,
+    GrantRevoke,
+    Policy,
+    PolicyItem,
+    PolicyItemAccess,
+    PolicyResource,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, not_found_by_id, refuse, refuse_because
+from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, known, not_found_by_id, refuse_because
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Group, GroupUser
-from ranger_cdap.embedded_admin.principals_in_use import forget_in_policies, roles_with
-from ranger_cdap.embedded_admin.records import StoredGroup, dates
-from ranger_cdap.embedded_admin.user_api import envelope, unknown
+from ranger_cdap.embedded_admin.envelope import envelope
+from ranger_cdap.embedded_admin.principals_in_use import let_go
+from ranger_cdap.embedded_admin.records import StoredGroup, StoredMember, dates
 
 
 def create_group(call: Call) -> Answer:
@@ -31,16 +31,14 @@ def list_groups(call: Call) -> Answer:
     """GET those whose name contains the parameter `name`, in an envelope."""
     part = call.query.get("name", "").lower()
     found = [group for group in call.tables.principals.groups() if part in group.document.name.lower()]
-    return envelope(call, "vXGroups", found)
+    return json_answer(envelope(call, "vXGroups", found, StoredGroup.answer))
 
 
 def add_group_user(call: Call) -> Answer:
     """POST a membership; the same again answers the same."""
     sent = call.read(GroupUser, "VXGroupUser")
     group = _group(call, sent.name)
-    user = call.tables.principals.user_by_id(sent.user_id)
-    if user is None:
-        raise unknown(str(sent.user_id))
+    user = known(call.tables.principals.user_by_id(sent.user_id), str(sent.user_id))
     member_id, create_time = call.tables.principals.add_member(group.id, user.id, call.now)
     fields = dates(create_time, call.caller.shown_name)
     return json_answer({"id": member_id, **fields, "name": sent.name, "parentGroupId": group.id, "userId": user.id})
@@ -63,7 +61,7 @@ def delete_group_by_id(call: Call) -> Answer:
 
 def list_group_users(call: Call) -> Answer:
     """GET all memberships, in an envelope."""
-    return envelope(call, "vXGroupUsers", call.tables.principals.members())
+    return json_answer(envelope(call, "vXGroupUsers", call.tables.principals.members(), StoredMember.answer))
 
 
 def get_group_users(call: Call) -> Answer:
@@ -81,23 +79,14 @@ def delete_group_user(call: Call) -> Answer:
 
 
 def _delete(call: Call, stored: StoredGroup) -> Answer:
-    name = stored.document.name
-    if roles := roles_with(call, "groups", name):
-        raise refuse(f"Can Not Delete Group: '{name}' as its present in Roles : {', '.join(roles)}")
-    forget_in_policies(call, "groups", name)
+    let_go(call, "groups", stored.document.name)
     call.tables.principals.delete_group(stored.id, call.now)
     return empty(204)
 
 
 def _group(call: Call, name: str) -> StoredGroup:
-    stored = call.tables.principals.group(name)
-    if stored is None:
-        raise unknown(name)
-    return stored
+    return known(call.tables.principals.group(name), name)
 
 
 def _by_id(call: Call) -> StoredGroup:
-    stored = call.tables.principals.group_by_id(call.path_id())
-    if stored is None:
-        raise unknown(str(call.path_id()))
-    return stored
+    return known(call.tables.principals.group_by_id(call.path_id()), call.path["id"])

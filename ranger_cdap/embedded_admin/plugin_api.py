@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ranger_cdap.embedded_admin.answers import Answer, json_answer
 from ranger_cdap.embedded_admin.call import Call
+from ranger_cdap.embedded_admin.envelope import envelope
 from ranger_cdap.embedded_admin.plugin_list import ADDRESS, ADMIN_CAPABILITIES, ListedPlugin, read_plugin_id
 from ranger_cdap.embedded_admin.records import StoredService
 
@@ -27,25 +29,12 @@ def note_download(call: Call, service: StoredService, kind: str, known: int, ver
 
 def list_plugins(call: Call) -> Answer:
     """GET all plugins, or those that fit the search."""
-    return json_answer(call.page().of(_rows(call)))
+    return json_answer([_answer(call, row) for row in call.page().of(_chosen(call))])
 
 
 def list_plugins_in_envelope(call: Call) -> Answer:
     """GET the same with the total count."""
-    rows = _rows(call)
-    page = call.page().of(rows)
-    return json_answer(
-        {
-            "startIndex": call.page().start,
-            "pageSize": call.page().size,
-            "totalCount": len(rows),
-            "resultSize": len(page),
-            "sortType": "asc",
-            "sortBy": "serviceName",
-            "queryTimeMS": call.now,
-            "pluginInfoList": page,
-        }
-    )
+    return json_answer(envelope(call, "pluginInfoList", _chosen(call), partial(_answer, call), sorted_by="serviceName"))
 
 
 _FILTERS: dict[str, Callable[[ListedPlugin], str]] = {
@@ -56,9 +45,9 @@ _FILTERS: dict[str, Callable[[ListedPlugin], str]] = {
 }
 
 
-def _rows(call: Call) -> list[dict[str, Any]]:
+def _chosen(call: Call) -> list[ListedPlugin]:
     return [
-        _answer(call, row)
+        row
         for row in call.tables.plugins.all()
         if all(call.query.get(name) in (None, "", read(row)) for name, read in _FILTERS.items())
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from ranger_cdap.embedded_admin.answers import (
 )
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Policy
+from ranger_cdap.embedded_admin.envelope import envelope
 from ranger_cdap.embedded_admin.grant_rules import matches
 from ranger_cdap.embedded_admin.policy_rules import signature
 from ranger_cdap.embedded_admin.policy_store import remove_policy
@@ -69,7 +70,7 @@ def update_policy(call: Call) -> Answer:
 
 def update_policy_by_name(call: Call) -> Answer:
     """PUT by service and name."""
-    return _update(call, *_by_name(call))
+    return _update(call, *_of_path(call))
 
 
 class _Id(msgspec.Struct):
@@ -96,7 +97,7 @@ def get_policy(call: Call) -> Answer:
 
 def get_policy_by_name(call: Call) -> Answer:
     """GET one by service and name."""
-    service, stored = _by_name(call)
+    service, stored = _of_path(call)
     require_policy_reader(call, service, stored.document)
     return json_answer(stored.answer())
 
@@ -123,11 +124,7 @@ def delete_policy(call: Call) -> Answer:
 
 def delete_policy_by_name(call: Call) -> Answer:
     """DELETE by the parameters `servicename` and `policyname`."""
-    service = call.tables.service(call.query.get("servicename", ""))
-    name, zone = (call.query.get(parameter, "") for parameter in ("policyname", "zoneName"))
-    stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
-    if service is None or stored is None:
-        raise not_found()
+    service, stored = _by_name(call, call.query.get("servicename", ""), call.query.get("policyname", ""))
     require_policy_right(call, service, stored.document)
     remove_policy(call, service, stored)
     return empty(204)
@@ -149,20 +146,10 @@ def list_policies_in_envelope(call: Call) -> Answer:
     if service is None:
         raise not_found_by_id(call.path_id())
     chosen = list(chosen_policies(call, service.name))
-    page = call.page().of(chosen)
-    return json_answer(
-        {
-            "startIndex": call.page().start,
-            "pageSize": call.page().size,
-            "totalCount": len(chosen),
-            "resultSize": len(page),
-            "queryTimeMS": call.now,
-            "policies": [msgspec.Raw(stored.listed) for stored in page],
-        }
-    )
+    return json_answer(envelope(call, "policies", chosen, lambda stored: msgspec.Raw(stored.listed), sorted_by=None))
 
 
-def _raw_list(rows: list[StoredPolicy]) -> Answer:
+def _raw_list(rows: Sequence[StoredPolicy]) -> Answer:
     return Answer(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
 
 
@@ -220,9 +207,13 @@ def _by_id(call: Call) -> tuple[StoredService, StoredPolicy]:
     return service, stored
 
 
-def _by_name(call: Call) -> tuple[StoredService, StoredPolicy]:
-    service = call.tables.service(call.path["name"])
-    name, zone = call.path["policy"], call.query.get("zoneName", "")
+def _of_path(call: Call) -> tuple[StoredService, StoredPolicy]:
+    return _by_name(call, call.path["name"], call.path["policy"])
+
+
+def _by_name(call: Call, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:
+    service = call.tables.service(service_name)
+    zone = call.query.get("zoneName", "")
     stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
     if service is None or stored is None:
         raise not_found()

@@ -10,13 +10,12 @@ import msgspec
 from ranger_cdap.embedded_admin.answers import refuse, refuse_because, refuse_invalid
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED, Change
-from ranger_cdap.embedded_admin.documents import Group, Policy, Role, ServiceDef, User
+from ranger_cdap.embedded_admin.default_policies import default_policies, default_users
+from ranger_cdap.embedded_admin.documents import KINDS, Group, Policy, Role, ServiceDef, User
 from ranger_cdap.embedded_admin.policy_rules import MAX_NAME_LENGTH, Neighbour, Neighbours, check_policy, kept_signature
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import EXTERNAL, StoredPolicy, StoredService
 from ranger_cdap.embedded_admin.rights import may_administer
-
-_KINDS = (("User", "user"), ("Group", "user_group"), ("Role", "role"))
 
 
 def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolicy | None) -> Policy:
@@ -78,17 +77,13 @@ def _refuse_unknown_conditions(policy: Policy, definition: ServiceDef) -> None:
 
 
 def _settle_principals(call: Call, policy: Policy) -> None:
-    items = policy.items()
-    named = {
-        "User": [user for item in items for user in item.users],
-        "Group": [group for item in items for group in item.groups],
-        "Role": [role for item in items for role in item.roles],
-    }
+    named = {kind: [name for item in policy.items() for name in getattr(item, kind)] for kind in KINDS}
     if call.flag("createPrincipalsIfAbsent") and call.caller.is_admin:
-        create_principals(call, users=named["User"], groups=named["Group"], roles=named["Role"])
-    for kind, table in _KINDS:
-        for name in call.tables.principals.missing(table, named[kind]):
-            raise refuse(f"Operation denied. {kind} name: {name} specified in policy does not exist in ranger admin.")
+        create_principals(call, **named)
+    for kind, names in named.items():
+        for name in call.tables.principals.missing(kind, names):
+            what = kind.removesuffix("s").capitalize()
+            raise refuse(f"Operation denied. {what} name: {name} specified in policy does not exist in ranger admin.")
 
 
 def create_principals(
@@ -96,12 +91,12 @@ def create_principals(
 ) -> None:
     """Make those that do not exist, without a password, as Ranger does for names that come with something else."""
     principals, author = call.tables.principals, call.caller.shown_name
-    for name in principals.missing("user", users):
+    for name in principals.missing("users", users):
         user = User(name=name, user_role_list=["ROLE_USER"], user_source=EXTERNAL)
         principals.insert_user(user, None, author, call.now)
-    for name in principals.missing("user_group", groups):
+    for name in principals.missing("groups", groups):
         principals.insert_group(Group(name=name, group_source=EXTERNAL), author, call.now)
-    for name in principals.missing("role", roles):
+    for name in principals.missing("roles", roles):
         principals.insert_role(Role(name=name), author, call.now)
 
 
@@ -114,6 +109,14 @@ def add_policy(call: Call, service: StoredService, policy: Policy) -> StoredPoli
     stored = call.tables.insert_policy(service, named, kept_signature(named), call.caller.shown_name, call.now)
     _tell(call, service, stored, CREATED)
     return stored
+
+
+def add_default_policies(call: Call, service: StoredService, definition: ServiceDef, zone: str = "") -> None:
+    """Store the policies Ranger makes for a new service, or for its part of a zone, and the users they name."""
+    users = default_users(service.document.configs)
+    create_principals(call, users=users)
+    for policy in default_policies(service.name, definition, users):
+        add_policy(call, service, msgspec.structs.replace(policy, zone_name=zone))
 
 
 def replace_policy(call: Call, service: StoredService, old: StoredPolicy, policy: Policy) -> StoredPolicy:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.embedded_admin.documents import Group, Role, User
-from ranger_cdap.embedded_admin.records import StoredGroup, StoredMember, StoredRole, StoredUser
+from ranger_cdap.embedded_admin.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
 from ranger_cdap.embedded_admin.sign_in import Login
 
 _USERS = "SELECT id, owner, create_time, body FROM user "
@@ -18,11 +18,11 @@ _MEMBERS = (
     "SELECT m.id, m.create_time, m.group_id, g.name, m.user_id"
     " FROM membership m JOIN user_group g ON g.id = m.group_id "
 )
-_ROLES = "SELECT id, created_by, updated_by, create_time, update_time, body FROM role "
+_ROLES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM role "
 _KNOWN = {
-    "user": "SELECT 1 FROM user WHERE name = ?",
-    "user_group": "SELECT 1 FROM user_group WHERE name = ?",
-    "role": "SELECT 1 FROM role WHERE name = ?",
+    "users": "SELECT 1 FROM user WHERE name = ?",
+    "groups": "SELECT 1 FROM user_group WHERE name = ?",
+    "roles": "SELECT 1 FROM role WHERE name = ?",
 }
 ROLES, USER_STORE = "roles", "user store"
 """The two version counters that downloads carry."""
@@ -198,9 +198,9 @@ class PrincipalTables:
         self._connection.execute("DELETE FROM role WHERE id = ?", (role_id,))
         self.raise_counter(ROLES, now)
 
-    def missing(self, table: str, names: Iterable[str]) -> list[str]:
-        """Those of the names that the table (`user`, `user_group` or `role`) does not have, in their order."""
-        return [name for name in dict.fromkeys(names) if not self._row(_KNOWN[table], name)]
+    def missing(self, kind: str, names: Iterable[str]) -> list[str]:
+        """Those of the names that nobody of that kind (`users`, `groups`, `roles`) has, in their order."""
+        return [name for name in dict.fromkeys(names) if not self._row(_KNOWN[kind], name)]
 
 
 def _group(row: tuple[Any, ...]) -> StoredGroup:
@@ -208,4 +208,4 @@ def _group(row: tuple[Any, ...]) -> StoredGroup:
 
 
 def _role(row: tuple[Any, ...]) -> StoredRole:
-    return StoredRole(row[0], row[1], row[2], row[3], row[4], msgspec.json.decode(row[5], type=Role))
+    return StoredRole(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Role))

@@ -113,24 +113,15 @@ class Problem:
         )
 
 
-def problem(
-    code: int, *values: object, field: str | None = None, subfield: str | None = None, kind: str | None = None
-) -> Problem:
-    """The failed rule of that code about those values; the rest where it differs from the table."""
-    return of_rule(code, RULES[code], *values, field=field, subfield=subfield, kind=kind)
+def problem(code: int, *values: object, field: str | None = None, subfield: str | None = None) -> Problem:
+    """The failed rule of that code about those values; its field where it differs from the table."""
+    return of_rule(code, RULES[code], *values, field=field, subfield=subfield)
 
 
-def of_rule(
-    code: int,
-    rule: Rule,
-    *values: object,
-    field: str | None = None,
-    subfield: str | None = None,
-    kind: str | None = None,
-) -> Problem:
+def of_rule(code: int, rule: Rule, *values: object, field: str | None = None, subfield: str | None = None) -> Problem:
     """A failed rule that shares its code with others, such as code 0."""
     named = rule.field.format(*values) if field is None else field
-    return Problem(code, rule.text.format(*values), named, subfield, rule.kind if kind is None else kind)
+    return Problem(code, rule.text.format(*values), named, subfield, rule.kind)
 
 
 def failure_text(problems: Iterable[Problem]) -> str:

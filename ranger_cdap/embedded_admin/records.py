@@ -19,13 +19,13 @@ from ranger_cdap.embedded_admin.documents import (
 )
 
 HIDDEN = "*****"
-INTERNAL, EXTERNAL = 0, 1
-"""`userSource` and `groupSource`: made by an administrator, or along with a policy, service or role."""
+EXTERNAL = 1
+"""`userSource` and `groupSource` of what was made along with a policy, service or role; 0 is an administrator's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the server gives every document: who wrote it and when (epoch ms)."""
+    """What the server gives every document: who wrote it and when (epoch ms); roles and zones have no guid."""
 
     id: int
     guid: str
@@ -35,12 +35,14 @@ class Stamp:
     create_time: int
     update_time: int
 
-    def fields(self, is_enabled: bool) -> dict[str, Any]:
-        """As the first fields of an answer; documents the server made for itself have no author."""
-        fields: dict[str, Any] = {"id": self.id, "guid": self.guid, "isEnabled": is_enabled}
+    def fields(self, is_enabled: bool = True) -> dict[str, Any]:
+        """As the first fields of an answer; without a guid no version, and no author of what the server made itself."""
+        fields: dict[str, Any] = {"id": self.id, "isEnabled": is_enabled}
+        if self.guid:
+            fields |= {"guid": self.guid, "version": self.version}
         if self.created_by is not None:
             fields |= {"createdBy": self.created_by, "updatedBy": self.updated_by}
-        return fields | {"createTime": self.create_time, "updateTime": self.update_time, "version": self.version}
+        return fields | {"createTime": self.create_time, "updateTime": self.update_time}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,19 +175,12 @@ class StoredMember:
 class StoredRole:
     """A role."""
 
-    id: int
-    created_by: str | None
-    updated_by: str | None
-    create_time: int
-    update_time: int
+    stamp: Stamp
     document: Role
 
     def answer(self) -> dict[str, Any]:
         """Ranger's JSON."""
-        stamp = Stamp(self.id, "", 0, self.created_by, self.updated_by, self.create_time, self.update_time)
-        fields = stamp.fields(is_enabled=True)
-        del fields["guid"], fields["version"]
-        return fields | to_json_object(self.document)
+        return self.stamp.fields() | to_json_object(self.document)
 
 
 def dates(create_time: int, owner: str | None) -> dict[str, Any]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ranger_cdap.embedded_admin.answers import (
     Answer,
-    Refusal,
     empty,
     json_answer,
     not_found_by_id,
@@ -17,6 +14,7 @@ from ranger_cdap.embedded_admin.answers import (
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Role
 from ranger_cdap.embedded_admin.policy_store import create_principals
+from ranger_cdap.embedded_admin.principals_in_use import replace_in_policies, roles_with
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import StoredRole, StoredService
 from ranger_cdap.embedded_admin.rights import may_administer
@@ -43,14 +41,15 @@ def update_role(call: Call) -> Answer:
     old = _by_id(call)
     sent = call.read(Role, "RangerRole")
     require_sound_role(call, sent, old)
-    _rename_in_policies(call, old.document.name, sent.name)
+    if sent.name != old.document.name:
+        replace_in_policies(call, "roles", old.document.name, [sent.name])
     store_role(call, old, sent)
     return json_answer(_role(call, sent.name).answer())
 
 
 def store_role(call: Call, old: StoredRole, role: Role) -> None:
     """Store a role over its old version, and tell the services whose policies name it."""
-    call.tables.principals.update_role(old.id, role, call.caller.shown_name, call.now)
+    call.tables.principals.update_role(old.stamp.id, role, call.caller.shown_name, call.now)
     _tell_services(call, role.name)
 
 
@@ -81,14 +80,7 @@ def list_role_names(call: Call) -> Answer:
 def list_roles_of_user(call: Call) -> Answer:
     """GET the names of the roles that have the user as a direct member."""
     _require_admin(call)
-    name = call.path["name"]
-    return json_answer(
-        [
-            role.document.name
-            for role in call.tables.principals.roles()
-            if name in (member.name for member in role.document.users)
-        ]
-    )
+    return json_answer(roles_with(call, "users", call.path["name"]))
 
 
 def delete_role(call: Call) -> Answer:
@@ -105,12 +97,11 @@ def delete_role_by_name(call: Call) -> Answer:
 
 def _delete(call: Call, role: StoredRole) -> Answer:
     name = role.document.name
-    if any(True for _ in _services_naming(call, name)):
+    if _services_naming(call, name):
         raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more policies", code=1)
-    for other in call.tables.principals.roles():
-        if name in (member.name for member in other.document.roles):
-            raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more other roles", code=1)
-    call.tables.principals.delete_role(role.id, call.now)
+    if roles_with(call, "roles", name):
+        raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more other roles", code=1)
+    call.tables.principals.delete_role(role.stamp.id, call.now)
     return empty(204)
 
 
@@ -124,16 +115,16 @@ def require_sound_role(call: Call, sent: Role, old: StoredRole | None) -> None:
     if not sent.name.strip():
         raise refuse_invalid([problem(4003)])
     same = principals.role(sent.name)
-    if same is not None and (old is None or same.id != old.id):
+    if same is not None and (old is None or same.stamp.id != old.stamp.id):
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
     if old is not None and _reaches(call, sent, sent.name):
         raise refuse(f"Role '{sent.name}' would contain itself", code=1)
     users, groups, roles = ([member.name for member in members] for members in (sent.users, sent.groups, sent.roles))
     if call.flag("createNonExistUserGroup") and call.caller.is_admin:
         create_principals(call, users=users, groups=groups)
-    for kind, table, names in (("user", "user", users), ("Group", "user_group", groups), ("Role", "role", roles)):
-        if missing := principals.missing(table, names):
-            raise refuse_because("INVALID_INPUT_DATA", f"{kind} with name: {missing[0]} does not exist ")
+    for what, kind, names in (("user", "users", users), ("Group", "groups", groups), ("Role", "roles", roles)):
+        if missing := principals.missing(kind, names):
+            raise refuse_because("INVALID_INPUT_DATA", f"{what} with name: {missing[0]} does not exist ")
 
 
 def _reaches(call: Call, role: Role, target: str) -> bool:
@@ -149,26 +140,12 @@ def _reaches(call: Call, role: Role, target: str) -> bool:
     return False
 
 
-def _rename_in_policies(call: Call, old: str, new: str) -> None:
-    if old == new:
-        return
-    for service in _services_naming(call, old):
-        for stored in call.tables.policies(service.stamp.id):
-            policy = stored.document
-            touched = [item for item in policy.items() if old in item.roles]
-            for item in touched:
-                item.roles = [new if role == old else role for role in item.roles]
-            if touched:
-                shown = call.caller.shown_name
-                call.tables.update_policy(service, stored, policy, stored.signature, shown, call.now)
-
-
 def _tell_services(call: Call, name: str) -> None:
     for service in _services_naming(call, name):
         call.tables.raise_policy_version(service.stamp.id, call.now)
 
 
-def _services_naming(call: Call, name: str) -> Iterable[StoredService]:
+def _services_naming(call: Call, name: str) -> list[StoredService]:
     return [
         service
         for service in call.tables.services()
@@ -186,7 +163,7 @@ def _require_admin(call: Call) -> None:
 def _role(call: Call, name: str) -> StoredRole:
     stored = call.tables.principals.role(name)
     if stored is None:
-        raise _unknown(name)
+        raise refuse(f"User doesn't have permissions to get details for {name}", code=1)
     return stored
 
 
@@ -195,7 +172,3 @@ def _by_id(call: Call) -> StoredRole:
     if stored is None:
         raise not_found_by_id(call.path_id())
     return stored
-
-
-def _unknown(name: str) -> Refusal:
-    return refuse(f"User doesn't have permissions to get details for {name}", code=1)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ranger_cdap.embedded_admin.answers import Answer, json_answer, refuse
+from ranger_cdap.embedded_admin.answers import DONE, Answer, json_answer, refuse
 from ranger_cdap.embedded_admin.call import Call
-from ranger_cdap.embedded_admin.documents import GrantRevokeRole, Role, RoleMember
+from ranger_cdap.embedded_admin.documents import KINDS, GrantRevokeRole, Role, RoleMember
 from ranger_cdap.embedded_admin.rights import may_administer
 from ranger_cdap.embedded_admin.role_api import require_sound_role, store_role
 from ranger_cdap.embedded_admin.sign_in import ADMIN_ROLE
 
-_DONE = {"httpStatusCode": 0, "statusCode": 0}
-_KINDS = ("users", "groups", "roles")
 _Rule = Callable[[list[RoleMember], list[str], bool], list[RoleMember]]
 
 
@@ -33,11 +31,11 @@ def _change(call: Call, what: str, change: _Rule) -> Answer:
         if old is None or not _may(call, request, old.document):
             raise refuse(f"User doesn't have permissions to {what} role {name}", code=1)
         role = old.document
-        for kind in _KINDS:
+        for kind in KINDS:
             setattr(role, kind, change(getattr(role, kind), getattr(request, kind), request.grant_option))
         require_sound_role(call, role, old)
         store_role(call, old, role)
-    return json_answer(_DONE)
+    return json_answer(DONE)
 
 
 def _granted(members: list[RoleMember], names: list[str], admin: bool) -> list[RoleMember]:

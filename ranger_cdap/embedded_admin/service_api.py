@@ -18,9 +18,9 @@ from ranger_cdap.embedded_admin.answers import (
     refuse_invalid,
 )
 from ranger_cdap.embedded_admin.call import Call
-from ranger_cdap.embedded_admin.default_policies import default_policies, default_users, expires_on_policy
+from ranger_cdap.embedded_admin.default_policies import expires_on_policy
 from ranger_cdap.embedded_admin.documents import Service, ServiceDef
-from ranger_cdap.embedded_admin.policy_store import add_policy, create_principals
+from ranger_cdap.embedded_admin.policy_store import add_default_policies, add_policy
 from ranger_cdap.embedded_admin.problems import Problem, problem
 from ranger_cdap.embedded_admin.records import HIDDEN, StoredService
 from ranger_cdap.embedded_admin.rights import is_service_admin, require_service_right
@@ -77,7 +77,7 @@ def create_service(call: Call) -> Answer:
         tag_service=sent.tag_service if sent.tag_service != sent.name else "",
     )
     stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
-    _make_default_policies(call, stored, definition.document)
+    add_default_policies(call, stored, definition.document)
     if sent.type != TAG and not sent.tag_service and (tags := _tag_service(call)):
         linked = msgspec.structs.replace(new, tag_service=tags.name)
         call.tables.update_service(stored.stamp.id, linked, call.caller.shown_name, call.now)
@@ -94,13 +94,6 @@ def _tag_service(call: Call) -> StoredService | None:
         if definition is not None:
             add_policy(call, stored, expires_on_policy(stored.name, definition.document))
     return stored
-
-
-def _make_default_policies(call: Call, service: StoredService, definition: ServiceDef) -> None:
-    users = default_users(service.document.configs)
-    create_principals(call, users=users)
-    for policy in default_policies(service.name, definition, users):
-        add_policy(call, service, policy)
 
 
 def update_service(call: Call) -> Answer:

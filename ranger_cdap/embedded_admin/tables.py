@@ -114,11 +114,11 @@ class Tables:
         return StoredService(Stamp(stored_id, document.guid, 1, author, author, now, now), document, 1, now, 1, now)
 
     def update_service(self, service_id: int, document: Service, author: str | None, now: int) -> None:
-        """Replace a service; its version goes up by one. A new name is written into its policies."""
+        """Replace a service, but its type; its version goes up by one. A new name is written into its policies."""
         self._connection.execute(
-            "UPDATE service SET name = ?, version = version + 1, updated_by = ?, update_time = ?, body = ?, type = ?"
+            "UPDATE service SET name = ?, version = version + 1, updated_by = ?, update_time = ?, body = ?"
             " WHERE id = ?",
-            (document.name, author, now, msgspec.json.encode(document), document.type, service_id),
+            (document.name, author, now, msgspec.json.encode(document), service_id),
         )
         self._connection.execute(
             "UPDATE policy SET body = CAST(json_set(CAST(body AS TEXT), '$.service', ?) AS BLOB)"
@@ -171,7 +171,7 @@ class Tables:
         row = self._row(_POLICIES + "WHERE id = ?", policy_id)
         return _policy(row) if row else None
 
-    def policy_by_name(self, service_id: int, name: str, zone: str = "") -> StoredPolicy | None:
+    def policy_by_name(self, service_id: int, name: str, zone: str) -> StoredPolicy | None:
         """The one of that name, in upper and lower case as written."""
         row = self._row(_POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
         return _policy(row) if row else None
@@ -181,7 +181,7 @@ class Tables:
         row = self._row(_POLICIES + "WHERE service_id = ? AND guid = ?", service_id, guid)
         return _policy(row) if row else None
 
-    def policy_by_signature(self, service_id: int, signature: str, zone: str = "") -> StoredPolicy | None:
+    def policy_by_signature(self, service_id: int, signature: str, zone: str) -> StoredPolicy | None:
         """The enabled one with exactly these resources."""
         where = "WHERE service_id = ? AND signature = ? AND zone = ? AND is_enabled"
         row = self._row(_POLICIES + where, service_id, signature, zone)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from ranger_cdap.embedded_admin.answers import Answer, Refusal, empty, json_answer, refuse, refuse_because
+from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, known, refuse, refuse_because
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import User
+from ranger_cdap.embedded_admin.envelope import envelope
 from ranger_cdap.embedded_admin.passwords import hash_password, is_strong
-from ranger_cdap.embedded_admin.principals_in_use import forget_in_policies, roles_with
+from ranger_cdap.embedded_admin.principals_in_use import let_go
 from ranger_cdap.embedded_admin.records import StoredUser
 
 _WEAK = "Password should be minimum 8 characters, at least one uppercase letter, one lowercase letter and one numeric."
@@ -48,14 +47,15 @@ def get_user(call: Call) -> Answer:
 
 def list_users(call: Call) -> Answer:
     """GET those whose name contains the parameter `name`, in an envelope."""
-    return envelope(call, "vXUsers", call.tables.principals.users(call.query.get("name")))
+    found = call.tables.principals.users(call.query.get("name"))
+    return json_answer(envelope(call, "vXUsers", found, StoredUser.answer))
 
 
 def lookup_users(call: Call) -> Answer:
-    """GET the names only."""
+    """GET the names only; the size of the part is 0 here, as on the real server."""
     found = call.tables.principals.users(call.query.get("name"))
-    rows = [{"value": stored.document.name} for stored in call.page().of(found)]
-    return json_answer(_frame(call, len(found), 0) | {"vXStrings": rows})
+    names = envelope(call, "vXStrings", found, lambda stored: {"value": stored.document.name})
+    return json_answer(names | {"resultSize": 0})
 
 
 def delete_user(call: Call) -> Answer:
@@ -70,48 +70,16 @@ def delete_user_by_id(call: Call) -> Answer:
 
 def _delete(call: Call, stored: StoredUser) -> Answer:
     name = stored.document.name
-    if roles := roles_with(call, "users", name):
-        raise refuse(f"Can Not Delete User: '{name}' as its present in Roles : {', '.join(roles)}")
     if name == call.caller.name:
         raise refuse("Can Not Delete User: an administrator can't delete himself")
-    forget_in_policies(call, "users", name)
+    let_go(call, "users", name)
     call.tables.principals.delete_user(stored.id, call.now)
     return empty(204)
 
 
 def _user(call: Call, name: str) -> StoredUser:
-    stored = call.tables.principals.user(name)
-    if stored is None:
-        raise unknown(name)
-    return stored
+    return known(call.tables.principals.user(name), name)
 
 
 def _by_id(call: Call) -> StoredUser:
-    stored = call.tables.principals.user_by_id(call.path_id())
-    if stored is None:
-        raise unknown(str(call.path_id()))
-    return stored
-
-
-def unknown(name: str) -> Refusal:
-    """400 of a user or group that does not exist."""
-    return refuse_because("DATA_NOT_FOUND", f"{name} is Not Found")
-
-
-def _frame(call: Call, total: int, size: int) -> dict[str, Any]:
-    page = call.page()
-    return {
-        "startIndex": page.start,
-        "pageSize": page.size,
-        "totalCount": total,
-        "resultSize": size,
-        "sortType": "asc",
-        "sortBy": "id",
-        "queryTimeMS": call.now,
-    }
-
-
-def envelope(call: Call, name: str, found: list[Any]) -> Answer:
-    """The wanted part of what was found, with the total count."""
-    page = [stored.answer() for stored in call.page().of(found)]
-    return json_answer(_frame(call, len(found), len(page)) | {name: page})
+    return known(call.tables.principals.user_by_id(call.path_id()), call.path["id"])

@@ -7,9 +7,8 @@ from itertools import product
 
 from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, not_found_by_id, refuse, refuse_invalid
 from ranger_cdap.embedded_admin.call import Call
-from ranger_cdap.embedded_admin.default_policies import default_policies, default_users
 from ranger_cdap.embedded_admin.documents import Zone
-from ranger_cdap.embedded_admin.policy_store import add_policy, create_principals
+from ranger_cdap.embedded_admin.policy_store import add_default_policies
 from ranger_cdap.embedded_admin.problems import problem
 from ranger_cdap.embedded_admin.records import StoredService
 from ranger_cdap.embedded_admin.zone_tables import StoredZone
@@ -81,11 +80,8 @@ def _delete(call: Call, zone: StoredZone) -> Answer:
 
 def _enter(call: Call, zone: Zone, service: StoredService) -> None:
     definition = call.tables.definition(service.document.type)
-    users = default_users(service.document.configs)
-    create_principals(call, users=users)
-    for policy in default_policies(service.name, definition.document, users) if definition else ():
-        policy.zone_name = zone.name
-        add_policy(call, service, policy)
+    if definition is not None:
+        add_default_policies(call, service, definition.document, zone.name)
     call.tables.raise_policy_version(service.stamp.id, call.now)
 
 
@@ -103,12 +99,12 @@ def _checked(call: Call, zone: Zone, old: StoredZone | None) -> list[StoredServi
     if not zone.name.strip() or not zone.services:
         raise refuse("a security zone needs a name and resources of at least one service", code=1)
     people = (
-        ("user", (*zone.admin_users, *zone.audit_users)),
-        ("user_group", (*zone.admin_user_groups, *zone.audit_user_groups)),
-        ("role", (*zone.admin_roles, *zone.audit_roles)),
+        ("users", (*zone.admin_users, *zone.audit_users)),
+        ("groups", (*zone.admin_user_groups, *zone.audit_user_groups)),
+        ("roles", (*zone.admin_roles, *zone.audit_roles)),
     )
-    for table, names in people:
-        for name in call.tables.principals.missing(table, names):
+    for kind, names in people:
+        for name in call.tables.principals.missing(kind, names):
             raise refuse(f"`{name}` of security zone `{zone.name}` does not exist in ranger admin", code=1)
     services = [_checked_service(call, zone, name) for name in zone.services]
     others = [other for other in call.tables.zones.all() if old is None or other.stamp.id != old.stamp.id]

@@ -13,7 +13,7 @@ from ranger_cdap.embedded_admin.documents import PolicyResource, Zone, to_json_o
 from ranger_cdap.embedded_admin.grant_rules import matches
 from ranger_cdap.embedded_admin.records import Stamp
 
-_ZONES = "SELECT id, created_by, updated_by, create_time, update_time, body FROM zone "
+_ZONES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM zone "
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,7 @@ class StoredZone:
 
     def answer(self) -> dict[str, Any]:
         """Ranger's JSON."""
-        fields = self.stamp.fields(is_enabled=True)
-        del fields["guid"], fields["version"]
-        return fields | to_json_object(self.document)
+        return self.stamp.fields() | to_json_object(self.document)
 
     def resources(self, service: str) -> list[dict[str, list[str]]]:
         """What of a service is in the zone."""
@@ -85,9 +83,7 @@ class ZoneTable:
 
 
 def _zone(row: tuple[Any, ...]) -> StoredZone:
-    zone_id, created_by, updated_by, create_time, update_time, body = row
-    stamp = Stamp(zone_id, "", 0, created_by, updated_by, create_time, update_time)
-    return StoredZone(stamp, msgspec.json.decode(body, type=Zone))
+    return StoredZone(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Zone))
 
 
 def _patterns(resource: Mapping[str, list[str]]) -> list[tuple[str, PolicyResource]]:
