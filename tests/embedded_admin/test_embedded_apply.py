@@ -50,10 +50,11 @@ def test_without_one_it_is_made_and_a_taken_name_gets_the_time_behind_it(cdapdev
     assert second["name"].removeprefix("p").isdigit()
 
 
-@pytest.mark.parametrize("path", [f"{V2}/policy?updateIfExists=true&policyMatchingAlgorithm=matchByName"])
-def test_an_upsert_by_name_is_a_plain_create(cdapdev: Caller, path: str) -> None:
+def test_an_upsert_by_name_is_a_plain_create(cdapdev: Caller) -> None:
     cdapdev("POST", f"{V2}/policy", policy("p"))
-    status, answer = cdapdev("POST", path, policy("p"))
+    status, answer = cdapdev(
+        "POST", f"{V2}/policy?updateIfExists=true&policyMatchingAlgorithm=matchByName", policy("p")
+    )
     assert (status, "error code[3006]" in answer["msgDesc"]) == (400, True)
 
 

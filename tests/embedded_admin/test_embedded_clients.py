@@ -1,4 +1,4 @@
-"""Every request `apache-ranger` can send is served, or is left out with a reason."""
+"""The library `apache-ranger` works unmodified: every request it can send is served, or is left out with a reason."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import pytest
 from apache_ranger.client import ranger_client, ranger_user_mgmt_client
 from apache_ranger.client.ranger_client import RangerClient
 from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
+from apache_ranger.exceptions import RangerServiceException
+from apache_ranger.model.ranger_policy import RangerPolicy
+from apache_ranger.model.ranger_service import RangerService
 from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser, RangerUser
 from apache_ranger.utils import API
-from embedded_caller import PASSWORD, V2, Caller, policy
+from embedded_caller import PASSWORD, V2, Caller, download, policy
 
 from ranger_cdap.embedded_admin.left_out import LEFT_OUT
 from ranger_cdap.embedded_admin.routes import ROUTES
+from servicedef import service_definition
 
 CLIENTS = (ranger_client, ranger_user_mgmt_client)
 """`apache_ranger.client.ranger_kms_client` is for Ranger KMS, which is another server."""
@@ -56,6 +60,30 @@ def test_what_the_client_can_send_is_served_or_left_out(method: str, path: str) 
     assert served != bool(reasons), reasons
 
 
+def test_the_apache_ranger_client_works_unmodified(admin: Caller) -> None:
+    client = RangerClient(admin.url, ("admin", PASSWORD))
+    client.session.trust_env = False
+    users = RangerUserMgmtClient(client)
+    assert client.create_service_def(service_definition())["name"] == "cdap"
+    assert client.get_service_def("cdap").version == 1
+    service = client.create_service(RangerService({"name": "dev", "type": "cdap", "configs": {"username": "boss"}}))
+    everything = client.get_policies_in_service("dev")
+    assert {item.users[0] for found in everything for item in found.policyItems} == {"boss"}
+    assert "all - instance, namespace, dataset" in [found.name for found in everything]
+    made = client.create_policy(RangerPolicy(policy(user="boss") | {"service": "dev"}))
+    assert client.get_policy("dev", "p").id == made.id
+    made.description = "changed"
+    assert client.update_policy_by_id(made.id, made).version == 2
+    with pytest.raises(RangerServiceException) as refused:
+        client.create_policy(RangerPolicy(policy(user="boss") | {"service": "dev"}))
+    assert refused.value.statusCode == 400
+    client.delete_policy_by_id(made.id)
+    assert client.get_policy("dev", "p") is None
+    assert "boss" in [user.name for user in users.find_users({"name": "bo"}).list]
+    client.delete_service_by_id(service.id)
+    assert [found.name for found in client.find_services()] == ["tag"]
+
+
 def test_the_client_manages_groups_and_their_users(cdapdev: Caller) -> None:
     client = RangerClient(cdapdev.url, ("admin", PASSWORD))
     client.session.trust_env = False
@@ -78,7 +106,7 @@ def test_the_client_manages_groups_and_their_users(cdapdev: Caller) -> None:
 
 
 def test_a_deleted_group_is_taken_out_of_policies_and_users(cdapdev: Caller) -> None:
-    groups, path = "/service/xusers/secure/groups", "/service/plugins/secure/policies/download/cdapdev"
+    groups = "/service/xusers/secure/groups"
     alice = cdapdev("GET", "/service/xusers/users/userName/alice")[1]
     for name in ("devs", "ops"):
         cdapdev("POST", groups, {"name": name})
@@ -86,10 +114,10 @@ def test_a_deleted_group_is_taken_out_of_policies_and_users(cdapdev: Caller) -> 
     cdapdev("POST", f"{V2}/roles", {"name": "leads", "groups": [{"name": "ops"}]})
     item = {"groups": ["devs", "ops"], "accesses": [{"type": "read"}]}
     cdapdev("POST", f"{V2}/policy", policy(policyItems=[item]))
-    before = cdapdev("GET", path)[1]["policyVersion"]
+    before = download(cdapdev)[1]["policyVersion"]
     assert cdapdev("DELETE", f"{groups}/ops")[0] == 400
     assert cdapdev("DELETE", f"{groups}/devs") == (204, None)
-    after = cdapdev("GET", path)[1]
+    after = download(cdapdev)[1]
     assert after["policyVersion"] == before + 1
     assert after["policies"][0]["policyItems"][0]["groups"] == ["ops"]
     assert cdapdev("GET", "/service/xusers/users/userName/alice")[1]["groupNameList"] == ["ops"]

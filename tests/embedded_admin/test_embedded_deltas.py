@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from embedded_caller import PASSWORD, V2, Caller, policy, prepared
+from embedded_caller import DOWNLOAD, PASSWORD, V2, Caller, policy, prepared
 
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED, Change, folded
 from servicedef import service_definition
-
-DOWNLOAD = "/service/plugins/secure/policies/download/cdapdev"
 
 
 @pytest.fixture
@@ -22,7 +20,7 @@ def admin_with_deltas() -> Iterator[Caller]:
 
 
 def download(admin: Caller, known: int, *, deltas: bool = True) -> tuple[int, Any]:
-    return admin("GET", f"{DOWNLOAD}?lastKnownVersion={known}&supportsPolicyDeltas={str(deltas).lower()}")
+    return admin("GET", f"{DOWNLOAD}/cdapdev?lastKnownVersion={known}&supportsPolicyDeltas={str(deltas).lower()}")
 
 
 def make(admin: Caller, name: str, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from embedded_caller import V2, Caller, policy
+from embedded_caller import V2, Caller, download, policy
 
 
 def make(admin: Caller, name: str, **members: dict[str, bool]) -> None:
@@ -119,11 +119,11 @@ def test_unknown_roles_and_members_are_refused_and_nothing_is_half_done(cdapdev:
 def test_a_granted_role_is_in_the_next_downloads(cdapdev: Caller) -> None:
     make(cdapdev, "devs")
     cdapdev("POST", f"{V2}/policy", policy(policyItems=[{"roles": ["devs"], "accesses": [{"type": "read"}]}]))
-    roles, policies = "/service/roles/secure/download/cdapdev", "/service/plugins/secure/policies/download/cdapdev"
-    before = cdapdev("GET", roles)[1]["roleVersion"], cdapdev("GET", policies)[1]["policyVersion"]
+    roles = "/service/roles/secure/download/cdapdev"
+    before = cdapdev("GET", roles)[1]["roleVersion"], download(cdapdev)[1]["policyVersion"]
     change(cdapdev, "grant", "devs", grantor="admin", users=["alice"])
     after = cdapdev("GET", roles)[1]
-    assert (after["roleVersion"], cdapdev("GET", policies)[1]["policyVersion"]) == (before[0] + 1, before[1] + 1)
+    assert (after["roleVersion"], download(cdapdev)[1]["policyVersion"]) == (before[0] + 1, before[1] + 1)
     assert [row["users"] for row in after["rangerRoles"]] == [[{"name": "alice", "isAdmin": False}]]
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from apache_ranger.client.ranger_client import RangerClient
 from apache_ranger.model.ranger_security_zone import RangerSecurityZone
-from embedded_caller import PASSWORD, V2, Caller, policy
+from embedded_caller import PASSWORD, V2, Caller, download, policy
 
 ZONES = f"{V2}/zones"
-DOWNLOAD = "/service/plugins/secure/policies/download/cdapdev?lastKnownVersion=-1"
 GRANT = "/service/plugins/secure/services/grant/cdapdev"
 
 
@@ -32,7 +31,7 @@ def names(admin: Caller, query: str = "") -> list[str]:
 def test_a_policy_of_a_zone_is_downloaded_there_and_nowhere_else(zoned: Caller) -> None:
     zoned("POST", f"{V2}/policy", policy("outside", "fin1"))
     assert zoned("POST", f"{V2}/policy", policy("inside", "fin1", zoneName="finance"))[0] == 200
-    answer = zoned("GET", DOWNLOAD)[1]
+    answer = download(zoned)[1]
     assert [row["name"] for row in answer["policies"]] == ["outside"]
     (finance,) = answer["securityZones"].values()
     assert finance["resources"] == [{"instance": ["cdap"], "namespace": ["fin*"]}]
@@ -87,9 +86,9 @@ def test_the_default_policies_of_a_service_are_made_in_the_zone_too(cdapdev: Cal
 
 def test_a_zone_that_goes_takes_its_policies_along_and_plugins_hear_of_it(zoned: Caller) -> None:
     zoned("POST", f"{V2}/policy", policy("inside", "fin1", zoneName="finance"))
-    version = zoned("GET", DOWNLOAD)[1]["policyVersion"]
+    version = download(zoned)[1]["policyVersion"]
     assert zoned("DELETE", f"{ZONES}/name/finance")[0] == 204
-    after = zoned("GET", DOWNLOAD)[1]
+    after = download(zoned)[1]
     assert after["policyVersion"] > version
     assert "securityZones" not in after
     assert names(zoned, "?zoneName=finance") == []
