@@ -8,27 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from authorizer_world import policy
 from extension_driver import Extension, User, entity
 
 sys.path.append(str(Path(__file__).parents[1] / "service"))  # where `service_world` is
-from service_world import World, secret_of, serving
+from service_world import READ_AND_WRITE, World, secret_of, serving
 
 pytestmark = pytest.mark.java
 
 KV = entity("DATASET", "ns1", "kv")
 OTHER = entity("DATASET", "ns1", "a.b")
 NS2 = entity("NAMESPACE", "ns2")
-POLICIES = [
-    policy(1, {"namespace": "ns1"}, ["alice"], ["read", "write"]),
-    policy(2, {"namespace": "ns1", "dataset": "kv"}, ["alice", "bob"], ["read", "write"]),
-]
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A service in which alice may read and write in ns1, and bob on one dataset."""
-    with serving(POLICIES, Path(tmp_path_factory.mktemp("service"))) as running:
+    """A service over `READ_AND_WRITE`."""
+    with serving(READ_AND_WRITE, Path(tmp_path_factory.mktemp("service"))) as running:
         yield running
 
 
@@ -84,7 +79,7 @@ def test_a_difference_is_logged(extension: Extension, properties: dict[str, str]
 
 
 def test_records_are_stored(newest: Extension, properties: dict[str, str], tmp_path: Path) -> None:
-    with serving(POLICIES, tmp_path) as world:
+    with serving(READ_AND_WRITE, tmp_path) as world:
         newest.start(properties | {"url": world.url})
         body = newest.enforce(User("alice"), KV)["audit"]
         times = {"started": 1_795_234_767_839, "ended": 1_795_234_767_899}

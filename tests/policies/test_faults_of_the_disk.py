@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from disk_faults import NOBODY, ended_well, full_disk, in_a_child
 from keeper_world import FRESH, Clock, FakeRanger, Started, may_read
 from policy_documents import SERVICE, policies, policy, roles
 
@@ -21,6 +20,7 @@ from ranger_cdap.policies.documents import Documents, Versions
 from ranger_cdap.policies.keeper import PolicyKeeper
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresher import Contact
+from tests.disk_faults import NOBODY, ended_well, full_disk, in_a_child
 
 
 def test_a_full_disk(started: Started, ranger: FakeRanger, clock: Clock) -> None:

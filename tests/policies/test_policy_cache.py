@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from disk_faults import full_disk, in_a_child
 from policy_documents import SERVICE, policies, policy, roles, tags
 
 from ranger_cdap.engine import PolicyEngine
@@ -20,6 +19,7 @@ from ranger_cdap.errors import CacheError
 from ranger_cdap.policies.cache import PolicyCache
 from ranger_cdap.policies.documents import Documents, Versions
 from ranger_cdap.policies.refresher import Contact
+from tests.disk_faults import full_disk, in_a_child
 
 NOW = time.time()
 OLD = Documents(policies(1, policy(1)), roles(1))

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pluggy
-from authorizer_world import FixedPolicies, Json, Memory, authorizer
+from authorizer_world import FixedPolicies, Json, Memory, authorizer, policy
 
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.cdap.master import MasterCreate
@@ -30,6 +30,12 @@ from ranger_cdap.service.metrics import ServiceMetrics
 from ranger_cdap.service.ranger_service import RangerService
 from ranger_cdap.service.server import HttpServer
 from ranger_cdap.service.table import ROWS
+
+READ_AND_WRITE = [
+    policy(1, {"namespace": "ns1"}, ["alice"], ["read", "write"]),
+    policy(2, {"namespace": "ns1", "dataset": "kv"}, ["alice", "bob"], ["read", "write"]),
+]
+"""alice may read and write in ns1, bob on one dataset of it."""
 
 
 def secret_of(name: str) -> str:

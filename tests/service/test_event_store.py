@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import filelock
@@ -19,6 +16,7 @@ from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.service import event_files
 from ranger_cdap.service.event_files import INCOMING, EventFiles
 from ranger_cdap.service.event_store import EventStore
+from tests.disk_faults import full_disk
 
 LONG = 3600.0
 A_SECOND = 60.0
@@ -141,22 +139,9 @@ def test_what_a_crash_left_is_moved_in_without_the_line_it_cut(events: Path, cas
 # --- faults of the disk -------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """No file grows beyond that size: the kernel takes a part of a write and refuses the rest."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
-
-
 def test_a_full_disk_takes_nothing_and_leaves_no_half_line(files: EventFiles, events: Path) -> None:
     files.append(b"one\n")
-    with room_for(6), pytest.raises(OSError, match="File too large"):
+    with full_disk(6), pytest.raises(OSError, match="File too large"):
         files.append(b"two\nthree\n")
     files.append(b"four\n")
     files.publish()
@@ -170,7 +155,7 @@ def test_half_a_line_that_can_not_be_cut_off_now_is_cut_off_later(
         raise OSError("no")
 
     files.append(b"one\n")
-    with monkeypatch.context() as patch, room_for(6):
+    with monkeypatch.context() as patch, full_disk(6):
         patch.setattr(event_files.os, "ftruncate", refused)
         with pytest.raises(OSError, match="File too large"):
             files.append(b"two\nthree\n")

@@ -7,13 +7,10 @@ import http.client
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from event_samples import Json, files_in, record, stored_in
 from service_world import CALLERS, Answer, World, caller, secret_of, serving
 
 from ranger_cdap.service.callers import Role
+from tests.disk_faults import full_disk
 
 PATH = "/cdap/v1/audit"
 
@@ -89,21 +87,9 @@ def test_a_service_that_nobody_may_bring_records_to_makes_no_directory(tmp_path:
     assert not (tmp_path / "events").exists()
 
 
-@contextmanager
-def full_disk() -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, handler)
-
-
 def test_a_full_disk_is_told_and_nothing_is_acknowledged_until_there_is_room(tmp_path: Path) -> None:
     with serving([], tmp_path) as world:
-        with full_disk():
+        with full_disk(100):
             answer = post(world, record(1))
         assert (answer.status, answer.json["code"]) == (503, "SERVICE_UNAVAILABLE")
         assert "send them again" in answer.json["message"]

@@ -12,11 +12,11 @@ NOBODY = 65534
 
 
 @contextmanager
-def full_disk(bytes_left: int) -> Iterator[None]:
-    """No file can grow beyond some bytes: the kernel itself refuses the rest of a write."""
+def full_disk(most: int) -> Iterator[None]:
+    """No file can grow beyond so many bytes: the kernel takes a part of a write and refuses the rest."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     try:
         yield
     finally:
