@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.creations import load_creations
@@ -33,16 +33,20 @@ class DeadLetter:
 
 
 class Extraction:
-    """One batch, parsed once; use as a context manager, so that Spark keeps it no longer than needed."""
+    """One batch, fetched and parsed once: when it is entered, as a context manager; Spark keeps it until the end."""
 
     def __init__(
         self, lines: DataFrame, source: EventSource, settings: SourceSettings, instance: str, *, now: int
     ) -> None:
         self._lines = lines.withColumn("row", F.monotonically_increasing_id())
-        parsed, found = source.parse(self._lines, settings, instance), F.col("found")
+        self._seen = Observation()
+        seen = self._lines.observe(self._seen, F.count(F.lit(1)).alias("lines"))
+        parsed, found = source.parse(seen, settings, instance), F.col("found")
         refused = F.when(F.size(found) > 0, F.coalesce(_bad_entity(found), _too_early(found, now)))
         told = parsed.withColumn("rejected", F.coalesce(F.col("rejected"), refused))
         self._source = settings.name
+        self._line_is_block = source.line_is_block
+        self._refused = False
         self._instance = instance
         # Spark works out what stands in an array once; otherwise it would parse each line again for every condition.
         once = told.select(F.inline(F.array(F.struct(*told.columns))))
@@ -50,6 +54,13 @@ class Extraction:
 
     def __enter__(self) -> Extraction:
         self._rows = self._rows.persist()
+        try:
+            # Looks at every row that is kept, so that from now on all of them are.
+            refused = self._rows.agg(F.count_if(F.col("rejected").isNotNull()).alias("lines")).collect()
+        except BaseException:
+            self._rows.unpersist()
+            raise
+        self._refused = bool(refused[0].lines)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,7 +68,7 @@ class Extraction:
 
     def line_count(self) -> int:
         """How many lines the batch has."""
-        return self._lines.count()
+        return int(self._seen.get["lines"])
 
     def events(self) -> DataFrame:
         """The events that count, each id once, skipped entities left out.
@@ -93,19 +104,21 @@ class Extraction:
 
     def dead_letters(self) -> Iterator[DeadLetter]:
         """The rejected lines, in the order of files and lines."""
-        if self._rows.where(F.col("rejected").isNotNull()).isEmpty():
+        if not self._refused:
             return
-        # Spark reads the lines of one block of one file one after another, so the distance from the block's first
-        # row is the place in it.
-        first = self._lines.groupBy("file", "block").agg(F.min("row").alias("first"))
-        rejected = (
-            self._rows.where(F.col("rejected").isNotNull())
-            .join(first, ["file", "block"])
-            .select("file", "block", (F.col("row") - F.col("first") + 1).alias("number"), "rejected", "line")
-            .orderBy("file", "block", "number")
-        )
-        for row in rejected.toLocalIterator():
+        rejected = self._rows.where(F.col("rejected").isNotNull())
+        wanted = ("file", "block", "number", "rejected", "line")
+        numbered = self._numbered(rejected).select(*wanted).orderBy("file", "block", "number")
+        for row in numbered.toLocalIterator():
             yield DeadLetter(self._source, row.file, row.block, row.number, row.rejected, row.line[:SHOWN])
+
+    def _numbered(self, rejected: DataFrame) -> DataFrame:
+        if self._line_is_block:
+            return rejected.withColumn("number", F.lit(1))
+        # Spark reads the lines of one block of one file one after another, so the distance from the block's first
+        # row is the place in it. This reads the files once more, where anything in them was rejected.
+        first = self._lines.groupBy("file", "block").agg(F.min("row").alias("first"))
+        return rejected.join(first, ["file", "block"]).withColumn("number", F.col("row") - F.col("first") + 1)
 
 
 def _bad_entity(found: Column) -> Column:

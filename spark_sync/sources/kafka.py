@@ -57,4 +57,4 @@ def lines_of(messages: DataFrame) -> DataFrame:
     )
 
 
-AUDIT_KAFKA = EventSource(read=read, parse=parse, check=check, rank=10, packages=(PACKAGE,))
+AUDIT_KAFKA = EventSource(read=read, parse=parse, check=check, rank=10, line_is_block=True, packages=(PACKAGE,))

@@ -196,4 +196,4 @@ class MessagingReader(DataSourceStreamReader):
         """Nothing is kept open."""
 
 
-AUDIT_MESSAGING = EventSource(read=read, parse=parse, check=check, rank=10)
+AUDIT_MESSAGING = EventSource(read=read, parse=parse, check=check, rank=10, line_is_block=True)

@@ -53,11 +53,13 @@ class EventSource:
     the line can't be believed or read, null if it can) and `found` (an array of `FOUND`, often empty); its third
     argument is the CDAP instance that events must belong to. Both are plans for Spark; no Python runs for a row.
     `check` raises `ConfigError` where the settings of the source can't be used. `rank` is the rank of a source that is
-    configured without one. `packages`: Maven coordinates of what Spark lacks to read it.
+    configured without one. `line_is_block`: no two lines share file and block (messages), so that the
+    place of one is known without counting. `packages`: Maven coordinates of what Spark lacks to read it.
     """
 
     read: Callable[[SparkSession, SourceSettings], DataFrame]
     parse: Callable[[DataFrame, SourceSettings, str], DataFrame]
     check: Callable[[SourceSettings], None] = check_path
     rank: int = 0
+    line_is_block: bool = False
     packages: tuple[str, ...] = ()

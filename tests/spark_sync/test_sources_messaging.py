@@ -166,6 +166,19 @@ def test_each_run_reads_what_is_new(spark: SparkSession, service: MessagingServi
 
 
 @pytest.mark.spark
+def test_a_batch_is_fetched_once_whatever_is_in_it(
+    spark: SparkSession, service: MessagingService, tmp_path: Path
+) -> None:
+    batches: list[tuple[int, int]] = []
+    run = stream(spark, service, tmp_path, batches)
+    for n in range(1200):
+        service.publish(audit(f"d{n}", time=NOW + n), NOW + n)
+    service.publish(b"garbage", NOW + 2000)
+    assert run() == [*(f"CREATE dataset:ns1.d{n}" for n in range(1200)), "dead: not one JSON object"]
+    assert batches == [(1201, 2)], "1,201 lines in two pages"
+
+
+@pytest.mark.spark
 def test_a_fault_ends_the_run_and_loses_nothing(spark: SparkSession, service: MessagingService, tmp_path: Path) -> None:
     run = stream(spark, service, tmp_path)
     service.publish(audit("d"), NOW)
@@ -196,8 +209,10 @@ def test_a_fault_in_the_middle_is_one_sentence_too(
     assert run() == ["CREATE dataset:ns1.d"]
 
 
-def stream(spark: SparkSession, service: MessagingService, directory: Path) -> Callable[[], list[str]]:
-    """One run as the job does it; what it found, in the order of time."""
+def stream(
+    spark: SparkSession, service: MessagingService, directory: Path, batches: list[tuple[int, int]] | None = None
+) -> Callable[[], list[str]]:
+    """One run as the job does it; what it found, in the order of time. `batches`: lines and requests of each batch."""
     from spark_sync.extraction import Extraction
     from spark_sync.sources.registry import event_sources
     from spark_sync.spark_errors import spark_errors
@@ -209,10 +224,13 @@ def stream(spark: SparkSession, service: MessagingService, directory: Path) -> C
         found: list[str] = []
 
         def take(batch: Any, _: int) -> None:
+            before = len(service.polls)
             with Extraction(batch, source, settings, "cdap", now=SPARK_NOW) as extraction:
                 rows = extraction.events().orderBy("time").collect()
                 found.extend(f"{row.kind} {row.entity}" for row in rows)
                 found.extend(f"dead: {letter.reason}" for letter in extraction.dead_letters())
+                if batches is not None:
+                    batches.append((extraction.line_count(), len(service.polls) - before))
 
         with spark_errors():
             query = (
