@@ -24,123 +24,124 @@ import org.apache.ranger.plugin.util.ServiceTags;
 
 /** Ranger's own plugin, fed from a message (no refresher, no download), or from a Ranger Admin; without audit. */
 final class LoadedPlugin extends RangerBasePlugin {
-    private static final AtomicLong DEFINITIONS = new AtomicLong();
 
-    private LoadedPlugin(RangerPluginConfig config) {
-        super(config);
-    }
+  private static final AtomicLong DEFINITIONS = new AtomicLong();
 
-    static LoadedPlugin load(JsonNode command) throws IOException {
-        return of(JSON.treeToValue(command.path("policies"), ServicePolicies.class), command);
-    }
+  private LoadedPlugin(RangerPluginConfig config) {
+    super(config);
+  }
 
-    /** With roles, tags and users of the command, if it has them. */
-    static LoadedPlugin of(ServicePolicies policies, JsonNode command) throws IOException {
-        makeDistinct(policies.getServiceDef());
-        LoadedPlugin plugin = new LoadedPlugin(config(policies, command.path("conf")));
-        plugin.setPolicies(policies);
-        if (plugin.getPolicyEngine() == null) {
-            throw new IllegalArgumentException("the engine refuses these policies");
-        }
-        if (command.hasNonNull("roles")) {
-            plugin.setRoles(JSON.treeToValue(command.get("roles"), RangerRoles.class));
-        }
-        if (command.hasNonNull("tags") && plugin.getTagEnricher() != null) {
-            plugin.getTagEnricher().setServiceTags(JSON.treeToValue(command.get("tags"), ServiceTags.class));
-        }
-        if (command.hasNonNull("userStore") && plugin.getUserStoreEnricher() != null) {
-            plugin.getUserStoreEnricher()
-                    .setRangerUserStore(JSON.treeToValue(command.get("userStore"), RangerUserStore.class));
-        }
-        return plugin;
-    }
+  static LoadedPlugin load(JsonNode command) throws IOException {
+    return of(JSON.treeToValue(command.path("policies"), ServicePolicies.class), command);
+  }
 
-    /** A plugin as CDAP would run it: its refresher downloads, at first and again when told to. */
-    static LoadedPlugin download(JsonNode command) {
-        LoadedPlugin plugin = new LoadedPlugin(
-                new RangerPluginConfig(
-                        command.path("type").asText(),
-                        command.path("service").asText(),
-                        command.path("type").asText(),
-                        properties(command.path("conf"))));
-        plugin.init();
-        if (plugin.getPolicyEngine() == null) {
-            plugin.cleanup();
-            throw new IllegalStateException("no policies could be downloaded");
-        }
-        return plugin;
+  /** With roles, tags and users of the command, if it has them. */
+  static LoadedPlugin of(ServicePolicies policies, JsonNode command) throws IOException {
+    makeDistinct(policies.getServiceDef());
+    LoadedPlugin plugin = new LoadedPlugin(config(policies, command.path("conf")));
+    plugin.setPolicies(policies);
+    if (plugin.getPolicyEngine() == null) {
+      throw new IllegalArgumentException("the engine refuses these policies");
     }
+    if (command.hasNonNull("roles")) {
+      plugin.setRoles(JSON.treeToValue(command.get("roles"), RangerRoles.class));
+    }
+    if (command.hasNonNull("tags") && plugin.getTagEnricher() != null) {
+      plugin.getTagEnricher().setServiceTags(JSON.treeToValue(command.get("tags"), ServiceTags.class));
+    }
+    if (command.hasNonNull("userStore") && plugin.getUserStoreEnricher() != null) {
+      plugin.getUserStoreEnricher()
+          .setRangerUserStore(JSON.treeToValue(command.get("userStore"), RangerUserStore.class));
+    }
+    return plugin;
+  }
 
-    JsonNode refresh() {
-        refreshPoliciesAndTags();
-        return status();
+  /** A plugin as CDAP would run it: its refresher downloads, at first and again when told to. */
+  static LoadedPlugin download(JsonNode command) {
+    LoadedPlugin plugin = new LoadedPlugin(
+        new RangerPluginConfig(
+            command.path("type").asText(),
+            command.path("service").asText(),
+            command.path("type").asText(),
+            properties(command.path("conf"))));
+    plugin.init();
+    if (plugin.getPolicyEngine() == null) {
+      plugin.cleanup();
+      throw new IllegalStateException("no policies could be downloaded");
     }
+    return plugin;
+  }
 
-    /** Ranger keeps what it works out from a definition, for the whole JVM, by the definition's name and update time. */
-    private static void makeDistinct(RangerServiceDef definition) {
-        definition.setUpdateTime(new Date(DEFINITIONS.incrementAndGet()));
-    }
+  JsonNode refresh() {
+    refreshPoliciesAndTags();
+    return status();
+  }
 
-    private static RangerPluginConfig config(ServicePolicies policies, JsonNode conf) {
-        RangerPluginConfig config =
-                new RangerPluginConfig(
-                        policies.getServiceDef().getName(), policies.getServiceName(), "harness", properties(conf));
-        RangerPolicyEngineOptions options = config.getPolicyEngineOptions();
-        options.disablePolicyRefresher = true;
-        options.disableTagRetriever = true;
-        options.disableUserStoreRetriever = true;
-        return config;
-    }
+  /** Ranger keeps what it works out from a definition, for the whole JVM, by the definition's name and update time. */
+  private static void makeDistinct(RangerServiceDef definition) {
+    definition.setUpdateTime(new Date(DEFINITIONS.incrementAndGet()));
+  }
 
-    private static Properties properties(JsonNode conf) {
-        Properties properties = new Properties();
-        conf.fields().forEachRemaining(entry -> properties.setProperty(entry.getKey(), entry.getValue().asText()));
-        return properties;
-    }
+  private static RangerPluginConfig config(ServicePolicies policies, JsonNode conf) {
+    RangerPluginConfig config =
+        new RangerPluginConfig(
+            policies.getServiceDef().getName(), policies.getServiceName(), "harness", properties(conf));
+    RangerPolicyEngineOptions options = config.getPolicyEngineOptions();
+    options.disablePolicyRefresher = true;
+    options.disableTagRetriever = true;
+    options.disableUserStoreRetriever = true;
+    return config;
+  }
 
-    JsonNode apply(JsonNode deltas) throws IOException {
-        RangerPolicyEngine before = getPolicyEngine();
-        setPolicies(JSON.treeToValue(deltas, ServicePolicies.class));
-        return status().put("changed", getPolicyEngine() != before);
-    }
+  private static Properties properties(JsonNode conf) {
+    Properties properties = new Properties();
+    conf.fields().forEachRemaining(entry -> properties.setProperty(entry.getKey(), entry.getValue().asText()));
+    return properties;
+  }
 
-    ObjectNode status() {
-        return JSON.createObjectNode().put("policyVersion", getPolicyEngine().getPolicyVersion());
-    }
+  JsonNode apply(JsonNode deltas) throws IOException {
+    RangerPolicyEngine before = getPolicyEngine();
+    setPolicies(JSON.treeToValue(deltas, ServicePolicies.class));
+    return status().put("changed", getPolicyEngine() != before);
+  }
 
-    ObjectNode evaluate(JsonNode request) {
-        RangerAccessResult result = isAccessAllowed(Requests.read(request));
-        return JSON.createObjectNode()
-                .put("allowed", result.getIsAllowed())
-                .put("determined", result.getIsAccessDetermined())
-                .put("policyId", result.getPolicyId())
-                .put("policyPriority", result.getPolicyPriority())
-                .put("policyVersion", result.getPolicyVersion())
-                .put("audited", result.getIsAudited())
-                .put("auditPolicyId", result.getAuditPolicyId())
-                .put("reason", result.getReason())
-                .put("zone", result.getZoneName());
-    }
+  ObjectNode status() {
+    return JSON.createObjectNode().put("policyVersion", getPolicyEngine().getPolicyVersion());
+  }
 
-    ObjectNode acls(JsonNode request) {
-        RangerResourceACLs acls = getResourceACLs(Requests.read(request));
-        ObjectNode answer = JSON.createObjectNode();
-        answer.set("users", byName(acls.getUserACLs()));
-        answer.set("groups", byName(acls.getGroupACLs()));
-        answer.set("roles", byName(acls.getRoleACLs()));
-        return answer;
-    }
+  ObjectNode evaluate(JsonNode request) {
+    RangerAccessResult result = isAccessAllowed(Requests.read(request));
+    return JSON.createObjectNode()
+        .put("allowed", result.getIsAllowed())
+        .put("determined", result.getIsAccessDetermined())
+        .put("policyId", result.getPolicyId())
+        .put("policyPriority", result.getPolicyPriority())
+        .put("policyVersion", result.getPolicyVersion())
+        .put("audited", result.getIsAudited())
+        .put("auditPolicyId", result.getAuditPolicyId())
+        .put("reason", result.getReason())
+        .put("zone", result.getZoneName());
+  }
 
-    private static ObjectNode byName(Map<String, Map<String, AccessResult>> acls) {
-        ObjectNode names = JSON.createObjectNode();
-        acls.forEach((name, accesses) -> {
-            ObjectNode byAccess = names.putObject(name);
-            accesses.forEach((access, result) -> byAccess
-                    .putObject(access)
-                    .put("result", result.getResult())
-                    .put("final", result.getIsFinal())
-                    .put("policyId", result.getPolicy() == null ? null : result.getPolicy().getId()));
-        });
-        return names;
-    }
+  ObjectNode acls(JsonNode request) {
+    RangerResourceACLs acls = getResourceACLs(Requests.read(request));
+    ObjectNode answer = JSON.createObjectNode();
+    answer.set("users", byName(acls.getUserACLs()));
+    answer.set("groups", byName(acls.getGroupACLs()));
+    answer.set("roles", byName(acls.getRoleACLs()));
+    return answer;
+  }
+
+  private static ObjectNode byName(Map<String, Map<String, AccessResult>> acls) {
+    ObjectNode names = JSON.createObjectNode();
+    acls.forEach((name, accesses) -> {
+      ObjectNode byAccess = names.putObject(name);
+      accesses.forEach((access, result) -> byAccess
+          .putObject(access)
+          .put("result", result.getResult())
+          .put("final", result.getIsFinal())
+          .put("policyId", result.getPolicy() == null ? null : result.getPolicy().getId()));
+    });
+    return names;
+  }
 }

@@ -20,73 +20,74 @@ import org.apache.ranger.plugin.model.validation.RangerServiceDefValidator;
 import org.apache.ranger.plugin.model.validation.RangerValidator.Action;
 import org.apache.ranger.plugin.store.ServiceStore;
 
-/** Ranger Admin's validators over a store that holds one definition, one service and the policies found valid so far. */
+/** Ranger Admin's validators over a store with one definition, one service and the policies found valid so far. */
 final class Validators {
-    private static final long ID = 1;
 
-    private final RangerServiceDef definition;
-    private final RangerService service;
-    private final List<RangerPolicy> policies = new ArrayList<>();
-    private final ServiceStore store = (ServiceStore)
-            Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {ServiceStore.class}, this::look);
-    private boolean hasDefinition;
+  private static final long ID = 1;
 
-    private Validators(RangerServiceDef definition, String serviceName) {
-        this.definition = definition;
-        service = new RangerService(definition.getName(), serviceName, null, null, null);
-        service.setId(ID);
+  private final RangerServiceDef definition;
+  private final RangerService service;
+  private final List<RangerPolicy> policies = new ArrayList<>();
+  private final ServiceStore store = (ServiceStore)
+      Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {ServiceStore.class}, this::look);
+  private boolean hasDefinition;
+
+  private Validators(RangerServiceDef definition, String serviceName) {
+    this.definition = definition;
+    service = new RangerService(definition.getName(), serviceName, null, null, null);
+    service.setId(ID);
+  }
+
+  /** For the definition and each policy of the command the validator's text, null if it is valid. */
+  static ObjectNode validate(JsonNode command) throws IOException {
+    RangerServiceDef definition = JSON.treeToValue(command.path("definition"), RangerServiceDef.class);
+    Validators validators = new Validators(definition, command.path("service").asText());
+    ObjectNode answer = JSON.createObjectNode().put("definition", validators.definitionProblem());
+    ArrayNode policies = answer.putArray("policies");
+    for (JsonNode policy : command.path("policies")) {
+      policies.add(validators.policyProblem(JSON.treeToValue(policy, RangerPolicy.class)));
     }
+    return answer;
+  }
 
-    /** Validates {"definition": ..., "service": name, "policies": [...]}: for each the validator's text, null if valid. */
-    static ObjectNode validate(JsonNode command) throws IOException {
-        RangerServiceDef definition = JSON.treeToValue(command.path("definition"), RangerServiceDef.class);
-        Validators validators = new Validators(definition, command.path("service").asText());
-        ObjectNode answer = JSON.createObjectNode().put("definition", validators.definitionProblem());
-        ArrayNode policies = answer.putArray("policies");
-        for (JsonNode policy : command.path("policies")) {
-            policies.add(validators.policyProblem(JSON.treeToValue(policy, RangerPolicy.class)));
-        }
-        return answer;
+  private String definitionProblem() {
+    try {
+      new RangerServiceDefValidator(store).validate(definition, Action.CREATE);
+      return null;
+    } catch (Exception refused) {
+      return refused.toString(); // with its class, because the text may be missing
+    } finally {
+      definition.setId(ID);
+      hasDefinition = true;
     }
+  }
 
-    private String definitionProblem() {
-        try {
-            new RangerServiceDefValidator(store).validate(definition, Action.CREATE);
-            return null;
-        } catch (Exception refused) {
-            return refused.toString(); // with its class, because the text may be missing
-        } finally {
-            definition.setId(ID);
-            hasDefinition = true;
-        }
+  private String policyProblem(RangerPolicy policy) {
+    try {
+      new RangerPolicyValidator(store).validate(policy, Action.CREATE, true);
+      policy.setId((long) policies.size() + 1);
+      policies.add(policy);
+      return null;
+    } catch (Exception refused) {
+      return refused.toString(); // with its class, because the text may be missing
     }
+  }
 
-    private String policyProblem(RangerPolicy policy) {
-        try {
-            new RangerPolicyValidator(store).validate(policy, Action.CREATE, true);
-            policy.setId((long) policies.size() + 1);
-            policies.add(policy);
-            return null;
-        } catch (Exception refused) {
-            return refused.toString(); // with its class, because the text may be missing
-        }
-    }
-
-    private Object look(Object proxy, Method method, Object[] arguments) {
-        return switch (method.getName()) {
-            case "getServiceDefByName", "getServiceDefByDisplayName", "getServiceDef" -> hasDefinition ? definition : null;
-            case "getServiceByName" -> service.getName().equals(arguments[0]) ? service : null;
-            case "getPolicyId" -> policies.stream()
-                    .filter(policy -> policy.getName().equals(arguments[1]))
-                    .map(RangerPolicy::getId)
-                    .findFirst()
-                    .orElse(null);
-            case "getPoliciesByResourceSignature" -> policies.stream()
-                    .filter(policy -> policy.getIsEnabled().equals(arguments[2])
-                            && new RangerPolicyResourceSignature(policy).getSignature().equals(arguments[1]))
-                    .collect(Collectors.toCollection(ArrayList::new));
-            case "getSecurityZone", "getPolicy", "getService" -> null;
-            default -> throw new UnsupportedOperationException(method.getName());
-        };
-    }
+  private Object look(Object proxy, Method method, Object[] arguments) {
+    return switch (method.getName()) {
+      case "getServiceDefByName", "getServiceDefByDisplayName", "getServiceDef" -> hasDefinition ? definition : null;
+      case "getServiceByName" -> service.getName().equals(arguments[0]) ? service : null;
+      case "getPolicyId" -> policies.stream()
+          .filter(policy -> policy.getName().equals(arguments[1]))
+          .map(RangerPolicy::getId)
+          .findFirst()
+          .orElse(null);
+      case "getPoliciesByResourceSignature" -> policies.stream()
+          .filter(policy -> policy.getIsEnabled().equals(arguments[2])
+              && new RangerPolicyResourceSignature(policy).getSignature().equals(arguments[1]))
+          .collect(Collectors.toCollection(ArrayList::new));
+      case "getSecurityZone", "getPolicy", "getService" -> null;
+      default -> throw new UnsupportedOperationException(method.getName());
+    };
+  }
 }

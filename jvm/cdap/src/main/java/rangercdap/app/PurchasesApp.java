@@ -3,7 +3,7 @@ package rangercdap.app;
 import io.cdap.cdap.api.app.AbstractApplication;
 import io.cdap.cdap.api.dataset.lib.KeyValueTable;
 
-/** One of everything that the tests deploy, start and stop: a dataset, a worker that writes it, a service that reads it. */
+/** What the tests deploy, start and stop: a dataset, a worker that writes it, a service that reads it. */
 public class PurchasesApp extends AbstractApplication {
 
   @Override

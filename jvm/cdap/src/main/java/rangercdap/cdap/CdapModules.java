@@ -42,7 +42,7 @@ import io.cdap.cdap.security.guice.SecureStoreServerModule;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.twill.api.TwillRunner;
 
-/** CDAP's parts as its own unit tests bind them, and as a cluster has them: its router and the writer of its audit log. */
+/** CDAP's parts as its own unit tests bind them; its router and the writer of its audit log as a cluster has them. */
 final class CdapModules {
 
   private CdapModules() {}

@@ -59,7 +59,7 @@ public final class InMemoryCdap {
     InMemoryCdap cdap = new InMemoryCdap(configuration());
     answers.println(cdap.start());
     while (System.in.read() >= 0) {
-      continue;
+      // nothing is said to it
     }
   }
 

@@ -3,7 +3,7 @@ package rangercdap.cdap;
 import io.cdap.cdap.common.app.MainClassLoader;
 import java.io.PrintStream;
 
-/** Starts CDAP under CDAP's own class loader, which writes the authorization checks into its classes as it loads them. */
+/** Starts CDAP under its own class loader, which writes the authorization checks into CDAP's classes. */
 public final class Main {
 
   private Main() {}

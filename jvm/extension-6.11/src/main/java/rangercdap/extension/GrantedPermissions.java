@@ -19,8 +19,7 @@ final class GrantedPermissions {
 
   private static final Logger LOG = LoggerFactory.getLogger(GrantedPermissions.class);
 
-  private GrantedPermissions() {
-  }
+  private GrantedPermissions() {}
 
   /** What CDAP has words for; the rest is named in the log. */
   static Set<GrantedPermission> of(List<Fields> grants) throws Refusal {

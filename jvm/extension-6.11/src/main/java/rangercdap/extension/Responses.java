@@ -10,8 +10,7 @@ import java.util.Set;
 /** Answers in CDAP's words; CDAP glues the addendum on without a blank. */
 final class Responses {
 
-  private Responses() {
-  }
+  private Responses() {}
 
   /** The answer to a check; {@code audited} is whether CDAP shall tell us how its request ended. */
   static AuthorizationResponse of(Check check, Answer answer, boolean audited) {

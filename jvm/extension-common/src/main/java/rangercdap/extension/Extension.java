@@ -3,6 +3,7 @@ package rangercdap.extension;
 import io.cdap.cdap.proto.id.EntityId;
 import io.cdap.cdap.proto.security.Principal;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,10 +48,10 @@ final class Extension {
     }
     Map<EntityId, Boolean> visible = new LinkedHashMap<>();
     try {
-      List<Boolean> seen = unnamed(principal.getName()) ? null
+      List<Boolean> seen = unnamed(principal.getName()) ? Collections.nCopies(order.size(), false)
           : decisions.visible(Wire.principal(principal), asking);
       for (int i = 0; i < order.size(); i++) {
-        visible.put(order.get(i), seen != null && seen.get(i));
+        visible.put(order.get(i), seen.get(i));
       }
       return visible;
     } catch (ServiceFailure e) {

@@ -17,8 +17,7 @@ final class Json {
   private static final int DEEPEST = 16;
   private static final Gson GSON = new GsonBuilder().disableHtmlEscaping().create();
 
-  private Json() {
-  }
+  private Json() {}
 
   /** The value as JSON text. */
   static String write(Object value) {

@@ -4,7 +4,7 @@ import io.cdap.cdap.api.common.HttpErrorStatusProvider;
 import io.cdap.cdap.api.security.AccessException;
 import java.net.HttpURLConnection;
 
-/** What CDAP answers with exactly this text, where its own way of refusing would lose the text or look like a success. */
+/** What CDAP answers with exactly this text, where its own way to refuse would lose it or look like a success. */
 final class Refusal extends AccessException implements HttpErrorStatusProvider {
 
   private static final long serialVersionUID = 1L;

@@ -18,8 +18,7 @@ final class SecretFile {
   private static final Set<PosixFilePermission> OWNER =
       EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
 
-  private SecretFile() {
-  }
+  private SecretFile() {}
 
   /** The secret, without the line end after it; {@code setting} is the name that a complaint uses. */
   static String read(String setting, String file) {

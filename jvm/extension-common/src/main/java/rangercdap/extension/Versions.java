@@ -8,8 +8,7 @@ import java.util.Properties;
 /** Which version of what is running. */
 final class Versions {
 
-  private Versions() {
-  }
+  private Versions() {}
 
   /** This extension's. */
   static String extension() {

@@ -16,8 +16,7 @@ import java.util.TreeSet;
 /** CDAP's objects in the words of the decision service; an entity is its parts, never one text. */
 final class Wire {
 
-  private Wire() {
-  }
+  private Wire() {}
 
   /** Who is meant; his credential stays here. */
   static Map<String, Object> principal(Principal principal) {

@@ -25,6 +25,7 @@ import io.cdap.cdap.security.spi.authorization.AuthorizationResponse;
 import io.cdap.cdap.security.spi.authorization.AuthorizationResponse.AuthorizationStatus;
 import io.cdap.cdap.security.spi.authorization.AuthorizedResult;
 import io.cdap.cdap.security.spi.authorization.UnauthorizedException;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayDeque;
@@ -110,7 +111,7 @@ final class Commands {
     Method start = extensionClass().getDeclaredMethod("start", Settings.class, LongSupplier.class);
     try {
       start.invoke(extension, new Settings(properties), (LongSupplier) () -> nanos);
-    } catch (java.lang.reflect.InvocationTargetException e) {
+    } catch (InvocationTargetException e) {
       throw (Exception) e.getCause();
     }
     controller = wrapped(extension);

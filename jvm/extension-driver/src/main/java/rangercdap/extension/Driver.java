@@ -1,5 +1,6 @@
 package rangercdap.extension;
 
+import io.cdap.cdap.api.common.HttpErrorStatusProvider;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -11,8 +12,7 @@ import java.util.Map;
 /** Reads a command a line, as a JSON object, and writes what came of it as one line. */
 public final class Driver {
 
-  private Driver() {
-  }
+  private Driver() {}
 
   /** Until the input ends. */
   public static void main(String[] args) throws IOException {
@@ -32,8 +32,8 @@ public final class Driver {
       result.clear();
       result.put("error", e.getClass().getSimpleName());
       result.put("text", String.valueOf(e.getMessage()));
-      if (e instanceof io.cdap.cdap.api.common.HttpErrorStatusProvider) {
-        result.put("status", ((io.cdap.cdap.api.common.HttpErrorStatusProvider) e).getStatusCode());
+      if (e instanceof HttpErrorStatusProvider) {
+        result.put("status", ((HttpErrorStatusProvider) e).getStatusCode());
       }
     }
     return result;
