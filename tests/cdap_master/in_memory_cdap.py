@@ -74,14 +74,6 @@ class InMemoryCdap(AbstractContextManager["InMemoryCdap"]):
         """What CDAP has said until now."""
         return (self._directory / "cdap.log").read_text(encoding="utf-8", errors="replace")
 
-    @property
-    def resident_mb(self) -> int:
-        """The memory that the process holds."""
-        assert self._process is not None
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
-        (kilobytes,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
-        return int(kilobytes) // 1024
-
     def user(self, name: str) -> CdapUser:
         """This person, signed in."""
         return self._users.setdefault(name, CdapUser(self.url, name))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from builder import FROM_ARTIFACT, KEY_VALUE
 from in_memory_cdap import APP_JAR
 
 NAMESPACE = "/v3/namespaces/shop"
@@ -33,8 +34,6 @@ class Step:
         """The body; a file as its bytes."""
         return self.body.read_bytes() if isinstance(self.body, Path) else self.body
 
-
-FROM_ARTIFACT = {"artifact": {"name": "shop-app", "version": "1.0.0", "scope": "USER"}}
 
 WATCHES = ("READ program:shop.Purchases.service.Prices",)
 """What it takes to see how far a step has come."""
@@ -77,7 +76,7 @@ STEPS = (
         "create a dataset",
         f"PUT {NAMESPACE}/data/datasets/prices",
         ("WRITE namespace:shop",),
-        body={"typeName": "keyValueTable", "properties": {}},
+        body=KEY_VALUE,
     ),
     Step(
         "look at the dataset",

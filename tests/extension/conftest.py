@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 from extension_driver import JARS, Extension, missing_tool
+from extension_secrets import SECRETS, TOKEN, secret_file
 from scripted_service import ScriptedService
-
-SECRETS = {role: f"s3cret-of-{role}" for role in ("enforce", "audit", "grant")}
-TOKEN = "token-of-alice"
 
 Properties = dict[str, str]
 
@@ -60,10 +58,3 @@ def properties(service: ScriptedService, tmp_path: Path) -> Properties:
     for role in ("enforce", "audit"):
         properties[f"{role}.secret.file"] = str(secret_file(tmp_path, role))
     return properties
-
-
-def secret_file(folder: Path, role: str) -> Path:
-    path = folder / f"{role}.secret"
-    path.write_text(SECRETS[role] + "\n", encoding="utf-8")
-    path.chmod(0o600)
-    return path

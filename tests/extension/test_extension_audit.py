@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from conftest import SECRETS, TOKEN
 from extension_driver import NS1, Extension, User, entity
+from extension_secrets import SECRETS, TOKEN
 from scripted_service import ALLOWED, DENIED, Reply, ScriptedService
 
 from ranger_cdap.service.event_wire import AuditRequest

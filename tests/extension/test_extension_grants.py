@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SECRETS, secret_file
 from extension_driver import Extension, User
+from extension_secrets import SECRETS, secret_file
 from scripted_service import Reply, ScriptedService
 
 pytestmark = pytest.mark.java

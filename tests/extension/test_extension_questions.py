@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from conftest import SECRETS, TOKEN
 from extension_driver import ALICE, NS1, Extension, User, entity
+from extension_secrets import SECRETS, TOKEN
 from scripted_service import ALLOWED, DENIED, HELLO, ScriptedService
 
-from ranger_cdap.service.cdap_wire import EnforceRequest, VisibleRequest
+from ranger_cdap.service.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleRequest
 from ranger_cdap.service.hello import Hello
 
 pytestmark = pytest.mark.java
@@ -148,7 +148,12 @@ def test_hello_tells_what_runs_and_who_is_configured(
     assert by_default == {"extension": project_version(), "cdap": "6.11.1", "instance": "cdap", "master_user": "cdap"}
     msgspec.convert(told, Hello)
     assert "profile default, everything is enforced, policies fresh, grants refuse" in extension.log
-    assert HELLO["version"] == "0.1.0"
+
+
+def test_the_scripted_service_answers_in_the_words_of_the_real_one() -> None:
+    msgspec.convert(HELLO, HelloReply)
+    for answer in (ALLOWED, DENIED):
+        msgspec.convert(answer, EnforceReply)
 
 
 def project_version() -> str:

@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 
 import pytest
-from conftest import SECRETS, secret_file
 from extension_driver import Extension
+from extension_secrets import SECRETS, secret_file
 from scripted_service import ALLOWED, ScriptedService
 
 pytestmark = pytest.mark.java
