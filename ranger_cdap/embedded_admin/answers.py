@@ -95,6 +95,13 @@ def refuse_unreadable(message: str, exception: str, package: str) -> Refusal:
     return Refusal(json_answer({"RemoteException": named}, 400))
 
 
+def found(stored: T | None, refusal: Refusal) -> T:
+    """What was looked for; raises the refusal if there is nothing."""
+    if stored is None:
+        raise refusal
+    return stored
+
+
 NOT_AUTHENTICATED = Answer(401, msgspec.json.encode({"statusCode": 401, "msgDesc": "Authentication Failed"}))
 SESSION_TIMEOUT = Answer(419, msgspec.json.encode({"statusCode": 419, "msgDesc": "Session Timeout"}))
 DONE = {"httpStatusCode": 0, "statusCode": 0}
@@ -111,11 +118,9 @@ def not_found_by_id(object_id: int, of: str = "") -> Refusal:
     return refuse_because("DATA_NOT_FOUND", f"{of}Data Not Found for given Id", object_id=object_id)
 
 
-def known(stored: T | None, name: str) -> T:
-    """The user or group that was looked for by a name or number; raises `Refusal` 400 if there is none."""
-    if stored is None:
-        raise refuse_because("DATA_NOT_FOUND", f"{name} is Not Found")
-    return stored
+def unknown(name: str) -> Refusal:
+    """400 of a user or group that does not exist, named or numbered."""
+    return refuse_because("DATA_NOT_FOUND", f"{name} is Not Found")
 
 
 def service_not_found(name: str) -> Refusal:

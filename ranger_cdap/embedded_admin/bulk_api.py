@@ -9,7 +9,7 @@ from email.policy import HTTP
 
 import msgspec
 
-from ranger_cdap.embedded_admin.answers import JSON, Answer, empty, json_answer, not_found, refuse
+from ranger_cdap.embedded_admin.answers import JSON, Answer, empty, found, json_answer, not_found, refuse
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Document, Policy, read_document
 from ranger_cdap.embedded_admin.policy_api import chosen_policies
@@ -31,12 +31,12 @@ class PolicyFile(Document):
 
 def export_policies(call: Call) -> Answer:
     """GET the policies a search finds as a file; 204 if it finds none."""
-    found = [stored.listed for stored in chosen_policies(call, call.query.get("serviceName"))]
-    if not found:
+    policies = [msgspec.Raw(stored.listed) for stored in chosen_policies(call, call.query.get("serviceName"))]
+    if not policies:
         return Answer(204, content_type=EXPORT)
     time = datetime.fromtimestamp(call.now / 1000, UTC).isoformat(timespec="seconds")
     about = {"Exported by": call.caller.shown_name, "Export time": time}
-    file = {"metaDataInfo": about, "policies": [msgspec.Raw(listed) for listed in found]}
+    file = {"metaDataInfo": about, "policies": policies}
     return Answer(200, msgspec.json.encode(file), EXPORT)
 
 
@@ -72,11 +72,9 @@ def _uploaded(call: Call) -> list[Policy]:
 
 def delete_policies(call: Call) -> Answer:
     """DELETE what a search in one service finds; the answer is the ids. All of them go, or none."""
-    service = call.tables.service(call.query.get("serviceName", ""))
-    if service is None:
-        raise not_found()
-    found = list(chosen_policies(call, service.name))
-    require_policy_right(call, service, *(stored.document for stored in found))
-    for stored in found:
+    service = found(call.tables.service(call.query.get("serviceName", "")), not_found())
+    chosen = list(chosen_policies(call, service.name))
+    require_policy_right(call, service, *(stored.document for stored in chosen))
+    for stored in chosen:
         remove_policy(call, service, stored)
-    return json_answer([stored.stamp.id for stored in found]) if found else empty(204)
+    return json_answer([stored.stamp.id for stored in chosen]) if chosen else empty(204)

@@ -9,6 +9,7 @@ import msgspec
 from ranger_cdap.embedded_admin.answers import (
     Answer,
     empty,
+    found,
     json_answer,
     not_found,
     not_found_by_id,
@@ -139,14 +140,8 @@ def _by_id(call: Call) -> StoredDefinition:
 
 
 def _by_id_of(call: Call, definition_id: int) -> StoredDefinition:
-    stored = call.tables.definition_by_id(definition_id)
-    if stored is None:
-        raise not_found_by_id(definition_id)
-    return stored
+    return found(call.tables.definition_by_id(definition_id), not_found_by_id(definition_id))
 
 
 def _by_name(call: Call) -> StoredDefinition:
-    stored = call.tables.definition(call.path["name"])
-    if stored is None:
-        raise not_found()
-    return stored
+    return found(call.tables.definition(call.path["name"]), not_found())

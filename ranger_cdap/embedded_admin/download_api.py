@@ -9,6 +9,7 @@ import msgspec
 from ranger_cdap.embedded_admin.answers import (
     Answer,
     empty,
+    found,
     json_answer,
     refuse_because,
     service_not_found,
@@ -183,9 +184,7 @@ def download_user_store(call: Call) -> Answer:
 
 
 def _service(call: Call, setting: str, what: str) -> StoredService:
-    service = call.tables.service(call.path["name"])
-    if service is None:
-        raise service_not_found(call.path["name"])
+    service = found(call.tables.service(call.path["name"]), service_not_found(call.path["name"]))
     if not service.document.is_enabled:
         raise refuse_because("OPER_NOT_ALLOWED_FOR_STATE", "Unauthorized access.")
     require_download_right(call, service, setting, what)
@@ -193,7 +192,4 @@ def _service(call: Call, setting: str, what: str) -> StoredService:
 
 
 def _definition(call: Call, service: StoredService) -> StoredDefinition:
-    stored = call.tables.definition(service.document.type)
-    if stored is None:
-        raise service_not_found(service.name)
-    return stored
+    return found(call.tables.definition(service.document.type), service_not_found(service.name))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ranger_cdap.embedded_admin.answers import DONE, Answer, Refusal, json_answer, refuse
+from ranger_cdap.embedded_admin.answers import DONE, Answer, Refusal, found, json_answer, refuse
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import GrantRevoke, Policy, ServiceDef
 from ranger_cdap.embedded_admin.grant_rules import granted, grantees, requested_resources, revoked
@@ -53,10 +53,8 @@ def revoke(call: Call) -> Answer:
 
 
 def _service(call: Call) -> StoredService:
-    service = call.tables.service(call.path["name"])
-    if service is None:
-        raise refuse(f'"RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={call.path["name"]}"', 404)
-    return service
+    name = call.path["name"]
+    return found(call.tables.service(name), refuse(f'"RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={name}"', 404))
 
 
 def _zone(call: Call, service: StoredService, request: GrantRevoke) -> str:

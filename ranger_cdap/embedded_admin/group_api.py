@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, known, not_found_by_id, refuse_because
+from ranger_cdap.embedded_admin.answers import (
+    Answer,
+    empty,
+    found,
+    json_answer,
+    not_found_by_id,
+    refuse_because,
+    unknown,
+)
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Group, GroupUser
 from ranger_cdap.embedded_admin.envelope import envelope
@@ -30,15 +38,15 @@ def get_group_by_name(call: Call) -> Answer:
 def list_groups(call: Call) -> Answer:
     """GET those whose name contains the parameter `name`, in an envelope."""
     part = call.query.get("name", "").lower()
-    found = [group for group in call.tables.principals.groups() if part in group.document.name.lower()]
-    return json_answer(envelope(call, "vXGroups", found, StoredGroup.answer))
+    groups = [group for group in call.tables.principals.groups() if part in group.document.name.lower()]
+    return json_answer(envelope(call, "vXGroups", groups, StoredGroup.answer))
 
 
 def add_group_user(call: Call) -> Answer:
     """POST a membership; the same again answers the same."""
     sent = call.read(GroupUser, "VXGroupUser")
     group = _group(call, sent.name)
-    user = known(call.tables.principals.user_by_id(sent.user_id), str(sent.user_id))
+    user = found(call.tables.principals.user_by_id(sent.user_id), unknown(str(sent.user_id)))
     member_id, create_time = call.tables.principals.add_member(group.id, user.id, call.now)
     fields = dates(create_time, call.caller.shown_name)
     return json_answer({"id": member_id, **fields, "name": sent.name, "parentGroupId": group.id, "userId": user.id})
@@ -85,8 +93,8 @@ def _delete(call: Call, stored: StoredGroup) -> Answer:
 
 
 def _group(call: Call, name: str) -> StoredGroup:
-    return known(call.tables.principals.group(name), name)
+    return found(call.tables.principals.group(name), unknown(name))
 
 
 def _by_id(call: Call) -> StoredGroup:
-    return known(call.tables.principals.group_by_id(call.path_id()), call.path["id"])
+    return found(call.tables.principals.group_by_id(call.path_id()), unknown(call.path["id"]))

@@ -10,6 +10,7 @@ from ranger_cdap.embedded_admin.answers import (
     JSON,
     Answer,
     empty,
+    found,
     json_answer,
     not_found,
     not_found_by_id,
@@ -142,9 +143,7 @@ def list_policies_of_service(call: Call) -> Answer:
 
 def list_policies_in_envelope(call: Call) -> Answer:
     """GET those of one service, given by id, with the total count."""
-    service = call.tables.service_by_id(call.path_id())
-    if service is None:
-        raise not_found_by_id(call.path_id())
+    service = found(call.tables.service_by_id(call.path_id()), not_found_by_id(call.path_id()))
     chosen = list(chosen_policies(call, service.name))
     return json_answer(envelope(call, "policies", chosen, lambda stored: msgspec.Raw(stored.listed), sorted_by=None))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ranger_cdap.embedded_admin.answers import refuse, refuse_because, refuse_invalid
+from ranger_cdap.embedded_admin.answers import found, refuse, refuse_because, refuse_invalid
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED, Change
 from ranger_cdap.embedded_admin.default_policies import default_policies, default_users
@@ -24,9 +24,8 @@ def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolic
     Raises:
         Refusal: 400; it breaks a rule of Ranger's validator, or names somebody Ranger does not know.
     """
-    definition = call.tables.definition(service.document.type)
-    if definition is None:
-        raise refuse_invalid([problem(3007, policy.service)])
+    unknown_type = refuse_invalid([problem(3007, policy.service)])
+    definition = found(call.tables.definition(service.document.type), unknown_type)
     own_id = old.stamp.id if old else None
     neighbours = Neighbours(
         by_name=lambda name: _other(call.tables.policy_by_name(service.stamp.id, name, policy.zone_name), own_id),
@@ -62,10 +61,10 @@ def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolic
     return policy
 
 
-def _other(found: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
-    if found is None or found.stamp.id == own_id:
+def _other(other: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
+    if other is None or other.stamp.id == own_id:
         return None
-    return Neighbour(found.stamp.id, found.document.name)
+    return Neighbour(other.stamp.id, other.document.name)
 
 
 def _refuse_unknown_conditions(policy: Policy, definition: ServiceDef) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ranger_cdap.embedded_admin.answers import refuse_invalid
+from ranger_cdap.embedded_admin.answers import found, refuse_invalid
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Policy
 from ranger_cdap.embedded_admin.grant_rules import applied
@@ -17,10 +17,7 @@ from ranger_cdap.embedded_admin.rights import require_policy_right
 
 def service_of(call: Call, policy: Policy) -> StoredService:
     """The service a policy names; raises `Refusal` 400 if there is none."""
-    service = call.tables.service(policy.service)
-    if service is None:
-        raise refuse_invalid([problem(3007, policy.service)])
-    return service
+    return found(call.tables.service(policy.service), refuse_invalid([problem(3007, policy.service)]))
 
 
 def create(call: Call, service: StoredService, policy: Policy) -> StoredPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ranger_cdap.embedded_admin.answers import (
     Answer,
     empty,
+    found,
     json_answer,
     not_found_by_id,
     refuse,
@@ -161,14 +162,9 @@ def _require_admin(call: Call) -> None:
 
 
 def _role(call: Call, name: str) -> StoredRole:
-    stored = call.tables.principals.role(name)
-    if stored is None:
-        raise refuse(f"User doesn't have permissions to get details for {name}", code=1)
-    return stored
+    refusal = refuse(f"User doesn't have permissions to get details for {name}", code=1)
+    return found(call.tables.principals.role(name), refusal)
 
 
 def _by_id(call: Call) -> StoredRole:
-    stored = call.tables.principals.role_by_id(call.path_id())
-    if stored is None:
-        raise not_found_by_id(call.path_id())
-    return stored
+    return found(call.tables.principals.role_by_id(call.path_id()), not_found_by_id(call.path_id()))

@@ -11,6 +11,7 @@ import msgspec
 from ranger_cdap.embedded_admin.answers import (
     Answer,
     empty,
+    found,
     json_answer,
     not_found,
     not_found_by_id,
@@ -66,9 +67,7 @@ def create_service(call: Call) -> Answer:
     """
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, None)
-    definition = call.tables.definition(sent.type)
-    if definition is None:
-        raise refuse_invalid([problem(1010, sent.type)])
+    definition = found(call.tables.definition(sent.type), refuse_invalid([problem(1010, sent.type)]))
     new = msgspec.structs.replace(
         sent,
         display_name=sent.display_name or sent.name,
@@ -122,10 +121,7 @@ def _update(call: Call, old: StoredService) -> Answer:
     call.tables.update_service(old.stamp.id, new, call.caller.shown_name, call.now)
     if (new.is_enabled, new.tag_service) != (old.document.is_enabled, old.document.tag_service):
         call.tables.raise_policy_version(old.stamp.id, call.now)
-    stored = call.tables.service_by_id(old.stamp.id)
-    if stored is None:
-        raise not_found_by_id(old.stamp.id)
-    return json_answer(stored.answer())
+    return json_answer(found(call.tables.service_by_id(old.stamp.id), not_found_by_id(old.stamp.id)).answer())
 
 
 def delete_service(call: Call) -> Answer:
@@ -203,14 +199,10 @@ def _hide_secrets(configs: dict[str, str]) -> dict[str, str]:
 def _by_id(call: Call) -> StoredService:
     stored = call.tables.service_by_id(call.path_id())
     require_service_right(call, stored)
-    if stored is None:
-        raise not_found_by_id(call.path_id())
-    return stored
+    return found(stored, not_found_by_id(call.path_id()))
 
 
 def _by_name(call: Call) -> StoredService:
     stored = call.tables.service(call.path["name"])
     require_service_right(call, stored)
-    if stored is None:
-        raise not_found()
-    return stored
+    return found(stored, not_found())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, refuse, service_not_found
+from ranger_cdap.embedded_admin.answers import Answer, empty, found, json_answer, refuse, service_not_found
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import ServiceTags
 from ranger_cdap.embedded_admin.records import StoredService
@@ -55,7 +55,4 @@ def _refuse_broken(call: Call, service: StoredService, sent: ServiceTags) -> Non
 
 
 def _service(call: Call, name: str) -> StoredService:
-    service = call.tables.service(name)
-    if service is None:
-        raise service_not_found(name)
-    return service
+    return found(call.tables.service(name), service_not_found(name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, known, refuse, refuse_because
+from ranger_cdap.embedded_admin.answers import Answer, empty, found, json_answer, refuse, refuse_because, unknown
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import User
 from ranger_cdap.embedded_admin.envelope import envelope
@@ -47,14 +47,14 @@ def get_user(call: Call) -> Answer:
 
 def list_users(call: Call) -> Answer:
     """GET those whose name contains the parameter `name`, in an envelope."""
-    found = call.tables.principals.users(call.query.get("name"))
-    return json_answer(envelope(call, "vXUsers", found, StoredUser.answer))
+    users = call.tables.principals.users(call.query.get("name"))
+    return json_answer(envelope(call, "vXUsers", users, StoredUser.answer))
 
 
 def lookup_users(call: Call) -> Answer:
     """GET the names only; the size of the part is 0 here, as on the real server."""
-    found = call.tables.principals.users(call.query.get("name"))
-    names = envelope(call, "vXStrings", found, lambda stored: {"value": stored.document.name})
+    users = call.tables.principals.users(call.query.get("name"))
+    names = envelope(call, "vXStrings", users, lambda stored: {"value": stored.document.name})
     return json_answer(names | {"resultSize": 0})
 
 
@@ -78,8 +78,8 @@ def _delete(call: Call, stored: StoredUser) -> Answer:
 
 
 def _user(call: Call, name: str) -> StoredUser:
-    return known(call.tables.principals.user(name), name)
+    return found(call.tables.principals.user(name), unknown(name))
 
 
 def _by_id(call: Call) -> StoredUser:
-    return known(call.tables.principals.user_by_id(call.path_id()), call.path["id"])
+    return found(call.tables.principals.user_by_id(call.path_id()), unknown(call.path["id"]))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from ranger_cdap.embedded_admin.answers import Answer, empty, json_answer, not_found_by_id, refuse, refuse_invalid
+from ranger_cdap.embedded_admin.answers import (
+    Answer,
+    empty,
+    found,
+    json_answer,
+    not_found_by_id,
+    refuse,
+    refuse_invalid,
+)
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import Zone
 from ranger_cdap.embedded_admin.policy_store import add_default_policies
@@ -154,14 +162,8 @@ def _starts(patterns: Iterable[str]) -> Iterator[str]:
 
 
 def _zone(call: Call, name: str) -> StoredZone:
-    stored = call.tables.zones.by_name(name)
-    if stored is None:
-        raise refuse(f"security-zone with name: {name} does not exist", code=1)
-    return stored
+    return found(call.tables.zones.by_name(name), refuse(f"security-zone with name: {name} does not exist", code=1))
 
 
 def _by_id(call: Call) -> StoredZone:
-    stored = call.tables.zones.by_id(call.path_id())
-    if stored is None:
-        raise not_found_by_id(call.path_id())
-    return stored
+    return found(call.tables.zones.by_id(call.path_id()), not_found_by_id(call.path_id()))
