@@ -1,5 +1,6 @@
 """How fast the engine decides, beside Ranger's own on the same machine, at 100 to 100,000 policies.
 
+`python -m benchmarks.engine` (in `make bench`) prints a line a size, with the ratio and the one that is wanted.
 Both get the same files and answer the same questions in one thread, the request made and the decision returned inside
 the timing; every answer is compared. Questions are decoded anew before each pass, so that no string has its hash yet,
 as in a program that gets them by wire. Ours is built in a process of its own for each size. Java's heap is that of live
@@ -13,7 +14,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,40 +35,50 @@ GENERAL = {
     "tags": ("plain", Features(tags=True)),
     "all of them": ("from", Features(conditions=True, zones=True, tags=True)),
 }
-COLUMNS = (
-    *(
-        "policies",
-        "java/s",
-        "ours/s",
-        "ratio",
-        "wanted",
-        "many/s",
-        "first/s",
-        "java p50",
-        "p50 us",
-        "java p99",
-        "p99 us",
-    ),
-    *("java load", "load s", "java MB", "MB", "MB used", "delta ms", "worst", "after/s", "differ"),
-)
+Row = dict[str, Any]
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "policies": lambda row: f"{row['policies']:,}",
+    "java/s": lambda row: f"{row['java']:,.0f}",
+    "ours/s": lambda row: f"{row['warm']:,.0f}",
+    "ratio": lambda row: f"{row['warm'] / row['java']:.1f}x",
+    "wanted": lambda row: f"{WANTED[row['policies']]:.0f}x" if row["policies"] in WANTED else "-",
+    "many/s": lambda row: f"{row['many']:,.0f}",
+    "first/s": lambda row: f"{row['first']:,.0f}",
+    "two/s": lambda row: f"{row['two']:,.0f}",
+    "MB of each": lambda row: f"{row['own']:.0f}",
+    "java p50": lambda row: f"{row['java_p50']:.1f}",
+    "p50 us": lambda row: f"{row['p50']:.1f}",
+    "java p99": lambda row: f"{row['java_p99']:.1f}",
+    "p99 us": lambda row: f"{row['p99']:.1f}",
+    "java load": lambda row: f"{row['java_load']:.2f}",
+    "load s": lambda row: f"{row['load']:.2f}",
+    "java MB": lambda row: f"{row['java_heap']:.0f}",
+    "MB": lambda row: f"{row['memory']:.0f}",
+    "MB used": lambda row: f"{row['used']:.0f}",
+    "delta ms": lambda row: f"{row['delta']:.2f}",
+    "worst": lambda row: f"{row['worst']:.2f}",
+    "after/s": lambda row: f"{row['after']:,.0f}",
+    "differ": lambda row: f"{row['differ']}",
+}
+"""Heading → what of a size stands below it; `two/s` is the rate of two processes that share what was loaded."""
 
 
 def main() -> None:
     """Print the tables, and keep the figures if asked to."""
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     options.add_argument("--requests", type=int, default=REQUESTS)
     options.add_argument("--plain", action="store_true", help="leave out what needs the general way")
     options.add_argument("--save", type=Path, help="a file for the figures, as JSON")
     given = options.parse_args()
-    figures: list[dict[str, Any]] = []
+    figures: list[Row] = []
     with JavaEngine(*JAVA) as java, tempfile.TemporaryDirectory() as directory:
         print("one thread, plain policies and single access types")
         print(" ".join(f"{name:>10}" for name in COLUMNS))
         for size in given.sizes:
             row = measure(java, Path(directory), size, given.requests, "plain", PLAIN, deltas=True)
             figures.append({"what": "plain", **row})
-            print(" ".join(_cells(size, row)), flush=True)
+            print(" ".join(f"{shown(row):>10}" for shown in COLUMNS.values()), flush=True)
         for what, (kind, features) in {} if given.plain else GENERAL.items():
             print(f"{what}: java/s, ours/s, ratio, answers that differ")
             for size in given.sizes:
@@ -83,7 +94,7 @@ def main() -> None:
 
 def measure(
     java: JavaEngine, directory: Path, size: int, count: int, kind: str, features: Features, *, deltas: bool
-) -> dict[str, Any]:
+) -> Row:
     """Both engines at one size."""
     files = {name: directory / f"{name}.json" for name in ("policies", "roles", "tags", "requests", "answers")}
     files["policies"].write_bytes(service_policies(size, features=features))
@@ -111,19 +122,6 @@ def measure(
         "allowed": theirs["allowed"] / count,
         "differ": differ,
     }
-
-
-def _cells(size: int, row: dict[str, Any]) -> Iterator[str]:
-    wanted = f"{WANTED[size]:.0f}x" if size in WANTED else "-"
-    for cell in (
-        *(f"{size:,}", f"{row['java']:,.0f}", f"{row['warm']:,.0f}", f"{row['warm'] / row['java']:.1f}x", wanted),
-        *(f"{row['many']:,.0f}", f"{row['first']:,.0f}", f"{row['two']:,.0f}", f"{row['own']:.0f}"),
-        *(f"{row[name]:.1f}" for name in ("java_p50", "p50", "java_p99", "p99")),
-        *(f"{row['java_load']:.2f}", f"{row['load']:.2f}", f"{row['java_heap']:.0f}", f"{row['memory']:.0f}"),
-        *(f"{row['used']:.0f}", f"{row['delta']:.2f}", f"{row['worst']:.2f}", f"{row['after']:,.0f}"),
-        f"{row['differ']}",
-    ):
-        yield f"{cell:>10}"
 
 
 if __name__ == "__main__":

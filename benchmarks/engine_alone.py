@@ -1,4 +1,7 @@
-"""Our engine, measured in a process of its own on the files of `benchmarks.engine`; the figures go out as JSON."""
+"""Our engine, measured in a process of its own on the files of `benchmarks.engine`; the figures go out as JSON.
+
+`benchmarks.engine` starts it for each size: what one size leaves behind must not be counted for the next.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import argparse
 import gc
 import json
 import multiprocessing
-import resource
 import statistics
 import time
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 import servicedef
+from benchmarks.memory import private, resident
 from benchmarks.workload import NOW, changed_policy
 from ranger_cdap.engine import (
     AccessRequest,
@@ -45,7 +48,7 @@ class Asked(msgspec.Struct):
 
 def main() -> None:
     """Print the figures of one size."""
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("directory", type=Path)
     options.add_argument("size", type=int)
     options.add_argument("--deltas", action="store_true")
@@ -61,15 +64,15 @@ def measure(directory: Path, size: int, *, deltas: bool) -> dict[str, float]:
     tags = (directory / "tags.json").read_bytes()
     first = decoded(lines)[:FIRST]
     gc.collect()
-    before = _resident()  # the download itself is counted before
+    before = resident()  # the download itself is counted before
     began = time.perf_counter()
     engine = PolicyEngine.build(
         decode_service_policies(document), roles=roles, tags=None if tags == b"null" else decode_service_tags(tags)
     )
     ask(engine, first[:1])
-    figures = {"load": time.perf_counter() - began, "memory": _resident() - before}
+    figures = {"load": time.perf_counter() - began, "memory": resident() - before}
     figures["first"] = len(first) / ask(engine, first)
-    figures["used"] = _resident() - before
+    figures["used"] = resident() - before
     ask(engine, decoded(lines))
     figures["warm"] = max(_rate(engine, lines) for _ in range(PASSES))
     figures["many"] = max(_rate_of_many(engine, lines) for _ in range(PASSES))
@@ -125,7 +128,7 @@ def two_processes(engine: PolicyEngine, lines: bytes) -> dict[str, float]:
             best = max(best, len(asked) / ask(engine, asked))
         del asked
         gc.collect()
-        found.put((best, _private()))
+        found.put((best, private()))
 
     processes = [forking.Process(target=one) for _ in range(2)]
     for process in processes:
@@ -176,18 +179,6 @@ def _rate_of_many(engine: PolicyEngine, lines: bytes) -> float:
     began = time.perf_counter()
     engine.evaluate_many(map(_request, asked))
     return len(asked) / (time.perf_counter() - began)
-
-
-def _private() -> float:
-    """Megabytes of memory that no other process shares."""
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) / 1024
-
-
-def _resident() -> float:
-    """Megabytes of memory in use now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
 """For orientation: the same policies and questions in Cedar (cedarpy) and Casbin (pycasbin), where they can say them.
 
+`python -m benchmarks.others` prints a line an engine and size; `pip install cedarpy casbin` first, as neither is a
+dependency of ours.
 Both are general engines, asked in the way their documents show; neither has anything like Ranger's order of policies,
 audit flag or deciding policy, so only allowed or not is compared. A Ranger policy becomes one Cedar policy an item and
-one Casbin line a name and access type. They are no dependencies of ours: `pip install cedarpy casbin` first.
+one Casbin line a name and access type.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -40,7 +42,7 @@ Decide = Callable[[Asked], bool]
 
 def main() -> None:
     """Print one line an engine and size."""
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     print(f"{'policies':>10} {'engine':>10} {'decisions/s':>12} {'as ours':>10}")
     for size in options.parse_args().sizes:
@@ -49,7 +51,7 @@ def main() -> None:
         asked = decoded(requests(QUESTIONS, size))
         engine = PolicyEngine.build(decode_service_policies(document), roles=decode_roles(roles()))
         ours = [_ours(engine, one) for one in asked]
-        told(size, "ours", lambda one, engine=engine: _ours(engine, one), asked, ours)  # type: ignore[misc]
+        told(size, "ours", partial(_ours, engine), asked, ours)
         told(size, "cedarpy", cedar(policies, asked), asked, ours)
         told(size, "pycasbin", casbin(policies, asked), asked, ours)
 
@@ -151,4 +153,4 @@ def path_of(resource: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,17 +1,25 @@
 """How many answers a minute the access review gives on `local[2]`, Parquet written, against the engine alone.
 
+`python -m benchmarks.review` (in `make bench`) prints a line a number of policies, with both ratios.
 The engine alone is one thread of one process, with the same questions, policies already compiled.
 """
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
 
-import msgspec
-
-from benchmarks.workload import ENTITY_LEVELS, POLICIES_PER_NAMESPACE, USERS, groups_of, service_policies
+from benchmarks.workload import (
+    ENTITY_LEVELS,
+    NO_ROLES,
+    NOW,
+    POLICIES_PER_NAMESPACE,
+    USERS,
+    groups_of,
+    service_policies,
+)
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.policies.documents import Documents
@@ -25,11 +33,11 @@ ENTITIES = 2_500
 PEOPLE = 100
 ACTIONS = 4
 WANTED = 1_000_000  # a minute
-NOW = 1_700_000_000_000
 
 
 def main() -> None:
     """Print one line a number of policies."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print(f"access review on local[2]: {ENTITIES:,} entities, {PEOPLE} users, {ACTIONS} actions; Parquet and summary")
     columns = ("policies", "answers", "first s", "again s", "answers/min", "of wanted", "engine/min", "of engine")
     print(" ".join(f"{name:>13}" for name in columns))
@@ -59,8 +67,7 @@ def question(policies: int) -> Basis:
     """The basis of a review by so many policies, of people in two groups each."""
     users = range(0, USERS, USERS // PEOPLE)
     people = tuple(Person(f"user{n}", frozenset(groups_of(n))) for n in users)
-    roles = msgspec.json.encode({"serviceName": "cdapdev", "roleVersion": 1, "rangerRoles": []})
-    documents = Documents(service_policies(policies), roles)
+    documents = Documents(service_policies(policies), NO_ROLES)
     return basis("cdapdev", "cdap", documents, frozenset(), people, NOW)
 
 

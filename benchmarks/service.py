@@ -1,7 +1,8 @@
-"""How fast the decision service answers over loopback, and how much it holds: asked by a client written in Java.
+"""How fast the decision service answers over loopback, against an answer that decides nothing and what is wanted.
 
-The service is a process of its own, as in production, with audit records written to a file. `--soak SECONDS` asks
-500 times a second for so long and compares resident memory in the last minute with that in the second.
+`python -m benchmarks.service` (in `make bench`) prints a line a measurement. The service is a process of its own, as in
+production, with audit records written to a file; the client is written in Java. `--soak SECONDS` asks 500 times a
+second for so long and compares resident memory in the last minute with that in the second.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import base64
 import json
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -25,7 +25,8 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.workload import requests, service_policies
+from benchmarks.memory import resident
+from benchmarks.workload import NO_ROLES, requests, service_policies
 
 CLIENT = Path(__file__).parents[1] / "jvm" / "load" / "LoadClient.java"
 POLICIES = 1_000
@@ -36,14 +37,17 @@ SECRET = "benchmark-secret-0123456789"
 AUTHORIZATION = "Basic " + base64.b64encode(f"bench:{SECRET}".encode()).decode()
 VERSION = "-SNAPSHOT"
 MINUTE = 60
+WANTED_CHECKS, WANTED_VISIBLE = 3_000, 100_000  # a second
 
 
 def main() -> None:
     """Print one line a measurement."""
-    options = argparse.ArgumentParser()
-    options.add_argument("--soak", type=int, default=0, metavar="SECONDS")
-    options.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--soak", type=int, default=0, metavar="SECONDS", help=f"at least {3 * MINUTE}")
+    options.add_argument("--seconds", type=float, default=10.0, help="of each other measurement")
     given = options.parse_args()
+    if 0 < given.soak < 3 * MINUTE:
+        options.error(f"--soak takes at least {3 * MINUTE} seconds: it compares the last minute with the second one")
     with tempfile.TemporaryDirectory() as directory, policies_served() as url, served(Path(directory), url) as service:
         checks, batches = Path(directory, "checks"), Path(directory, "batches")
         checks.write_bytes(b"\n".join(single_checks()))
@@ -53,10 +57,12 @@ def main() -> None:
         nothing = ask(service, "/cdap/v1/hello", hello(Path(directory, "hello")), 16, given.seconds, 0)
         tell("hello, which decides nothing", nothing)
         flat_out = ask(service, "/cdap/v1/enforce", checks, 16, given.seconds, 0)
-        tell("single checks, as many as go", flat_out, f"{flat_out['per_second'] / nothing['per_second']:.0%} of hello")
+        of_hello, of_wanted = (flat_out["per_second"] / other for other in (nothing["per_second"], WANTED_CHECKS))
+        tell("single checks, as many as go", flat_out, f"{of_hello:.0%} of hello, {of_wanted:.1f}x of wanted")
         tell("single checks, 1,000/s", ask(service, "/cdap/v1/enforce", checks, 16, given.seconds, 1_000))
         seen = ask(service, "/cdap/v1/visible", batches, 2, given.seconds, 0)
-        tell(f"visible, batches of {BATCH}", seen, f"{seen['per_second'] * BATCH:,.0f} entities/s")
+        rate = seen["per_second"] * BATCH
+        tell(f"visible, batches of {BATCH}", seen, f"{rate:,.0f} entities/s, {rate / WANTED_VISIBLE:.1f}x of wanted")
         if given.soak:
             soak(service, checks, given.soak)
 
@@ -71,8 +77,7 @@ class Service:
     @property
     def resident(self) -> float:
         """Megabytes of memory in use now."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * resource.getpagesize() / 2**20
+        return resident(self.process.pid)
 
     @property
     def cpu_seconds(self) -> float:
@@ -85,9 +90,7 @@ def ask(service: Service, path: str, bodies: Path, connections: int, seconds: fl
     """What the client measured."""
     used = service.cpu_seconds
     arguments = ["127.0.0.1", service.port, path, AUTHORIZATION, bodies, connections, seconds, rate]
-    done = subprocess.run(
-        ["java", str(CLIENT), *map(str, arguments)], check=True, capture_output=True, text=True, env=os.environ
-    )
+    done = subprocess.run(["java", str(CLIENT), *map(str, arguments)], check=True, capture_output=True, text=True)
     measured: dict[str, Any] = json.loads(done.stdout)
     measured["cpu_us"] = (service.cpu_seconds - used) / max(1, measured["requests"]) * 1e6
     return measured
@@ -207,7 +210,7 @@ def policies_served() -> Iterator[str]:
     """The address of a Ranger Admin that knows one set of policies."""
     answers = {
         "/service/plugins/secure/policies/download/": service_policies(POLICIES),
-        "/service/roles/secure/download/": b'{"serviceName": "cdapdev", "roleVersion": 1, "rangerRoles": []}',
+        "/service/roles/secure/download/": NO_ROLES,
     }
 
     class Handler(BaseHTTPRequestHandler):

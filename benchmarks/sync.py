@@ -1,5 +1,6 @@
 """How fast the sync job reads events into its ledger, how much memory that takes, and how long little news takes.
 
+`python -m benchmarks.sync` (in `make bench`) prints a line a measurement, against what is wanted.
 Audit messages as CDAP writes them, in the shares of our recording (18 of 100 create or delete an entity, the others
 change metadata), into a ledger whose baseline knows 1,000,000 entities, on `local[2]`. Nothing is sent to Ranger: that
 is `benchmarks.writer`; its planning is not counted. Memory is what the driver's JVM and this process held at most until
@@ -9,7 +10,6 @@ all events were folded; what is to be sent after it, `push` holds in this proces
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import threading
 import time
@@ -21,6 +21,7 @@ import msgspec
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from benchmarks.memory import resident
 from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from spark_sync.baseline import take_baseline
 from spark_sync.job import run_once
@@ -33,11 +34,12 @@ NOW = TAKEN + 10**9
 CREATIONS, DELETIONS = 12, 6  # of 100 lines
 FILES = 16
 LITTLE = 10
+WANTED_RATE = 200_000  # events a second
 
 
 def main() -> None:
     """Print one line a measurement."""
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000])
     options.add_argument("--entities", type=int, default=BASELINE, help="that the baseline knows")
     given = options.parse_args()
@@ -52,24 +54,24 @@ def main() -> None:
             first = 0
             for count in given.events:
                 write_events(spark, home / "events" / f"{first}", first, count)
-                told(spark, home, f"{count:,} events", count)
+                told(spark, home, f"{count:,} events", count, wanted=count / WANTED_RATE)
                 first += count
-            little(spark, home, first, "in a running daemon")
+            little(spark, home, first, "in a running daemon", wanted=3)
             first += LITTLE
         began = time.perf_counter()
         with spark_session(SyncSettings(), master="local[2]") as spark:
             print(f"a session starts in {time.perf_counter() - began:.1f} s")
-            little(spark, home, first, "the first run of a process")
+            little(spark, home, first, "the first run of a process", wanted=12)
 
 
-def little(spark: SparkSession, home: Path, first: int, what: str) -> None:
+def little(spark: SparkSession, home: Path, first: int, what: str, *, wanted: float) -> None:
     """A run with a few new events."""
     write_events(spark, home / "events" / f"{first}", first, LITTLE)
-    told(spark, home, f"{LITTLE} new events, {what}", LITTLE)
+    told(spark, home, f"{LITTLE} new events, {what}", LITTLE, wanted=wanted)
 
 
-def told(spark: SparkSession, home: Path, what: str, count: int) -> None:
-    """One dry run, and what it took."""
+def told(spark: SparkSession, home: Path, what: str, count: int, *, wanted: float) -> None:
+    """One dry run, and what it took, against the seconds that are wanted."""
     steps: list[tuple[float, str, float]] = []
     with most_memory(spark) as held:
         began = time.perf_counter()
@@ -87,9 +89,8 @@ def told(spark: SparkSession, home: Path, what: str, count: int) -> None:
     shares = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in lasted.items())
     taken = ended - began - lasted["planning grants"]  # what a dry run does instead of sending
     _all_granted(spark, home)
-    print(
-        f"{what}: {taken:.1f} s, {count / taken:,.0f} events/s, {steps[-1][2]:,.0f} MB at most ({shares})", flush=True
-    )
+    against = f"{taken:.1f} s, {taken / wanted:.1f}x the {wanted:g} s wanted"
+    print(f"{what}: {against}, {count / taken:,.0f} events/s, {steps[-1][2]:,.0f} MB at most ({shares})", flush=True)
 
 
 def _all_granted(spark: SparkSession, home: Path) -> None:
@@ -152,7 +153,7 @@ def most_memory(spark: SparkSession) -> Iterator[list[float]]:
 
     def watch() -> None:
         while not ended.wait(0.1):
-            held[0] = max(held[0], _resident(driver) + _resident(os.getpid()))
+            held[0] = max(held[0], resident(driver) + resident())
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -161,11 +162,6 @@ def most_memory(spark: SparkSession) -> Iterator[list[float]]:
     finally:
         ended.set()
         thread.join()
-
-
-def _resident(pid: int) -> float:
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGESIZE") / 2**20
 
 
 if __name__ == "__main__":

@@ -27,13 +27,15 @@ TAGS = ("PII", "SECRET", "PUBLIC")
 _IP_RANGE = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"
 _ENRICHER = "org.apache.ranger.plugin.contextenricher.RangerTagEnricher"
 
+NO_ROLES = msgspec.json.encode({"serviceName": SERVICE, "roleVersion": 1, "rangerRoles": []})
+"""A download of roles where there are none."""
+
 Json = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is switched on beside plain policies: conditions on one policy of ten, four zones, tags on one resource of
-    ten."""
+    """What is switched on beside plain policies; conditions are on one policy of ten, tags on one resource of ten."""
 
     conditions: bool = False
     zones: bool = False
@@ -231,9 +233,7 @@ def _zones(policies: list[Json], total: int) -> Json:
         zones[f"zone{zone}"] = {
             "zoneName": f"zone{zone}",
             "resources": resources,
-            "policies": [
-                {**p, "id": total + zone * total + int(str(p["id"])), "zoneName": f"zone{zone}"} for p in inside
-            ],
+            "policies": inside,
             "containsAssociatedTagService": False,
         }
     return zones

@@ -1,7 +1,8 @@
-"""How fast grants come into a Ranger Admin: what the sync job's push does, against grant REST of the same server.
+"""How fast grants come into a Ranger Admin: the sync job's push against grant REST of the same server.
 
-The embedded Ranger Admin is a process of its own with its data on disk; the service has 3,000 policies before each
-measurement. Both send four requests at a time, the same grants with the same account, to resources without a policy.
+`python -m benchmarks.writer` (in `make bench`) prints grants a second of both and their ratio. The embedded
+Ranger Admin is a process of its own with its data on disk; the service has 3,000 policies before each measurement. Both
+send four requests at a time, the same grants with the same account, to resources without a policy.
 The embedded server finds a resource by its signature, so its grant REST does not slow down as a real one's does (16/s
 at 2,900 policies, four at a time, where creating policies reached 187/s: reference, admin.md); the ratio here says
 little about a real one. `--url` measures a real Ranger Admin instead (the password in RANGER_PASSWORD): the service
@@ -11,23 +12,14 @@ little about a real one. `--url` measures a real Ranger Admin instead (the passw
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-import servicedef
+from benchmarks.ranger import ACCOUNT, INSTANCE, PASSWORD, SERVICE, prepare, server
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
-from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
+from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSettings
 from ranger_cdap.errors import ConflictingChange
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from spark_sync.event import Position
@@ -38,14 +30,12 @@ from spark_sync.resultant import as_the_profile_says
 
 POLICIES = 3_000
 AT_A_TIME = 4
-SERVICE, INSTANCE, ACCOUNT = "cdapbench", "cdap", "sync"
-PASSWORD = "Benchmark-Passw0rd"
 BEGUN = Position(1, False, "benchmark", "1")
 
 
 def main() -> None:
     """Print one line a measurement."""
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--url", help="of a real Ranger Admin, instead of the embedded one")
     options.add_argument("--grants", type=int, default=600, help="of each measurement")
     given = options.parse_args()
@@ -87,7 +77,7 @@ def clear(url: str, entities: Iterable[EntityId]) -> None:
 
 def granting(url: str, entities: Iterable[EntityId]) -> int:
     """The same by grant REST; a conflict is answered by sending it again, as whoever uses it must."""
-    with RangerAdmin(url, username=ACCOUNT, password=Secret(PASSWORD), attempts=1) as sync:
+    with RangerAdmin(url, username=ACCOUNT, password=PASSWORD, attempts=1) as sync:
 
         def one(entity: EntityId) -> int:
             grant = grant_for(entity, ACCOUNT, INSTANCE, ACCESS_TYPES, non_creators=())
@@ -113,43 +103,8 @@ def settings(url: str) -> Settings:
     return Settings(
         ranger=RangerSettings(url=url, service=SERVICE),
         cdap=CdapSettings(instance=INSTANCE),
-        sync=SyncSettings(username=ACCOUNT, password=Secret(PASSWORD), concurrency=AT_A_TIME),
+        sync=SyncSettings(username=ACCOUNT, password=PASSWORD, concurrency=AT_A_TIME),
     )
-
-
-def prepare(admin: RangerAdmin) -> None:
-    """The service definition, the account and an empty service."""
-    definition = Path(servicedef.__file__).with_name("ranger-servicedef-cdap.json")
-    if admin.get_service_def("cdap") is None:
-        admin.create_service_def(json.loads(definition.read_text(encoding="utf-8")))
-    if not admin.user_exists(ACCOUNT):
-        admin.create_user(ACCOUNT, Secret(PASSWORD))
-    downloads = dict.fromkeys(("policy.download.auth.users", "tag.download.auth.users"), ACCOUNT)
-    rights: dict[str, Any] = {"service.admin.users": ACCOUNT, **downloads}
-    if admin.get_service(SERVICE) is None:
-        admin.create_service({"name": SERVICE, "type": "cdap", "isEnabled": True, "configs": rights})
-
-
-@contextmanager
-def server(url: str | None) -> Iterator[tuple[str, Secret]]:
-    """The address of a Ranger Admin and the password of `admin`."""
-    if url is not None:
-        yield url, Secret(os.environ["RANGER_PASSWORD"])
-        return
-    with tempfile.TemporaryDirectory() as directory:
-        database = str(Path(directory, "ranger.db"))
-        command = [sys.executable, "-m", "ranger_cdap", "embedded-admin", "--port", "0", "--database", database]
-        process = subprocess.Popen(
-            [*command, "--admin-password", "env:BENCH_PASSWORD"],
-            stderr=subprocess.PIPE,
-            env={**os.environ, "BENCH_PASSWORD": PASSWORD},
-        )
-        try:
-            assert process.stderr is not None
-            yield process.stderr.readline().decode().split()[-1], Secret(PASSWORD)
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(20)
 
 
 class Lives:
