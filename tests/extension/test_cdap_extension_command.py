@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from datetime import datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from extension_driver import JARS as BUILT
-from extension_driver import build, missing_tool
+from extension_driver import JVM, build, missing_tool
 
 from ranger_cdap.config import Settings, parse_settings
 from ranger_cdap.extension import JARS, site_properties
@@ -103,6 +105,23 @@ def test_a_jar_holds_its_own_classes_for_java_8_and_nothing_else(version: str) -
     assert all(name.startswith(("rangercdap/extension/", "META-INF/MANIFEST.MF")) for name in names)
     assert {content[6:8] for content in classes.values()} == {b"\x00\x34"}, "Java 8's class files"
     assert str(ROOT).encode() not in b"".join(classes.values())
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("version", BUILT)
+def test_a_jar_does_not_tell_when_it_was_built(version: str) -> None:
+    """So the same sources make the same bytes."""
+    if sentence := missing_tool():
+        pytest.skip(sentence)
+    build()
+    pom = (JVM / "extension-common" / "pom.xml").read_text(encoding="utf-8")
+    stamp = re.search(r"<project\.build\.outputTimestamp>(.*)Z</", pom)
+    assert stamp
+    with zipfile.ZipFile(BUILT[version]) as jar:
+        entries = jar.infolist()
+
+    assert {datetime(*entry.date_time) for entry in entries} == {datetime.fromisoformat(stamp[1])}
+    assert [entry.filename for entry in entries[2:]] == sorted(entry.filename for entry in entries[2:])
 
 
 @pytest.mark.parametrize("jar", JARS, ids=lambda jar: jar.cdap)
