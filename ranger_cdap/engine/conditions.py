@@ -16,7 +16,9 @@ from typing import Any
 
 import msgspec
 
+from ranger_cdap.engine.java import fold
 from ranger_cdap.engine.schedule import compile_schedule
+from ranger_cdap.engine.tag_date import read_date
 from ranger_cdap.engine.wire import PolicyConditionDef, ValiditySchedule
 from ranger_cdap.errors import PolicySetError
 
@@ -26,6 +28,14 @@ _ALL_WILDCARDS = re.compile(r"\*((\.\*)*|(:\*)*)")
 _TIME_OF_DAY = re.compile(
     r" *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *- *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *", re.IGNORECASE | re.ASCII
 )
+
+_SCRIPT_TEMPLATE = "RangerScriptTemplateConditionEvaluator"
+# Ranger puts code in the place of some words before it runs a script, also between quotes.
+_REPLACED = r"(?:GET|HAS|IS|TAG|UG|UR|USER)_[A-Z_]+\b"
+_DATE_SCRIPT = re.compile(
+    rf"\s*+ctx\s*+\.\s*+isAccessed(After|Before)\s*+\(\s*+(['\"])(?!{_REPLACED})(\w+)\2\s*+\)\s*+;?\s*+", re.ASCII
+)
+_ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class Outcome(Enum):
@@ -41,8 +51,9 @@ class Outcome(Enum):
 class Circumstances:
     """What conditions look at; `access_time` in epoch milliseconds, 0 where it is not known.
 
-    `uncertain_tags` are those among `tags` of which it is not known whether they count. Who asks for what on which
-    resource is there for conditions that are added (`ConditionMaker`).
+    `uncertain_tags` are those among `tags` of which it is not known whether they count. `tag_attributes` are those of
+    the tag whose policy is looked at, None for a policy of the resource. Who asks for what on which resource is there
+    for conditions that are added (`ConditionMaker`).
     """
 
     client_ip: str | None = None
@@ -53,6 +64,7 @@ class Circumstances:
     context: Mapping[str, str] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
     uncertain_tags: frozenset[str] = frozenset()
+    tag_attributes: Mapping[str, str] | None = None
     user: str | None = None
     groups: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
@@ -64,7 +76,6 @@ UNREADABLE_TAG = "\0"
 """The type of a tag whose type can't be read: it may be any."""
 
 Condition = Callable[[Circumstances], Outcome]
-
 
 ConditionMaker = Callable[[Sequence[str], Mapping[str, Any]], Callable[[Circumstances], bool | None] | None]
 """Makes conditions of a kind this engine does not know, like JavaScript, of their values and the evaluator's options.
@@ -87,6 +98,10 @@ class Reading:
     added: Mapping[str, ConditionMaker] = field(default_factory=dict)
 
 
+_Maker = Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]
+"""Makes a condition of its values and the evaluator's options; None where they can't be read."""
+
+
 def compile_condition(
     definition: PolicyConditionDef | None, values: Sequence[str], reading: Reading
 ) -> Condition | None:
@@ -96,11 +111,23 @@ def compile_condition(
     """
     if definition is None:
         return None
-    short = definition.evaluator.removeprefix(PACKAGE)
-    if definition.evaluator.startswith(PACKAGE) and short in _MAKERS:
-        return _MAKERS[short](values, definition.evaluatorOptions, reading)
+    maker = _maker(definition)
+    if maker:
+        return maker(values, definition.evaluatorOptions, reading)
     added = reading.added.get(definition.evaluator)
     return _added(added, values, definition.evaluatorOptions) if added else None
+
+
+def _maker(definition: PolicyConditionDef) -> _Maker | None:
+    """What makes conditions of a definition, where it is one of the kinds known here."""
+    if not definition.evaluator.startswith(PACKAGE):
+        return None
+    kind = definition.evaluator.removeprefix(PACKAGE)
+    if kind == _SCRIPT_TEMPLATE:
+        script = definition.evaluatorOptions.get("scriptTemplate")
+        call = _DATE_SCRIPT.fullmatch(script) if isinstance(script, str) else None
+        return _accessed(call[3], after=call[1] == "After") if call else None
+    return _MAKERS.get(kind)
 
 
 def _added(maker: ConditionMaker, values: Sequence[str], options: Mapping[str, Any]) -> Condition | None:
@@ -197,7 +224,7 @@ def _minutes(hour: str, minute: str | None, half: str) -> int:
     return hours * 60 + int(minute or 0)
 
 
-def _context_attribute(*, wanted: bool) -> Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]:
+def _context_attribute(*, wanted: bool) -> _Maker:
     def make(values: Sequence[str], options: Mapping[str, Any], _: Reading) -> Condition | None:
         attribute = options.get("attributeName")
         if not isinstance(attribute, str) or not attribute:
@@ -215,9 +242,7 @@ def _context_attribute(*, wanted: bool) -> Callable[[Sequence[str], Mapping[str,
     return make
 
 
-def _cluster(
-    name_of: Callable[[Circumstances], str | None], *, wanted: bool
-) -> Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]:
+def _cluster(name_of: Callable[[Circumstances], str | None], *, wanted: bool) -> _Maker:
     def make(values: Sequence[str], _: Mapping[str, Any], __: Reading) -> Condition | None:
         if not values:
             return _always
@@ -234,9 +259,7 @@ def _cluster(
     return make
 
 
-def _tags(
-    judge: Callable[[Collection[str], frozenset[str]], bool],
-) -> Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]:
+def _tags(judge: Callable[[Collection[str], frozenset[str]], bool]) -> _Maker:
     def make(values: Sequence[str], _: Mapping[str, Any], __: Reading) -> Condition | None:
         listed = frozenset(value.strip() for value in values)
 
@@ -288,7 +311,29 @@ def _validity(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> 
     return holds
 
 
-_MAKERS: Mapping[str, Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]] = {
+def _accessed(attribute: str, *, after: bool) -> _Maker:
+    """Whether the access comes after, or before, a date in the tag; at that very moment it is both."""
+
+    def make(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condition | None:
+        if not values or not values[0].strip():
+            return None
+        answer = _ANSWERS.get(fold(values[0]))
+        if not reading.lenient and (answer is None or len(values) > 1):
+            return None
+        wanted = answer is not False  # for Java every other value is as good as `yes`
+
+        def holds(c: Circumstances) -> Outcome:
+            date = read_date((c.tag_attributes or {}).get(attribute, ""))
+            if date is None or not c.access_time:
+                return Outcome.UNKNOWN_HOLDS if after is wanted else Outcome.UNKNOWN_FAILS
+            return _outcome((c.access_time >= date if after else c.access_time <= date) is wanted)
+
+        return holds
+
+    return make
+
+
+_MAKERS: Mapping[str, _Maker] = {
     "RangerIpMatcher": _ip,
     "RangerTimeOfDayMatcher": _time_of_day,
     "RangerContextAttributeValueInCondition": _context_attribute(wanted=True),

@@ -237,14 +237,9 @@ class PolicyEngine:
         progress = self._start(query)
         evaluator = Evaluator(query, self._rules, trace)
         if parts.tag_repository is not None and parts.tag_compiler is not None and tags:
-            rules = parts.tag_compiler.rules
-            parts.tag_repository.evaluate(
-                tags,
-                zone if zone is not None and zone in parts.tag_zones else UNZONED,
-                Evaluator(query, rules, trace),
-                Evaluator(query, rules, trace, certain=False),
-                progress,
-            )
+            of_tags = Evaluator(query, parts.tag_compiler.rules, trace)
+            tag_zone = zone if zone is not None and zone in parts.tag_zones else UNZONED
+            parts.tag_repository.evaluate(tags, tag_zone, of_tags, progress)
         repository = parts.default if not zone else parts.zones[zone]
         if not is_empty(repository):
             evaluator.resource_policies(

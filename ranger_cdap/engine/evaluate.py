@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ranger_cdap.engine.conditions import Condition
 from ranger_cdap.engine.decision import NO_POLICY, Decision
@@ -84,6 +84,11 @@ class Evaluator:
     rules: ItemRules
     trace: Tracer
     certain: bool = True
+    tag_attributes: Mapping[str, str] | None = None
+
+    def of_tag(self, attributes: Mapping[str, str], *, certain: bool) -> Evaluator:
+        """The evaluator for the policies of one tag."""
+        return replace(self, certain=certain, tag_attributes=attributes)
 
     def resource_policies(self, policies: Iterable[CompiledPolicy], progress: Progress, *, fallback: bool) -> None:
         """Policies in their order, until nothing can change any more."""
@@ -231,12 +236,16 @@ class Evaluator:
         return self.certain or restricts is not bool(self.query.assume)
 
     def _hold(self, conditions: tuple[Condition, ...], *, restricts: bool) -> bool:
+        if not conditions:
+            return True
+        self.query.conditional = True
         assume = self.query.assume
-        if conditions:
-            self.query.conditional = True
-        if assume is None or not conditions:
-            return self.rules.hold(conditions, self.query.circumstances, restricts=restricts)
-        return restricts is not assume
+        if assume is not None:
+            return restricts is not assume
+        circumstances = self.query.circumstances
+        if self.tag_attributes is not None:
+            circumstances = replace(circumstances, tag_attributes=self.tag_attributes)
+        return self.rules.hold(conditions, circumstances, restricts=restricts)
 
 
 def _merge(verdicts: dict[str, Verdict], access: str, new: Verdict, *, lenient: bool) -> None:

@@ -69,7 +69,7 @@ def tokens_of(request: AccessRequest) -> dict[str, str]:
     """What macros in policy values stand for: those of the context, `{USER}` and `{OWNER}` (4.1)."""
     tokens: dict[str, str] = {}
     if request.context:
-        tokens = {k.removeprefix(_TOKEN): v for k, v in _texts(request.context).items() if k.startswith(_TOKEN)}
+        tokens = {k.removeprefix(_TOKEN): v for k, v in texts(request.context).items() if k.startswith(_TOKEN)}
         tokens.pop("USER", None)
     if request.user is not None:
         tokens["USER"] = request.user
@@ -78,9 +78,9 @@ def tokens_of(request: AccessRequest) -> dict[str, str]:
     return tokens
 
 
-def _texts(context: Mapping[str, object]) -> dict[str, str]:
-    """The context without what is no text, of which nothing can be said."""
-    return {k: v for k, v in context.items() if isinstance(k, str) and isinstance(v, str)} if context else {}
+def texts(given: Mapping[str, object]) -> dict[str, str]:
+    """A map that a caller gave, without what is no text, of which nothing can be said."""
+    return {k: v for k, v in given.items() if isinstance(k, str) and isinstance(v, str)} if given else {}
 
 
 def asked_of(request: AccessRequest, access: str, model: ServiceModel) -> tuple[tuple[str, ...], Groups]:
@@ -107,7 +107,7 @@ def circumstances_of(
         action=request.action,
         cluster_name=request.cluster_name,
         cluster_type=request.cluster_type,
-        context=_texts(request.context),
+        context=texts(request.context),
         tags=tags,
         uncertain_tags=tags - certain_tags,
         user=request.user,

@@ -17,11 +17,15 @@ from ranger_cdap.engine.matcher import Element, Tokens, Value
 from ranger_cdap.engine.placed import Placed
 from ranger_cdap.engine.policy import CompiledPolicy
 from ranger_cdap.engine.problem import Doubt, ProblemCode, shown
+from ranger_cdap.engine.query import texts
 from ranger_cdap.engine.request import RequestTag
 from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher, compile_resource
 from ranger_cdap.engine.schedule import Schedule, compile_schedule
 from ranger_cdap.engine.service_def import Path, ServiceModel
 from ranger_cdap.errors import PolicySetError
+
+Attributes = tuple[tuple[str, str], ...]
+"""The attributes of a tag as pairs: two tags of one type that differ in them are two."""
 
 _MATCH_TYPES: Mapping[str, MatchType] = {m.name: m for m in MatchType}
 
@@ -33,6 +37,7 @@ class PlacedTag:
     type: str
     schedules: tuple[Schedule, ...] = ()
     sure: bool = True
+    attributes: Attributes = ()
 
     def counts_at(self, time: int) -> bool:
         """Whether the tag counts; where the time is not known it does."""
@@ -46,6 +51,11 @@ class RequestedTag:
     type: str
     match_type: MatchType
     certain: bool = True
+    attributes: Attributes = ()
+
+
+def _pairs(attributes: Mapping[str, str]) -> Attributes:
+    return tuple(sorted(texts(attributes).items()))
 
 
 class TagTable:
@@ -94,16 +104,18 @@ class TagTable:
         Below no resource at all Ranger finds every tag of the download, also those nothing carries.
         """
         tags = [
-            RequestedTag(t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF), t.type != UNREADABLE_TAG)
+            RequestedTag(
+                t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF), t.type != UNREADABLE_TAG, _pairs(t.attributes)
+            )
             for t in given
         ]
         if path is not None:
-            tags += (RequestedTag(tag.type, MatchType.ANCESTOR, certain=False) for tag in self._everywhere)
+            tags += (RequestedTag(t.type, MatchType.ANCESTOR, False, t.attributes) for t in self._everywhere)
         below = [(tag, MatchType.DESCENDANT) for tag in self._all] if path == () else []
         for tag, match_type in self._placed.touching(path, values, tokens) if path and self._placed else below:
             if (match_type is not MatchType.DESCENDANT or wide) and tag.counts_at(time):
                 certain = tag.sure and (bool(time) or not tag.schedules or self._lenient)
-                tags.append(RequestedTag(tag.type, match_type, certain))
+                tags.append(RequestedTag(tag.type, match_type, certain, tag.attributes))
         return tuple(dict.fromkeys(tags))
 
     def _tag(self, id_: str, tag: wire.Tag) -> PlacedTag:
@@ -118,9 +130,10 @@ class TagTable:
                 message = f"{e}, so tag `{shown(tag.type)}` {effect}"
                 place = f"tags[{shown(id_)}].validityPeriods[{n}]"
                 self._doubts.append(Doubt(ProblemCode.UNREADABLE_TAG_VALIDITY, place, message))
+        attributes = _pairs(tag.attributes)
         if len(schedules) < len(tag.validityPeriods):
-            return PlacedTag(tag.type, (), sure=self._lenient)
-        return PlacedTag(tag.type, tuple(schedules))
+            return PlacedTag(tag.type, (), self._lenient, attributes)
+        return PlacedTag(tag.type, tuple(schedules), attributes=attributes)
 
     def _carried(
         self, resource: wire.ServiceResource, ids: Mapping[str, list[int]], known: Mapping[str, PlacedTag], place: str
@@ -196,15 +209,13 @@ class TagRepository:
             found += self._prefixed.get(name[:n], ())
         return dict.fromkeys(found)
 
-    def evaluate(
-        self, tags: Iterable[RequestedTag], zone: str, evaluator: Evaluator, uncertain: Evaluator, progress: Progress
-    ) -> None:
+    def evaluate(self, tags: Iterable[RequestedTag], zone: str, evaluator: Evaluator, progress: Progress) -> None:
         """All policies for all tags in their order; `zone` selects those of a zone, "" those of none (14.4)."""
         pairs = [(policy, tag) for tag in tags for policy in self.of(tag.type) if policy.zone in (zone, None)]
         pairs.sort(key=lambda pair: pair[0].sort_key)
         for policy, tag in pairs:
             match_type = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
-            (evaluator if tag.certain else uncertain).policy(policy, (match_type,), progress)
+            evaluator.of_tag(dict(tag.attributes), certain=tag.certain).policy(policy, (match_type,), progress)
             if progress.allowed and not policy.has_deny:
                 progress.determined = True
             if progress.settled:

@@ -1,4 +1,4 @@
-"""The two judges: Ranger's Java engine, one JVM for the whole run, and the size of a run."""
+"""The judges: Ranger's Java engine, one JVM for the whole run, and another one that can run JavaScript."""
 
 from __future__ import annotations
 
@@ -13,4 +13,12 @@ def java() -> Iterator[JavaEngine]:
     if sentence := missing_tool():
         pytest.skip(sentence)
     with JavaEngine() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def java_with_javascript() -> Iterator[JavaEngine]:
+    if sentence := missing_tool():
+        pytest.skip(sentence)
+    with JavaEngine(javascript=True) as engine:
         yield engine

@@ -29,6 +29,11 @@ DEFINITION: Json = {
     "policyConditions": [
         {"name": "ip", "evaluator": PACKAGE + "RangerIpMatcher"},
         {"name": "script", "evaluator": PACKAGE + "RangerScriptConditionEvaluator"},
+        {
+            "name": "expired",
+            "evaluator": PACKAGE + "RangerScriptTemplateConditionEvaluator",
+            "evaluatorOptions": {"scriptTemplate": "ctx.isAccessedAfter('date');"},
+        },
     ],
 }
 TAG_DEFINITION = tag_definition(DEFINITION, with_enricher=True)
@@ -37,7 +42,10 @@ ASKED: Json = {"resource": {"r0": "a"}, "user": "alice", "accessType": "read", "
 
 @dataclass(frozen=True)
 class Difference:
-    """One case of a row; `java` is None where its answer is left to chance or nothing of ours can ask for it."""
+    """One case of a row; `java` is None where its answer is left to chance or nothing of ours can ask for it.
+
+    `javascript`: the answer is that of a Java that can run scripts.
+    """
 
     row: str
     java: bool | str | None
@@ -46,6 +54,7 @@ class Difference:
     policies: list[Json]
     more: Json = field(default_factory=dict)
     asked: Json = field(default_factory=lambda: ASKED)
+    javascript: bool = False
 
     @property
     def scenario(self) -> Json:
@@ -99,6 +108,16 @@ T = on(tag=["T"])
 TAG_OPENS = policy(T, [item("t:read")])
 TAG_CLOSES = policy(T, [], [item("t:read")])
 SCRIPT = [{"type": "script", "values": ["false"]}]
+
+
+def expired(*values: str) -> Json:
+    return item("t:read", conditions=[{"type": "expired", "values": list(values)}])
+
+
+def dated(date: str) -> Json:
+    return {"attributes": {"date": date}}
+
+
 UNHEARD_OF = [{"type": "unheard-of", "values": ["x"]}]
 AT_HOME = [{"type": "ip", "values": ["10.0.0.1"]}]
 LATER = [{"startTime": "later"}]
@@ -129,7 +148,9 @@ _TAG_ALLOWS = (
     "a tag allows, and a policy without a deny side that does **not** match the resource was a candidate of higher "
     "priority"
 )
-_KIND = "a condition of a kind nobody knows, or one in JavaScript"
+_KIND = "a condition of a kind nobody knows, or one in JavaScript that is not about a date in a tag"
+_NOTHING = "a condition that has nothing to judge by (no client address, no context value, no time, no date in the tag)"
+_VALUE = "a condition about a date in a tag, with no value, several, or one that says neither yes nor no"
 _SCHEDULE = "a start or end that is no time, a time zone nobody knows"
 _TAGGED = "a resource that carries tags, and has no id, or an unknown level, or fits no hierarchy"
 _ZONE = "a resource of a security zone with an unknown level, or that fits no hierarchy"
@@ -142,12 +163,23 @@ SWITCHED = [
     Difference("the same on a whole policy", True, False, True, [policy(A, [item()], conditions=SCRIPT)]),
     Difference("the same on a whole policy", False, False, False, [OPEN, closed(conditions=SCRIPT)]),
     Difference(
-        "a condition that has nothing to judge by (no client address, no context value, no time)",
+        _NOTHING,
         True,
         False,
         True,
         [policy(A, [item(conditions=AT_HOME)])],
     ),
+    Difference(_NOTHING, True, False, True, [], tagged(policy(T, [expired("yes")])), javascript=True),
+    Difference(
+        _VALUE,
+        True,
+        False,
+        True,
+        [OPEN],
+        tagged(policy(T, [], [expired("maybe")]), tag=dated("2099/01/01")),
+        javascript=True,
+    ),
+    Difference(_VALUE, True, False, True, [], tagged(policy(T, [expired()])), javascript=True),
     Difference(
         "a request without a time, a policy with a validity schedule",
         True,
@@ -249,6 +281,24 @@ SWITCHED = [
 
 BOTH_MODES = [
     Difference(
+        "a condition about a date in a tag, without a JavaScript engine",
+        False,
+        True,
+        True,
+        [OPEN],
+        tagged(policy(T, [], [expired("yes")]), tag=dated("2099/01/01")),
+    ),
+    Difference(
+        "a date in a tag that only Java's parser takes for one (an exponent, other digits, a sign, a year after "
+        "9999), or of a format that `ranger.plugin.tag.attr.additional.date.formats` adds",
+        True,
+        False,
+        False,
+        [OPEN],
+        tagged(policy(T, [], [expired("yes")]), tag=dated("10000/01/01")),
+        javascript=True,
+    ),
+    Difference(
         "`${{...}}` in a resource value, without a JavaScript engine",
         FAILS,
         False,
@@ -294,6 +344,10 @@ BOTH_MODES = [
 
 ELSEWHERE = {
     # rows that no single answer can show, and where they are looked at
+    "the time zone of a date in a tag": (
+        "engine/test_expiry.py",
+        "def test_a_date_is_read_in_two_formats_and_as_utc",
+    ),
     "an empty set of roles in the request": ("engine/test_engine_deciding.py", "roles=frozenset()"),
     "which allowing policy is named for `_any` and for several access types": (
         "differential/comparing.py",

@@ -21,6 +21,7 @@ HARNESS = Path(__file__).parents[2] / "jvm" / "harness"
 TARGET = HARNESS / "target"
 JAR = TARGET / "ranger-harness.jar"
 CLASS_PATH = TARGET / "classpath.txt"
+WITH_JAVASCRIPT = TARGET / "classpath-javascript.txt"
 SMALL = ("-XX:+UseSerialGC", "-Xmx1g")
 
 
@@ -48,10 +49,10 @@ def missing_tool() -> str | None:
 
 def is_built() -> bool:
     sources = [HARNESS / "pom.xml", *(HARNESS / "src").rglob("*.*")]
-    made = [JAR, CLASS_PATH]
+    made = [JAR, CLASS_PATH, WITH_JAVASCRIPT]
     if not all(path.exists() for path in made):
         return False
-    jars = CLASS_PATH.read_text(encoding="utf-8").strip().split(":")
+    jars = WITH_JAVASCRIPT.read_text(encoding="utf-8").strip().split(":")
     newest_source = max(path.stat().st_mtime for path in sources)
     return min(path.stat().st_mtime for path in made) >= newest_source and all(Path(jar).exists() for jar in jars)
 
@@ -71,10 +72,11 @@ def build() -> None:
 class JavaEngine(AbstractContextManager["JavaEngine"]):
     """One JVM that holds any number of engines by name."""
 
-    def __init__(self, *options: str) -> None:
-        """`options` of the JVM, instead of those for many small engines."""
+    def __init__(self, *options: str, javascript: bool = False) -> None:
+        """`options` of the JVM, instead of those for many small engines; Java 17 has no JavaScript of its own."""
         build()
-        class_path = f"{JAR}:{CLASS_PATH.read_text(encoding='utf-8').strip()}"
+        jars = (WITH_JAVASCRIPT if javascript else CLASS_PATH).read_text(encoding="utf-8").strip()
+        class_path = f"{JAR}:{jars}"
         self._process = subprocess.Popen(
             [java_command() or "java", *(options or SMALL), "-cp", class_path, "rangercdap.Harness"],
             stdin=subprocess.PIPE,

@@ -40,7 +40,8 @@ def test_our_answer_in_both_modes(case: Difference) -> None:
 
 @pytest.mark.java
 @pytest.mark.parametrize("case", [case for case in ALL if case.java is not None], ids=lambda case: case.row)
-def test_the_answer_of_java(java: JavaEngine, case: Difference) -> None:
+def test_the_answer_of_java(request: pytest.FixtureRequest, case: Difference) -> None:
+    java: JavaEngine = request.getfixturevalue("java_with_javascript" if case.javascript else "java")
     assert of_java(java, case) == case.java
 
 

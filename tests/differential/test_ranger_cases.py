@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from java_engine import JavaEngine
 from our_engine import AS_RANGER, decide
-from ranger_cases import FOLDER, NEEDS, RangerCase, ranger_cases
+from ranger_cases import FOLDER, NEEDS, WITH_JAVASCRIPT, RangerCase, ranger_cases
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="Ranger's own test cases are not here")
 
@@ -15,8 +15,9 @@ each_case = pytest.mark.parametrize("case", [*ranger_cases(), *LEFT_OUT], ids=st
 
 @pytest.mark.java
 @each_case
-def test_the_harness_answers_as_ranger_says(java: JavaEngine, case: RangerCase) -> None:
-    assert case.wrong(java.decide(case.scenario)) == []
+def test_the_harness_answers_as_ranger_says(request: pytest.FixtureRequest, case: RangerCase) -> None:
+    judge: JavaEngine = request.getfixturevalue("java_with_javascript" if case.name in WITH_JAVASCRIPT else "java")
+    assert case.wrong(judge.decide(case.scenario)) == []
 
 
 @each_case
