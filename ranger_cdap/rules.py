@@ -9,9 +9,7 @@ from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Enforcement, Outside, enforcement
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import Profile, load_profile
-from ranger_cdap.config import Settings
-
-_MASTER = "cdap"
+from ranger_cdap.config import MasterSettings, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +20,7 @@ class Rules:
     profile: Profile
     options: Options = field(default_factory=Options)
     enforcement: Enforcement = field(default_factory=Enforcement)
-    master: str = _MASTER
+    master: str = MasterSettings().name
 
     def with_master(self, context: Context) -> Context:
         """The context with this CDAP's master user: who that is, no caller says."""
@@ -48,5 +46,5 @@ class Rules:
                 visible_only=cdap.visible_only,
             ),
             enforcement=enforcement(profile, enforce.operations, enforce.entity_types, outside),
-            master=settings.master.user or _MASTER,
+            master=settings.master.name,
         )

@@ -80,6 +80,15 @@ def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: i
 
     Raises:
         InvalidInput: the inventory is not acceptable; nothing was entered.
+        SyncError: as `enter_baseline`.
+    """
+    return enter_baseline(settings, spark, read_inventory(path, instance=settings.cdap.instance, now=now))
+
+
+def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory) -> BaselineReport:
+    """Enter an inventory into the ledger.
+
+    Raises:
         LeaseHeld: a run is going on.
         SyncError: Spark or the ledger failed.
     """
@@ -89,7 +98,6 @@ def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: i
     from spark_sync.ledger_mark import remember
     from spark_sync.spark_errors import spark_errors
 
-    inventory = read_inventory(path, instance=settings.cdap.instance, now=now)
     with lease(settings.sync.state_dir), spark_errors():
         ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
         became_known = ledger.enter_baseline(inventory.taken, inventory.entities)

@@ -44,11 +44,11 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Crew:
-    """`size` steps at a time, for one plan. `trouble`: why it could not do all, empty while it could."""
+    """`size` steps at a time, for one plan. `error`: why it could not do all, None while it could."""
 
     size: int
     patience: float
-    trouble: str = ""
+    error: RangerAdminError | None = None
     _over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _failed: int = 0
@@ -109,13 +109,13 @@ class Crew:
 
     def _end(self, error: RangerAdminError) -> None:
         with self._lock:
-            self.trouble = self.trouble or str(error)
+            self.error = self.error or error
         self._over.set()
 
     def _failing(self, step: Step, error: RangerAdminError) -> Life:
         with self._lock:
             self._failed += 1
-            self.trouble = self.trouble or str(error)
+            self.error = self.error or error
         if self._failed >= FAILURES:
             self._over.set()
         return replace(step.life, reason=str(error))

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ranger_cdap.errors import LeaseHeld, RangerAdminError
+from ranger_cdap.errors import AuthenticationFailed, LeaseHeld, RangerAdminError, RangerCdapError
+from ranger_cdap.policies.refresher import WAIT_AFTER_FAILED_LOGIN
 from spark_sync.report import RunReport
 
 logger = logging.getLogger(__name__)
@@ -20,25 +21,33 @@ def follow(
 ) -> None:
     """One run every `interval` seconds, beginning now, until `ended` is set; the run that is going on is finished.
 
-    Ranger Admin away, or a lease that another run holds, ends nothing: the next run tries again. Everything else does.
+    Ranger Admin away, or a lease that another run holds, ends nothing: the next run tries again, after a refused
+    sign-in so late that the account is not locked. Everything else does.
 
     Raises:
         RangerCdapError: as a run, but for those two.
     """
     trouble = ""
     while not ended.is_set():
+        error: RangerCdapError | None
         try:
             report = run()
             told(report)
-            now = report.trouble
+            error = report.error
         except (RangerAdminError, LeaseHeld) as e:
-            now = str(e)
+            error = e
+        pause, now = pause_after(error, interval), str(error or "")
         if now and now != trouble:
-            logger.warning("the sync job can't go on just now and tries again every %g s: %s", interval, now)
+            logger.warning("the sync job can't go on just now and tries again every %g s: %s", pause, now)
         elif trouble and not now:
             logger.warning("the sync job works again")
         trouble = now
-        ended.wait(interval)
+        ended.wait(pause)
+
+
+def pause_after(error: RangerCdapError | None, interval: float) -> float:
+    """Seconds until the next run."""
+    return max(interval, WAIT_AFTER_FAILED_LOGIN) if isinstance(error, AuthenticationFailed) else interval
 
 
 @contextmanager

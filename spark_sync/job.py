@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings, SourceSettings
-from ranger_cdap.errors import ConfigError
+from spark_sync.configured import configured_sources
 from spark_sync.delta_ledger import DeltaLedger
 from spark_sync.extraction import DeadLetter, Extraction
 from spark_sync.fold import SAME_CREATION, FoldSettings
@@ -24,7 +24,7 @@ from spark_sync.plan import TakeBack, TakeOut
 from spark_sync.push import non_creators, planned, push
 from spark_sync.refold import refold
 from spark_sync.report import RunReport, SourceReport
-from spark_sync.sources.registry import event_sources, ranks
+from spark_sync.sources.registry import ranks
 from spark_sync.sources.source import EventSource
 from spark_sync.spark_errors import spark_errors
 from spark_sync.upkeep import is_due, tidy
@@ -61,7 +61,7 @@ def run_once(
         RangerAdminError: Ranger Admin failed before anything was sent; what is owed stays in the ledger.
     """
     state = settings.sync.state_dir
-    sources = _sources(settings)
+    sources = configured_sources(settings)
     with lease(state), spark_errors():
         ledger = DeltaLedger(spark, state, settings.cdap.instance)
         confirm(state / CHECKPOINTS, ledger.marks())
@@ -75,7 +75,7 @@ def run_once(
             progress("planning grants")
             return RunReport(tuple(reports), planned=tuple(planned(ledger, settings)), counts=ledger.counts())
         progress("sending grants to Ranger")
-        outcomes, trouble = push(ledger, settings, ranger, progress=progress)
+        outcomes, error = push(ledger, settings, ranger, progress=progress)
         if is_due(state, now):
             progress("tidying the ledger")
             tidy(spark, state, now=now, keep_days=settings.sync.keep_days)
@@ -91,7 +91,7 @@ def run_once(
             ),
             waiting=tuple(life for _, life in outcomes if life.state not in settled),
             counts=ledger.counts(),
-            trouble=trouble,
+            error=error,
         )
 
 
@@ -116,25 +116,6 @@ def fold_new(ledger: Ledger, settings: FoldSettings) -> None:
     """Fold what is not folded yet and record the lives that changed."""
     ledger.fold(partial(refold, settings=settings), settings.until, settings.window)
     ledger.mark_folded(settings.until)
-
-
-def _sources(settings: Settings) -> list[tuple[SourceSettings, EventSource]]:
-    known = event_sources()
-    found = []
-    for configured in settings.sync.sources:
-        if configured.kind not in known:
-            kinds = ", ".join(sorted(known))
-            raise ConfigError(f"source `{configured.name}` has the kind `{configured.kind}`; known are {kinds}")
-        known[configured.kind].check(configured)
-        found.append((configured, known[configured.kind]))
-    names = [configured.name for configured, _ in found]
-    if not settings.sync.hold_back and len(found) > 1:
-        raise ConfigError(
-            "`sync.hold_back` may be 0 only for a single source: others may tell of an event a moment later"
-        )
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ConfigError(f"two sources are named `{min(twice)}`; a source's name is its place in the ledger")
-    return found
 
 
 def _ingest(

@@ -12,7 +12,7 @@ from typing import Final
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from ranger_cdap.errors import LeaseHeld, SyncError
+from ranger_cdap.errors import LeaseHeld, SyncError, reason
 
 HOLDER = "lease.holder"
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -37,15 +37,42 @@ def lease(directory: Path) -> Iterator[None]:
         lock.release()
 
 
-def _locked(directory: Path) -> BaseFileLock:
-    lock = FileLock(directory / "lease.lock", timeout=0)
+def check_directory(directory: Path) -> None:
+    """A state directory is there, made for its owner only if it was not, and can be read.
+
+    Raises:
+        SyncError: it can't be made or read, or others can write to it.
+    """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if directory.is_dir() and directory.stat().st_mode & _WRITABLE_BY_OTHERS:
-            raise SyncError(
-                f"the state directory `{directory}` can be written by others, who could make themselves creators there;"
-                " chmod go-w it"
-            )
+        mode = directory.stat().st_mode
+    except FileExistsError:
+        raise _unusable(directory, "it is not a directory") from None
+    except OSError as e:
+        raise _unusable(directory, reason(e)) from e
+    if mode & _WRITABLE_BY_OTHERS:
+        raise SyncError(
+            f"the state directory `{directory}` can be written by others, who could make themselves creators there;"
+            " chmod go-w it"
+        )
+    if not os.access(directory, os.R_OK | os.X_OK):
+        raise _unusable(directory, "it can't be read")
+
+
+def check_lease(directory: Path) -> None:
+    """Nobody holds the lease of a state directory, and it can be taken; afterwards it is as free as before.
+
+    Raises:
+        LeaseHeld: another process holds it; the message says which.
+        SyncError: the directory can't be made or written, or others can write to it.
+    """
+    _locked(directory).release()
+
+
+def _locked(directory: Path) -> BaseFileLock:
+    check_directory(directory)
+    lock = FileLock(directory / "lease.lock", timeout=0)
+    try:
         lock.acquire()
     except Timeout:
         try:
@@ -54,5 +81,9 @@ def _locked(directory: Path) -> BaseFileLock:
             who = "another process"
         raise LeaseHeld(f"a run of the sync job is going on in `{directory}`, held by {who}; try again later") from None
     except OSError as e:
-        raise SyncError(f"the state directory `{directory}` can't be used: {e.strerror or type(e).__name__}") from e
+        raise _unusable(directory, reason(e)) from e
     return lock
+
+
+def _unusable(directory: Path, why: str) -> SyncError:
+    return SyncError(f"the state directory `{directory}` can't be used: {why}; correct `sync.state_dir`")

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import ConfigError, UnsafeGrant
+from ranger_cdap.errors import ConfigError, RangerAdminError, UnsafeGrant
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from spark_sync.crew import Crew, Outcome
 from spark_sync.ledger import Change, Ledger
@@ -28,10 +28,15 @@ ROUNDS: Final = 5
 
 
 class Pushed(NamedTuple):
-    """What became of the lives, in order; `trouble` says why it stopped before its end, empty if it did not."""
+    """What became of the lives, in order; `error` is why it stopped before its end, None if it did not."""
 
     outcomes: list[Outcome]
-    trouble: str
+    error: RangerAdminError | None = None
+
+    @property
+    def trouble(self) -> str:
+        """The error in words, empty without one."""
+        return str(self.error or "")
 
 
 def push(
@@ -55,9 +60,9 @@ def push(
     """
     owed: Iterable[Life] = ledger.lives(OWED)
     if not owed:
-        return Pushed([], "")
+        return Pushed([])
     planning = plan_settings(settings, resultant)
-    trouble = ""
+    error = None
     last: dict[tuple[object, int], Outcome] = {}
     with _ranger(settings, ranger) as rest:
         paced = PacedRanger(rest, Turns(settings.sync.rate))
@@ -73,10 +78,10 @@ def push(
                     chunk = []
             _record(ledger, chunk)
             owed = [outcome.life for outcome in last.values() if _has_more_to_do(outcome)]
-            trouble = crew.trouble
-            if trouble or not owed:
+            error = crew.error
+            if error or not owed:
                 break
-    return Pushed(list(last.values()), trouble)
+    return Pushed(list(last.values()), error)
 
 
 def planned(ledger: Ledger, settings: Settings, *, resultant: Resultant | None = None) -> list[Step]:
@@ -117,8 +122,7 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
 
 def non_creators(settings: Settings) -> frozenset[str]:
     """Users who never get anything for what they create; the user CDAP runs as is one of them."""
-    master = {settings.master.user} if settings.master.user else set()
-    return frozenset(settings.sync.non_creators) | master
+    return frozenset(settings.sync.non_creators) | {settings.master.name}
 
 
 def _has_more_to_do(outcome: Outcome) -> bool:

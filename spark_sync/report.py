@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from spark_sync.life import Life, State
+from ranger_cdap.errors import RangerAdminError
+from spark_sync.life import OWED, Life, State
 from spark_sync.plan import Step
 
 
@@ -24,7 +25,7 @@ class RunReport:
     """One run. `granted`, `revoked`: what changed in Ranger. `waiting`: lives it could not settle, each with a reason.
 
     `planned`: what would have been sent if it had not been a dry run.
-    `counts`: the ledger after the run, by state. `trouble`: why the push stopped before its end, empty if it did not.
+    `counts`: the ledger after the run, by state. `error`: why the push stopped before its end, None if it did not.
     """
 
     sources: tuple[SourceReport, ...]
@@ -33,12 +34,22 @@ class RunReport:
     waiting: tuple[Life, ...] = ()
     planned: tuple[Step, ...] = ()
     counts: Mapping[State, int] = field(default_factory=dict)
-    trouble: str = ""
+    error: RangerAdminError | None = None
+
+    @property
+    def trouble(self) -> str:
+        """The error in words, empty without one."""
+        return str(self.error or "")
 
     @property
     def wrote_nothing(self) -> bool:
         """Whether Ranger's policies are as they were before the run."""
         return not (self.granted or self.revoked)
+
+    @property
+    def owed(self) -> int:
+        """How many lives Ranger is still to be told of."""
+        return sum(self.counts.get(state, 0) for state in OWED)
 
     @property
     def unchanged(self) -> int:

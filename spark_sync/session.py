@@ -52,6 +52,11 @@ LOCAL = {
 }
 
 
+def submitted() -> bool:
+    """Whether `spark-submit` has started the driver, with settings and jars of its own."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def require_spark(what: str = "the sync job") -> None:
     """Say in one sentence that PySpark, which `what` needs, is not installed.
 
@@ -94,7 +99,7 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
 
     configuration = dict(CONFIGURATION)
     with ExitStack() as stack:
-        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        if not submitted():
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
             configuration |= {"spark.master": master, **LOCAL, **quiet_logs()}

@@ -81,6 +81,11 @@ class MasterSettings(Table, frozen=True):
     create: Literal["deny", "preview", "allow"] = "preview"
     """What it may create in user namespaces: nothing, what a preview needs, or everything."""
 
+    @property
+    def name(self) -> str:
+        """Who it is, whether the settings say so or not."""
+        return self.user or "cdap"
+
 
 class PluginSettings(Table, frozen=True):
     """The account that downloads policies, where they are kept, and how old they may be."""

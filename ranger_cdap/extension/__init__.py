@@ -42,7 +42,7 @@ def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterato
     yield f"{_PREFIX}.jar.path", path
     yield f"{_PREFIX}.config.url", _url(settings.service)
     yield f"{_PREFIX}.config.instance.name", settings.cdap.instance
-    yield f"{_PREFIX}.config.master.user", settings.master.user or "cdap"
+    yield f"{_PREFIX}.config.master.user", settings.master.name
     for role in jar.roles:
         yield f"{_PREFIX}.config.{role}.secret.file", f"/etc/cdap/conf/ranger-{role}.secret"
 

@@ -58,7 +58,7 @@ class Creators:
         return cls(
             gives={kind: profile.resultant(kind) for kind in entity_types()},
             callers=frozenset().union(*named) if named else None,
-            nobody=frozenset({"", settings.master.user, *sync.non_creators}),
+            nobody=frozenset({"", settings.master.name, *sync.non_creators}),
             mapped=sync.mapped,
             by_requester=sync.impersonated == "requester",
         )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import click
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
 from spark_sync import by_hand
 from spark_sync.cli.lives import as_json, say_changes
-from spark_sync.session import require_spark, spark_session
+from spark_sync.preflight import check_ledger
+from spark_sync.push import non_creators
+from spark_sync.session import spark_session
 
 
 @click.command(
@@ -24,8 +27,9 @@ from spark_sync.session import require_spark, spark_session
 @pass_invocation
 def assign(invocation: Invocation, entity: EntityId, user: str) -> None:
     """Make USER the creator of ENTITY; whoever was it loses his grant first."""
-    require_spark()
     settings = invocation.settings
+    check_ledger(settings)
+    check_grantee(user, non_creators=non_creators(settings))
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
         lives = by_hand.assign(settings, spark, entity, user)
     if invocation.as_json:

@@ -12,8 +12,9 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from spark_sync.baseline import take_baseline
-from spark_sync.session import require_spark, spark_session
+from spark_sync.baseline import enter_baseline, read_inventory
+from spark_sync.preflight import check_ledger
+from spark_sync.session import spark_session
 
 
 @click.command(
@@ -33,10 +34,11 @@ from spark_sync.session import require_spark, spark_session
 @pass_invocation
 def baseline(invocation: Invocation, path: Path) -> None:
     """Enter an inventory: what existed before is known and grants nothing to anybody."""
-    require_spark()
     settings = invocation.settings
+    check_ledger(settings)
+    inventory = read_inventory(path, instance=settings.cdap.instance, now=time.time_ns() // 1_000_000)
     with invocation.messages.status("entering the inventory"), spark_session(settings.sync) as spark:
-        report = take_baseline(settings, spark, path, now=time.time_ns() // 1_000_000)
+        report = enter_baseline(settings, spark, inventory)
     if invocation.as_json:
         invocation.print_json(asdict(report))
     else:

@@ -17,8 +17,9 @@ from ranger_cdap.errors import InvalidInput
 from spark_sync.baseline import read_inventory
 from spark_sync.cli.lives import as_json
 from spark_sync.drift import Drift, Finding
+from spark_sync.preflight import check_ledger, check_ranger
 from spark_sync.repair import Action, actions
-from spark_sync.session import require_spark, spark_session
+from spark_sync.session import spark_session
 
 NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends what follows from it"
 
@@ -66,10 +67,11 @@ def reconcile(
     chosen = [action for action, wanted in zip(Action, (adopt, release, revoke), strict=True) if wanted]
     if len(chosen) > 1:
         raise InvalidInput("`--adopt`, `--release` and `--revoke` contradict each other; give one of them")
-    require_spark()
+    settings = invocation.settings
+    check_ledger(settings)
+    check_ranger(settings)
     from spark_sync.reconcile import reconcile as compare
 
-    settings = invocation.settings
     now = time.time_ns() // 1_000_000
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
     with invocation.messages.status("comparing ledger and Ranger"), spark_session(settings.sync) as spark:

@@ -11,7 +11,8 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
 from spark_sync import by_hand
 from spark_sync.cli.lives import as_json
-from spark_sync.session import require_spark, spark_session
+from spark_sync.preflight import check_ledger
+from spark_sync.session import spark_session
 
 
 @click.command(
@@ -23,8 +24,8 @@ from spark_sync.session import require_spark, spark_session
 @pass_invocation
 def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
     """Make grants that are blocked or failed pending again: those of the entities named, or all."""
-    require_spark()
     settings = invocation.settings
+    check_ledger(settings)
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
         report = by_hand.retry(settings, spark, entities)
     if invocation.as_json:

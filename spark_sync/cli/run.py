@@ -13,12 +13,12 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import RangerAdminError
 from spark_sync.cli import planned
 from spark_sync.cli.lives import as_json, rows
 from spark_sync.life import State
+from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
-from spark_sync.session import require_spark, spark_session
+from spark_sync.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     cls=Command,
     examples=("ranger-cdap sync run", "ranger-cdap sync run --follow --interval 5", "ranger-cdap sync run --dry-run"),
     exits={
-        ExitCode.OK: "Ranger is up to date",
+        ExitCode.OK: "Ranger is up to date; with --follow: SIGTERM came, and the run that was going on is finished",
         ExitCode.ERROR: "something failed; what is owed stays in the ledger and goes out with the next run",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
+        ExitCode.INTERRUPTED: "Ctrl-C, at once, also in a run: the next one goes on where it was",
     },
 )
 @click.option("--once", is_flag=True, help="One run, then the end; this is what it does anyway.")
@@ -51,33 +52,50 @@ def run(invocation: Invocation, once: bool, follows: bool, interval: float, dry_
     """
     if follows and (once or dry_run):
         raise click.UsageError("--follow goes neither with --once nor with --dry-run")
-    require_spark()
+    settings = invocation.settings
+    check_run(settings, dry=dry_run)
+    if not settings.sync.sources:
+        invocation.messages.print("note: no event is read, because there is no source: `[[sync.sources]]`")
+    if follows:
+        _follow(invocation, settings, interval)
+        return
+    with invocation.messages.status("starting Spark") as shown, spark_session(settings.sync) as spark:
+        report = _one(settings, spark, shown.update, dry=dry_run)
+    tell(invocation, report, dry=dry_run)
+
+
+def _follow(invocation: Invocation, settings: Settings, interval: float) -> None:
     from spark_sync.follow import follow, until_terminated
 
-    settings = invocation.settings
     with (
+        until_terminated() as ended,
         invocation.messages.status("starting Spark") as shown,
         spark_session(settings.sync) as spark,
     ):
-        if follows:
-            shown.stop()
-            with until_terminated() as ended:
-                follow(
-                    lambda: _one(settings, spark, lambda _: None),
-                    interval=interval,
-                    ended=ended,
-                    told=lambda report: _tell_changes(invocation, report),
-                )
-            return
-        report = _one(settings, spark, shown.update, dry=dry_run)
+        shown.stop()
+        invocation.messages.print(f"a run every {interval:g} s, until Ctrl-C or SIGTERM")
+        follow(
+            lambda: _one(settings, spark, lambda _: None),
+            interval=interval,
+            ended=ended,
+            told=lambda report: _tell_changes(invocation, report),
+        )
+
+
+def tell(invocation: Invocation, report: RunReport, *, dry: bool = False) -> None:
+    """What a run did, and then why it stopped before its end.
+
+    Raises:
+        RangerAdminError: it did.
+    """
     if invocation.as_json:
         invocation.print_json(to_json(report))
-    elif dry_run:
+    elif dry:
         show_planned(invocation, report)
     else:
         show(invocation, report)
-    if report.trouble:
-        raise RangerAdminError(f"{report.trouble}; what is left is in the ledger and goes out with the next run")
+    if report.error:
+        raise report.error
 
 
 def _one(settings: Settings, spark: SparkSession, progress: Callable[[str], None], *, dry: bool = False) -> RunReport:
@@ -131,6 +149,12 @@ def show(invocation: Invocation, report: RunReport) -> None:
         )
     if report.waiting:
         invocation.print_table(["state", "entity", "creator", "why"], rows(report.waiting))
+    if report.error:
+        invocation.console.print(
+            f"Ranger is not up to date: {len(report.granted)} granted, {len(report.revoked)} revoked; what was read is"
+            f" in the ledger, and what Ranger is owed ({report.owed}) goes out with the next run"
+        )
+        return
     written = "nothing new was written to Ranger" if report.wrote_nothing else "Ranger is up to date"
     invocation.console.print(
         f"{written}: {len(report.granted)} granted, {len(report.revoked)} revoked, {report.unchanged} unchanged,"

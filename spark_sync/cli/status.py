@@ -11,7 +11,8 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.lives import as_json, rows
 from spark_sync.life import State
-from spark_sync.session import require_spark, spark_session
+from spark_sync.preflight import check_reading
+from spark_sync.session import spark_session
 from spark_sync.status import StatusReport
 
 
@@ -19,10 +20,10 @@ from spark_sync.status import StatusReport
 @pass_invocation
 def status(invocation: Invocation) -> None:
     """Show how many grants stand, how far behind the job is, and what waits for what."""
-    require_spark()
+    settings = invocation.settings
+    check_reading(settings)
     from spark_sync.status import status as read_status
 
-    settings = invocation.settings
     with invocation.messages.status("reading the ledger"), spark_session(settings.sync) as spark:
         report = read_status(settings, spark, now=time.time_ns() // 1_000_000)
     if invocation.as_json:

@@ -11,8 +11,9 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
+from ranger_cdap.errors import AuthenticationFailed
 from spark_sync.cli.planned import rows
-from spark_sync.cli.run import show, show_planned, to_json
+from spark_sync.cli.run import show, show_planned, tell, to_json
 from spark_sync.event import Position
 from spark_sync.life import Life, State
 from spark_sync.plan import PlanSettings, plan
@@ -50,6 +51,21 @@ def test_a_run_names_what_it_granted_and_what_waits(capsys: pytest.CaptureFixtur
 
 def test_a_run_that_wrote_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing new was written to Ranger: 0 granted, 0 revoked, 5 unchanged" in shown(report(), capsys)
+
+
+def test_a_run_that_ranger_stopped_says_what_is_kept_and_ends_with_ranger_s_own_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    refused = AuthenticationFailed("Ranger Admin does not accept the user name and password")
+    stopped = replace(report(), counts={State.PENDING: 2, State.CLOSING: 1, State.APPLIED: 5}, error=refused)
+    with pytest.raises(AuthenticationFailed) as raised:
+        tell(Invocation(), stopped)
+    assert raised.value is refused
+    *_, last = capsys.readouterr().out.splitlines()
+    assert "audit: 10 lines read, 3 new events" in shown(stopped, capsys)
+    assert last.startswith("Ranger is not up to date: 0 granted, 0 revoked")
+    assert "what was read is in the ledger, and what Ranger is owed (3) goes out with the next run" in last
+    assert to_json(stopped)["trouble"] == str(refused)
 
 
 def test_the_same_for_programs() -> None:

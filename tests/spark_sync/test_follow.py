@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable
@@ -12,14 +13,14 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ranger_cdap.errors import AdminUnreachable, LeaseHeld, LedgerLost, SyncError
+from ranger_cdap.errors import AdminUnreachable, AuthenticationFailed, LeaseHeld, LedgerLost, SyncError
 from spark_sync.follow import follow, until_terminated
 from spark_sync.life import State
 from spark_sync.metrics_file import metrics_text, write_metrics
 from spark_sync.report import RunReport, SourceReport
 
 GOOD = RunReport(sources=(SourceReport("cdap", 10, 1, 3),), counts={State.APPLIED: 7, State.BLOCKED: 2})
-AWAY = RunReport(sources=(), trouble="Ranger Admin is away")
+AWAY = RunReport(sources=(), error=AdminUnreachable("Ranger Admin is away"))
 
 
 def runs(*outcomes: RunReport | Exception, ended: threading.Event) -> Callable[[], RunReport]:
@@ -56,6 +57,18 @@ def test_what_passes_is_logged_once_when_it_begins_and_once_when_it_is_over(
     first, second = caplog.messages
     assert first.startswith("the sync job can't go on just now and tries again every 0 s: ")
     assert second == "the sync job works again"
+
+
+@pytest.mark.parametrize("refused", [AuthenticationFailed("no"), RunReport((), error=AuthenticationFailed("no"))])
+def test_a_refused_password_is_tried_so_seldom_that_the_account_is_not_locked(
+    refused: RunReport | Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Ranger locks an account after five failures within 300 s."""
+    followed(refused)
+    (said,) = caplog.messages
+    every = re.search(r"tries again every (\d+) s", said)
+    assert every is not None
+    assert int(every[1]) * 5 > 300
 
 
 @pytest.mark.parametrize("lasting", [LedgerLost("older"), SyncError("Spark failed")])

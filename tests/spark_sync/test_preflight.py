@@ -1,0 +1,155 @@
+"""What can be found wrong without Spark is found before it is started: here it can't start at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranger_cdap.cli.main import main
+from ranger_cdap.config import MasterSettings, Settings, SyncSettings, load_settings
+from spark_sync.lease import lease
+from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run, check_spark
+from spark_sync.push import non_creators
+from spark_sync.session import JARS
+
+GOOD = """\
+[sync]
+username = "sync"
+password = "env:HOME"
+"""
+SOURCE = '[[sync.sources]]\nname = "audit"\nkind = "{kind}"\npath = "{path}"\n'
+
+
+@pytest.fixture(autouse=True)
+def _no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty place with Delta's jars, whose Java is none."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    for jar in JARS:
+        (tmp_path / jar).touch()
+
+
+def settings_in(text: str) -> Settings:
+    """These settings, with the state and the jars in this place."""
+    places = '[sync]\njars_dir = "."\nstate_dir = "state"\n'
+    Path("ranger-cdap.toml").write_text(text.replace("[sync]\n", places), encoding="utf-8")
+    return load_settings()
+
+
+def refused(words: list[str], settings: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """How `sync` ends with these settings, and its last word."""
+    settings_in(settings)
+    code = main(["sync", *words])
+    return code, capsys.readouterr().err.splitlines()[-1]
+
+
+def state_is_a_file(directory: Path) -> str:
+    (directory / "state").touch()
+    return GOOD
+
+
+def state_is_open_to_others(directory: Path) -> str:
+    (directory / "state").mkdir()
+    (directory / "state").chmod(0o777)
+    return GOOD
+
+
+def the_kind_is_unknown(_: Path) -> str:
+    return GOOD + SOURCE.format(kind="audti", path=".")
+
+
+def the_directory_is_missing(_: Path) -> str:
+    return GOOD + SOURCE.format(kind="audit", path="nowhere")
+
+
+def two_have_one_name(_: Path) -> str:
+    return GOOD + 2 * SOURCE.format(kind="audit", path=".")
+
+
+def nobody_signs_in(_: Path) -> str:
+    return "[sync]\n"
+
+
+def the_authority_is_missing(_: Path) -> str:
+    return GOOD + '[ranger]\nca_file = "nowhere.pem"\n'
+
+
+Fault = Callable[[Path], str]
+STATE: list[tuple[Fault, int, str]] = [
+    (state_is_a_file, 1, "the state directory `state` can't be used: it is not a directory"),
+    (state_is_open_to_others, 1, "the state directory `state` can be written by others"),
+]
+OF_A_RUN: list[tuple[Fault, int, str]] = [
+    *STATE,
+    (the_kind_is_unknown, 3, "source `audit` has the kind `audti`; known are audit, "),
+    (the_directory_is_missing, 3, "`nowhere`, the directory of source `audit`, does not exist"),
+    (two_have_one_name, 3, "two sources are named `audit`"),
+    (nobody_signs_in, 3, "`sync.username` is not set"),
+    (the_authority_is_missing, 3, "`nowhere.pem`"),
+]
+
+
+@pytest.mark.parametrize(("fault", "code", "said"), OF_A_RUN, ids=[case[0].__name__ for case in OF_A_RUN])
+@pytest.mark.parametrize("words", ["run", "run --follow"])
+def test_a_run_is_refused(
+    words: str, fault: Fault, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended, told = refused(words.split(), fault(tmp_path), capsys)
+    assert (ended, said in told) == (code, True), told
+
+
+def test_where_nothing_is_wrong_nothing_is_said(tmp_path: Path) -> None:
+    settings = settings_in(GOOD + SOURCE.format(kind="audit", path="."))
+    for check in (check_spark, check_ledger, check_reading, check_ranger, check_run):
+        check(settings)
+    with lease(tmp_path / "state"):
+        check_reading(settings)
+
+
+def test_a_dry_run_needs_no_account() -> None:
+    check_run(settings_in("[sync]\n"), dry=True)
+
+
+COMMANDS = ["baseline --inventory i.jsonl", "retry", "reconcile", "assign namespace:ns1 bob", "forget namespace:ns1"]
+
+
+@pytest.mark.parametrize("words", [*COMMANDS, "status"])
+@pytest.mark.parametrize(("fault", "code", "said"), STATE, ids=[case[0].__name__ for case in STATE])
+def test_a_state_directory_that_can_not_be_used_is_refused_by_every_command(
+    words: str, fault: Fault, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended, told = refused(words.split(), fault(tmp_path), capsys)
+    assert (ended, said in told) == (code, True), told
+
+
+@pytest.mark.parametrize("words", ["run", *COMMANDS])
+def test_a_lease_that_is_held_is_refused(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with lease(tmp_path / "state"):
+        ended, told = refused(words.split(), GOOD, capsys)
+    assert (ended, "a run of the sync job is going on in `state`" in told) == (5, True), told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("baseline --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` can't be read"),
+        ("reconcile --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` can't be read"),
+        ("assign namespace:ns1 public", "`public` does not stand for one user"),
+        ("assign namespace:ns1 cdap", "`cdap` is configured as a user who never creates"),
+    ],
+)
+def test_what_was_typed_is_refused(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ended, told = refused(words.split(), GOOD, capsys)
+    assert (ended, said in told) == (3, True), told
+
+
+@pytest.mark.parametrize(("user", "named"), [("", "cdap"), ("cdap-master", "cdap-master")])
+@pytest.mark.parametrize("configured", [(), ("root",)])
+def test_the_master_user_never_creates_whether_it_is_named_or_not(
+    user: str, named: str, configured: tuple[str, ...]
+) -> None:
+    settings = Settings(master=MasterSettings(user=user), sync=SyncSettings(non_creators=configured))
+    assert non_creators(settings) == {named, *configured}
