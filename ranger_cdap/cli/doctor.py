@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Final
 
 import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.doctor import Health, examine
+from ranger_cdap.doctor import Finding, Health, examine
+
+_STYLES: Final[Mapping[Health, str]] = {Health.FAILED: "red", Health.NOTE: "yellow", Health.SKIPPED: "dim"}
+_WIDTH: Final = max(map(len, Health)) + 2
 
 
 @click.command(
@@ -29,7 +35,18 @@ def doctor(context: click.Context, invocation: Invocation) -> None:
     if invocation.as_json:
         invocation.print_json([asdict(finding) for finding in findings])
     else:
-        rows = [[finding.health.value, finding.check, finding.seen, finding.advice] for finding in findings]
-        invocation.print_table(["", "check", "seen", "what to do"], rows)
+        show(invocation, findings)
     failed = any(finding.health is Health.FAILED for finding in findings)
     context.exit(ExitCode.NO if failed else ExitCode.OK)
+
+
+def show(invocation: Invocation, findings: Sequence[Finding]) -> None:
+    """A line for each check, below it what to do, and in the end how many came out how."""
+    for finding in findings:
+        line = f"{finding.health.value:<{_WIDTH}}{finding.check}: {finding.seen}"
+        invocation.console.print(line, style=_STYLES.get(finding.health))
+        if finding.advice:
+            invocation.console.print(f"{'':{_WIDTH}}{finding.advice}")
+    counts = Counter(finding.health for finding in findings)
+    told = ", ".join(f"{counts[health]} {health.value}" for health in Health if counts[health])
+    invocation.console.print(f"{len(findings)} checks: {told}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from ranger_cdap.config import Configuration
 from ranger_cdap.doctor.accounts import Seen, accounts, examine_account, examine_service
 from ranger_cdap.doctor.finding import Finding, Health
-from ranger_cdap.doctor.local import examine_cache, examine_java_keys, examine_rules, examine_secrets
+from ranger_cdap.doctor.local import examine_cache, examine_java_keys, examine_rules, examine_secrets, examine_state
 from ranger_cdap.doctor.network import reach
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.sources import examine_sources
@@ -42,5 +42,6 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     yield from examine_rules(settings)
     yield from examine_decision_service(settings)
     yield from examine_sources(settings)
+    yield from examine_state(settings)
     yield from examine_secrets(configuration.exposed)
     yield from examine_java_keys(configuration.not_used)

@@ -29,6 +29,13 @@ from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, Change, Found, Wanted, plan
 
 _SETUP: Final = "run `ranger-cdap setup`"
+# What to do where a sign-in is refused, by the way of signing in; `{}` stands for the purpose of the account.
+_SIGN_IN: Final[Mapping[str, str]] = {
+    "basic": "correct `{0}.username` or `{0}.password`; five failures within 300 s lock the account",
+    "bearer": "put a valid token into `{0}.password`",
+    "kerberos": "get a ticket of the account with kinit",
+    "certificate": "make the certificate of `ranger.cert_file` known to Ranger Admin",
+}
 _GRANT_RIGHT: Final = "policy.grantrevoke.auth.users"
 
 
@@ -70,8 +77,8 @@ def examine_account(account: Account, settings: Settings) -> tuple[list[Finding]
         try:
             definition = admin.get_service_def(servicedef.service_definition()["name"])
         except AuthenticationFailed:
-            seen = "Ranger Admin does not accept it"
-            return [failed(check, seen, "correct the password; five failures within 300 s lock the account")], Seen()
+            advice = _SIGN_IN[settings.ranger.auth].format(account.purpose)
+            return [failed(check, "Ranger Admin does not accept it", advice)], Seen()
         except RangerAdminError as e:
             return [failed(check, str(e), "see the checks of the addresses")], Seen()
         findings = [well(check, "accepted")]
@@ -139,7 +146,7 @@ def examine_service(settings: Settings, seen: Seen) -> Iterator[Finding]:
     """The type of the service, and the accounts where they do not belong: in policies and in other lists."""
     name = settings.ranger.service
     if seen.policies is None:
-        yield skipped("service", f"the policies of `{name}` can't be seen")
+        yield skipped("service", f"no account could download the policies of `{name}`")
         return
     kind, ours = seen.policies.serviceDef.name if seen.policies.serviceDef else "", servicedef.service_definition()
     if kind == ours["name"]:
@@ -154,7 +161,7 @@ def examine_service(settings: Settings, seen: Seen) -> Iterator[Finding]:
 
 def _purpose(account: Account, settings: Settings, policies: ServicePolicies) -> Finding:
     check = f"policies of {account}"
-    if account.username == settings.master.user:
+    if account.username == settings.master.name:
         return note(check, "it is CDAP's master user as well", "use one account for one purpose")
     giving = [p for p in _readable(policies) if any(account.username in item.users for item in p.policyItems)]
     if not giving:
@@ -164,7 +171,7 @@ def _purpose(account: Account, settings: Settings, policies: ServicePolicies) ->
 
 
 def _readable(policies: ServicePolicies) -> Iterator[Policy]:
-    """Those that can be read; `ranger-cdap lint` tells of the others."""
+    """Those that can be read; `ranger-cdap policies lint` tells of the others."""
     for raw in policies.policies or ():
         with suppress(PolicySetError):
             yield decode_policy(raw)

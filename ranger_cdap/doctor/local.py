@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from ranger_cdap.config import Settings
-from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
-from ranger_cdap.errors import CacheError, InvalidInput
+from ranger_cdap.doctor.finding import Finding, Health, failed, note, skipped, well
+from ranger_cdap.errors import CacheError, InvalidInput, reason
 from ranger_cdap.hadoop import NotUsed
 from ranger_cdap.policies.cache import PolicyCache
 from ranger_cdap.rules import Rules
@@ -17,32 +19,54 @@ from ranger_cdap.rules import Rules
 
 def examine_cache(settings: Settings, ranger_version: int | None, now: float) -> Iterator[Finding]:
     """The cache directory is ours, and the policies in it are those of Ranger Admin, or hardly older."""
-    directory, check = settings.plugin.cache_dir, "cache directory"
-    try:
-        status = directory.stat()
-    except FileNotFoundError:
-        yield note(check, f"`{directory}` is not there", "nothing to do: the first download makes it")
-        return
-    except OSError as e:
-        yield failed(check, f"`{directory}` can't be looked at: {e.strerror}", "correct `plugin.cache_dir`")
-        return
-    problem = _directory_problem(status, os.access(directory, os.W_OK | os.X_OK))
-    if problem:
-        advice = "give it to the user the plugin runs as, for nobody else to write (chown, chmod 700)"
-        yield failed(check, f"`{directory}` {problem}", advice)
-        return
-    yield well(check, f"`{directory}` is ours alone and can be written")
-    yield _lag(settings, ranger_version, now)
+    found = _CACHE.examine(settings.plugin.cache_dir)
+    yield found
+    if found.health is Health.WELL:
+        yield _lag(settings, ranger_version, now)
 
 
-def _directory_problem(status: os.stat_result, writable: bool) -> str:
-    if not stat.S_ISDIR(status.st_mode):
-        return "is not a directory"
-    if status.st_uid not in (os.geteuid(), 0):
-        return "belongs to somebody else, who could put policies there"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "can be written by others, who could put policies there"
-    return "" if writable else "can't be written"
+def examine_state(settings: Settings) -> Iterator[Finding]:
+    """The sync job's directory is ours, where the job is configured."""
+    if settings.sync.username or settings.sync.sources:
+        yield _STATE.examine(settings.sync.state_dir)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """A directory that must be ours alone: what it is, its setting, whose it is, who makes it, what others could do."""
+
+    check: str
+    setting: str
+    user: str
+    made_by: str
+    danger: str
+
+    def examine(self, directory: Path) -> Finding:
+        try:
+            status = directory.stat()
+        except FileNotFoundError:
+            return note(self.check, f"`{directory}` is not there", f"nothing to do: {self.made_by} makes it")
+        except OSError as e:
+            return failed(self.check, f"`{directory}` can't be looked at: {reason(e)}", f"correct `{self.setting}`")
+        if problem := self._problem(status, os.access(directory, os.W_OK | os.X_OK)):
+            advice = f"give it to the user {self.user} runs as, for nobody else to write (chown, chmod 700)"
+            return failed(self.check, f"`{directory}` {problem}", advice)
+        return well(self.check, f"`{directory}` is ours alone and can be written")
+
+    def _problem(self, status: os.stat_result, writable: bool) -> str:
+        if not stat.S_ISDIR(status.st_mode):
+            return "is not a directory"
+        if status.st_uid not in (os.geteuid(), 0):
+            return f"belongs to somebody else, who could {self.danger}"
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"can be written by others, who could {self.danger}"
+        return "" if writable else "can't be written"
+
+
+_CACHE: Final = _Ours("cache directory", "plugin.cache_dir", "the plugin", "the first download", "put policies there")
+_STATE: Final = _Ours(
+    "state directory", "sync.state_dir", "the sync job", "the first run", "make themselves creators there"
+)
 
 
 def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
@@ -89,20 +113,21 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
 
 
 def _people(settings: Settings) -> Iterator[Finding]:
-    master, admin = settings.master.user, settings.admin
+    master, admin = settings.master.name, settings.admin
     if not (admin.users or admin.groups):
-        yield note("administrators", "there are none", "set `admin.users` or `admin.groups`, then run setup")
-    elif master and master in admin.users:
+        yield note(
+            "administrators", "there are none", "set `admin.users` or `admin.groups`, then run `ranger-cdap setup`"
+        )
+    elif master in admin.users:
         yield failed("administrators", f"the master user `{master}` is one of them", "take it out of `admin.users`")
     else:
         yield well("administrators", ", ".join((*admin.users, *(f"group {group}" for group in admin.groups))))
-    if not master:
-        yield note("master user", "it is not set", "set `master.user` to the user CDAP runs as, then run setup")
-    elif settings.sync.username and master not in settings.sync.non_creators:
-        advice = "add it to `sync.non_creators`"
-        yield failed("master user", f"what `{master}` makes for others would be granted to it", advice)
+    seen = f"`{master}`, creating: {settings.master.create}"
+    if settings.master.user:
+        yield well("master user", seen)
     else:
-        yield well("master user", f"`{master}`, creating: {settings.master.create}")
+        advice = "set `master.user` to the user CDAP runs as, then run `ranger-cdap setup`: it makes its policies"
+        yield note("master user", f"{seen}; that is the default, nobody has set it", advice)
     named = [name for name in (settings.plugin.username, settings.sync.username, master) if name]
     if len(set(named)) < len(named):
         yield note("accounts", "one account serves several purposes", "use one account for one purpose")

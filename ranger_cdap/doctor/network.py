@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.errors import reason
 
 _DAY: Final = 24 * 3600
 _EXPIRES_SOON: Final = 30 * _DAY
@@ -38,6 +39,15 @@ def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], f
         connection.close()
 
 
+def no_connection(error: OSError) -> str:
+    """Why there is none, in words for whoever started the other side."""
+    if isinstance(error, TimeoutError):
+        return "no connection in time"
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS connection: {error.reason or 'the server refuses it'}"
+    return f"no connection: {reason(error)}"
+
+
 def _connected(
     connection: HTTPConnection, url: str, secure: bool, loopback: bool, now: Callable[[], float]
 ) -> Iterator[Finding]:
@@ -49,11 +59,12 @@ def _connected(
         return
     except ssl.SSLError as e:
         advice = "use http:// if the server has no TLS, or give `ranger.cert_file` if it asks for a certificate"
-        yield failed(f"TLS of {url}", f"no TLS connection: {e.reason or 'the server refuses it'}", advice)
+        yield failed(f"TLS of {url}", no_connection(e), advice)
         return
     except OSError as e:
-        seen = "no connection in time" if isinstance(e, TimeoutError) else f"no connection: {e.strerror or e}"
-        yield failed(f"connection to {url}", seen, "start Ranger Admin, or open the way to it (port, firewall)")
+        yield failed(
+            f"connection to {url}", no_connection(e), "start Ranger Admin, or open the way to it (port, firewall)"
+        )
         return
     yield well(f"connection to {url}", "open")
     yield _tls(connection, url, secure, loopback, now())

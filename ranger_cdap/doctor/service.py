@@ -14,7 +14,8 @@ from typing import Final
 
 from ranger_cdap.config import CallerSettings, ServiceSettings, Settings
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
-from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.doctor.network import no_connection
+from ranger_cdap.errors import ConfigError, ServerError, reason
 from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.server import check_exposure
 
@@ -78,7 +79,7 @@ def _grants(settings: Settings) -> Finding:
         return well(check, "refused: policies are edited in Ranger")
     if not service.bridge_username:
         return failed(check, "the bridge has no account", "set `service.bridge_username` and `.bridge_password`")
-    if service.bridge_username in (settings.plugin.username, settings.sync.username, settings.master.user):
+    if service.bridge_username in (settings.plugin.username, settings.sync.username, settings.master.name):
         seen = f"the bridge uses account `{service.bridge_username}`, which has another purpose"
         return failed(check, seen, "make an account of its own for the bridge")
     if not any(Role.GRANT in caller.roles for caller in service.callers):
@@ -94,7 +95,7 @@ def _records(service: ServiceSettings) -> Finding:
     except FileNotFoundError:
         return note(check, f"`{directory}` is not there", "nothing to do: the service makes it")
     except OSError as e:
-        return failed(check, f"`{directory}` can't be looked at: {e.strerror}", "correct `service.events_dir`")
+        return failed(check, f"`{directory}` can't be looked at: {reason(e)}", "correct `service.events_dir`")
     if not stat.S_ISDIR(status.st_mode):
         return failed(check, f"`{directory}` is not a directory", "correct `service.events_dir`")
     if status.st_uid not in (os.geteuid(), 0):
@@ -113,8 +114,12 @@ def _running(service: ServiceSettings) -> Iterator[Finding]:
         return
     try:
         connection = _connect(service)
-    except (OSError, ssl.SSLError) as e:
-        yield failed(check, f"its certificate can't be used: {e}", "correct `service.tls_certificate`")
+    except ssl.SSLError:
+        yield failed(check, f"`{service.tls_certificate}` holds no certificate", "correct `service.tls_certificate`")
+        return
+    except OSError as e:
+        seen = f"its certificate `{service.tls_certificate}` can't be read: {reason(e)}"
+        yield failed(check, seen, "correct `service.tls_certificate`")
         return
     try:
         status, body = _get(connection, "/health/ready")
@@ -125,7 +130,8 @@ def _running(service: ServiceSettings) -> Iterator[Finding]:
     except http.client.HTTPException:
         status, body, metrics = 0, b"", b""
     except OSError as e:
-        yield failed(check, f"it does not answer on port {service.port}: {e}", "start it: ranger-cdap serve")
+        seen = f"it does not answer on port {service.port}: {no_connection(e)}"
+        yield failed(check, seen, "start it: `ranger-cdap serve`")
         return
     finally:
         connection.close()

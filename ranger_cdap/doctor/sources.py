@@ -11,6 +11,7 @@ from typing import Final
 
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.errors import reason
 
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _PATTERN: Final = re.compile(r"[*?\[{\\]")
@@ -34,7 +35,7 @@ def _examine(check: str, path: Path) -> Finding:
         open_to_others = next(_open_to_others(path.absolute(), directory), None)
         owner = directory.stat().st_uid
     except OSError as e:
-        seen = f"`{e.filename or directory}` can't be looked at: {e.strerror}"
+        seen = f"`{e.filename or directory}` can't be looked at: {reason(e)}"
         return failed(check, seen, "run this as the user the sync job runs as")
     if open_to_others is not None:
         seen = f"`{open_to_others}` can be written by others, who could make themselves creators"

@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from ranger_cdap.cli.doctor import show
+from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import (
     AdminSettings,
@@ -26,6 +28,7 @@ from ranger_cdap.config import (
     RangerSettings,
     Secret,
     Settings,
+    SourceSettings,
     SyncSettings,
 )
 from ranger_cdap.doctor import Finding, Health, examine
@@ -81,13 +84,20 @@ class World:
         return tuple(examine(Configuration(self.settings, {}), now))
 
 
+def state_of(directory: Path) -> Path:
+    """A state directory of the sync job as its first run makes it."""
+    state = directory / "sync"
+    state.mkdir(mode=0o700)
+    return state
+
+
 @contextmanager
 def set_up(directory: Path) -> Iterator[World]:
     with EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server:
         settings = Settings(
             ranger=RangerSettings(url=server.url),
             plugin=PluginSettings(username="plugin", password=PASSWORD, cache_dir=directory / "cache"),
-            sync=SyncSettings(username="sync", password=PASSWORD),
+            sync=SyncSettings(username="sync", password=PASSWORD, state_dir=state_of(directory)),
             admin=AdminSettings(users=("ann",)),
             master=MasterSettings(user="cdap"),
         )
@@ -117,6 +127,7 @@ def world(shared: World, tmp_path: Path) -> World:
     shutil.copytree(shared.settings.plugin.cache_dir, tmp_path / "cache")
     world = World(shared.settings, shared.admin, tmp_path)
     world.change("plugin", cache_dir=tmp_path / "cache")
+    world.change("sync", state_dir=state_of(tmp_path))
     return world
 
 
@@ -202,16 +213,21 @@ def cache_is_a_file(world: World) -> None:
     world.change("plugin", cache_dir=world.directory / "file")
 
 
+def state_for_everybody(world: World) -> None:
+    world.settings.sync.state_dir.chmod(0o777)
+
+
+def state_is_a_file(world: World) -> None:
+    world.settings.sync.state_dir.rmdir()
+    world.settings.sync.state_dir.touch()
+
+
 def unknown_operation(world: World) -> None:
     world.change("enforce", operations=("no.such",), outside="deny")
 
 
 def master_administers(world: World) -> None:
     world.change("master", user="ann")
-
-
-def master_creates(world: World) -> None:
-    world.change("sync", non_creators=("root",))
 
 
 # a fault of the settings or of this machine, the check that fails, and the remedy
@@ -224,9 +240,10 @@ FAULTS_HERE = [
     (ranger_administrator, "right of sync account `admin`: tag.download.auth.users", "ordinary user"),
     (cache_for_everybody, "cache directory", "chmod"),
     (cache_is_a_file, "cache directory", "chown"),
+    (state_for_everybody, "state directory", "chmod"),
+    (state_is_a_file, "state directory", "chown"),
     (unknown_operation, "enforcement", "[enforce]"),
     (master_administers, "administrators", "admin.users"),
-    (master_creates, "master user", "sync.non_creators"),
 ]
 # the same of a fault in Ranger Admin
 FAULTS_THERE = [
@@ -357,6 +374,45 @@ def test_what_is_not_enforced_is_noted_and_loudest_where_it_allows(world: World)
     assert (seen.health, "ALLOWED" in seen.seen) == (Health.NOTE, True)
 
 
+@pytest.mark.parametrize(("user", "health"), [("cdap", Health.WELL), ("", Health.NOTE)])
+def test_the_master_user_in_force_is_named_whether_somebody_set_it_or_not(
+    world: World, user: str, health: Health
+) -> None:
+    world.change("master", user=user)
+    seen = {finding.check: finding for finding in world.examine()}["master user"]
+    assert (seen.health, seen.seen.startswith("`cdap`, creating: preview")) == (health, True)
+    assert ("`master.user`" in seen.advice) is (health is Health.NOTE)
+
+
+def test_the_default_master_user_is_no_administrator(world: World) -> None:
+    world.change("master", user="")
+    world.change("admin", users=("ann", "cdap"))
+    assert {finding.check: finding for finding in world.examine()}["administrators"].health is Health.FAILED
+
+
+# the way of signing in, and what is to be done where it is refused
+WAYS = {"basic": "`plugin.password`", "bearer": "a valid token"}
+
+
+@pytest.mark.parametrize(("way", "advice"), WAYS.items())
+def test_a_refused_sign_in_says_what_that_way_needs(world: World, way: str, advice: str) -> None:
+    wrong_password(world)
+    world.change("ranger", auth=way)
+    (found,) = [f for f in world.examine() if f.check == "sign-in of plugin account `plugin`"]
+    assert (found.health, advice in found.advice) == (Health.FAILED, True), found
+
+
+def test_no_finding_shows_what_a_program_says_to_itself(world: World) -> None:
+    """`[Errno 111]` and `(_ssl.c:1006)` are for programmers."""
+    nobody_listens(world)
+    world.change("plugin", cache_dir=world.directory / ("x" * 300))
+    source = SourceSettings(name="audit", kind="audit", path=world.directory / ("y" * 300))
+    world.change("sync", sources=(source,))
+    said = " ".join(finding.seen + finding.advice for finding in world.examine())
+    assert "[Errno" not in said
+    assert "_ssl" not in said
+
+
 def test_java_s_keys_without_effect_are_noted(world: World) -> None:
     key = NotUsed("ranger.plugin.cdap.super.users", Path("ranger-cdap-security.xml"), "no setting")
     findings = tuple(examine(Configuration(world.settings, {}, (key,))))
@@ -378,3 +434,14 @@ def test_the_command_fails_with_what_failed(
 
     assert main([*base, "--set", "ranger.service=nosuch", "doctor"]) == 2
     assert any(finding["health"] == "failed" for finding in json.loads(capsys.readouterr().out))
+
+
+def test_people_get_a_line_for_each_check_below_it_what_to_do_and_a_sum(capsys: pytest.CaptureFixture[str]) -> None:
+    findings = (Finding("a", Health.WELL, "as it should"), Finding("b", Health.FAILED, "is wrong", "do this"))
+    show(Invocation(), findings)
+    assert capsys.readouterr().out.splitlines() == [
+        "well         a: as it should",
+        "failed       b: is wrong",
+        "             do this",
+        "2 checks: 1 well, 1 failed",
+    ]

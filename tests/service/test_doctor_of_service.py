@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import ipaddress
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -151,7 +153,8 @@ def test_a_service_that_does_not_run(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     finding = found(Settings(service=ServiceSettings(port=port, callers=CALLERS, events_dir=tmp_path)))[RUNNING]
-    assert (finding.health, finding.advice) == (Health.FAILED, "start it: ranger-cdap serve")
+    assert (finding.health, finding.advice) == (Health.FAILED, "start it: `ranger-cdap serve`")
+    assert finding.seen == f"it does not answer on port {port}: no connection: {os.strerror(errno.ECONNREFUSED)}"
 
 
 def test_a_service_without_policies(running: World) -> None:
@@ -213,14 +216,24 @@ def certificate(directory: Path, name: str) -> tuple[Path, Path]:
     return certificate_file, key_file
 
 
-def test_with_tls_it_is_known_by_its_certificate(tmp_path: Path) -> None:
+def test_with_tls_it_is_known_by_its_certificate(running: World, tmp_path: Path) -> None:
     ours, key = certificate(tmp_path, "ours")
     others, _ = certificate(tmp_path, "others")
-    with serving([], tmp_path, tls_certificate=ours, tls_key=key) as world:
+    with serving([], tmp_path, events_dir=tmp_path / "others", tls_certificate=ours, tls_key=key) as world:
         assert found(settings_of(world))[RUNNING].health is Health.WELL
         finding = found(settings_of(world, tls_certificate=others))[RUNNING]
     assert (finding.health, finding.advice) == (Health.FAILED, "start it again")
-    assert found(settings_of(world, tls_certificate=tmp_path / "none.pem"))[RUNNING].seen.startswith("its certificate")
+    assert "no TLS connection" in found(settings_of(running, tls_certificate=ours))[RUNNING].seen
+
+
+def test_a_certificate_that_can_not_be_used_is_named(running: World, tmp_path: Path) -> None:
+    missing, empty = tmp_path / "none.pem", tmp_path / "empty.pem"
+    empty.touch()
+    seen = [found(settings_of(running, tls_certificate=file))[RUNNING].seen for file in (missing, empty)]
+    assert seen == [
+        f"its certificate `{missing}` can't be read: {os.strerror(errno.ENOENT)}",
+        f"`{empty}` holds no certificate",
+    ]
 
 
 def test_the_doctor_looks_at_the_service_and_tells_of_secrets_everybody_can_read(tmp_path: Path) -> None:
