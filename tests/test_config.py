@@ -51,7 +51,9 @@ def test_numbers_can_come_from_the_environment(tmp_path: Path) -> None:
         ("[ranger", "is not TOML"),
         ('[plugin]\npassword = "env:NOT_SET_ANYWHERE"', "`NOT_SET_ANYWHERE`"),
         ('[plugin]\npassword = "file:/nonexistent/secret"', "can't be read"),
-        ("[plugin]\npassword = 5", "plugin.password"),
+        ("[plugin]\npassword = 5", "`plugin.password`: expected a text, got a whole number"),
+        ("[admin]\nusers = 5", "`admin.users`: expected a list"),
+        ("[plugin]\nuse_ranger_groups = 'perhaps'", "`plugin.use_ranger_groups`: expected true or false, got a text"),
     ],
 )
 def test_a_bad_setting_is_one_sentence_that_names_it(tmp_path: Path, text: str, message: str) -> None:
@@ -68,7 +70,7 @@ def test_a_bad_setting_is_one_sentence_that_names_it(tmp_path: Path, text: str, 
         (["ranger.attempts=0"], {}, "flag --set ranger.attempts: `ranger.attempts` must be greater than zero"),
         (["rangr.url=x"], {}, "flag --set rangr.url: unknown setting `rangr`; did you mean `ranger`?"),
         ([], {"RANGER_CDAP_RANGER__URL": "x"}, "environment RANGER_CDAP_RANGER__URL: `ranger.url` must begin with"),
-        ([], {}, "file other.toml: `plugin.poll_interval`: expected `float`, got `str`"),
+        ([], {}, "file other.toml: `plugin.poll_interval`: expected a number, got a text"),
     ],
 )
 def test_an_error_names_the_place_where_the_value_stands(

@@ -33,3 +33,21 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
     else:
         password = Secret(click.prompt(f"Password of {user} in {ranger.url}", hide_input=True, err=True))
     return RangerAdmin.connect(ranger, user, password)
+
+
+def agree(question: str) -> None:
+    """Ask a person whether he wants what was shown.
+
+    Raises:
+        Abort: he does not.
+        InvalidInput: there is nobody to ask.
+    """
+    try:
+        wanted = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise InvalidInput("there is nobody to ask, so nothing was done; `--yes` agrees beforehand") from None
+    if not wanted:
+        raise click.Abort

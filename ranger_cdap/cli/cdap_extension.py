@@ -9,7 +9,7 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.errors import ExtensionMissing, InvalidInput
+from ranger_cdap.errors import ExtensionMissing, InvalidInput, reason
 from ranger_cdap.extension import JARS, ExtensionJar, site_properties
 
 
@@ -70,5 +70,5 @@ def _write(jar: ExtensionJar, out: Path) -> Path:
         out.mkdir(parents=True, exist_ok=True)
         path.write_bytes(found.read_bytes())
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be written: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
     return path.resolve()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from ranger_cdap.cdap.answer import Answer
@@ -59,6 +61,11 @@ def verdict(answer: Answer) -> str:
     if not answer.enforced:
         return "allowed, because it is not enforced"
     return "allowed" if answer.allowed else "denied"
+
+
+def asked_for_by(requirements: Sequence[str]) -> str:
+    """The requirements that an operation's row stands for: the last line of an answer that goes into its reasons."""
+    return f"asked for by {', '.join(requirements)}"
 
 
 def as_document(answer: Answer) -> dict[str, object]:

@@ -25,7 +25,8 @@ those of Ranger's own documents as Ranger writes them. `NO_COLOR` in the environ
 `--quiet` go with every command. `ranger-cdap completion bash` (or `zsh`, `fish`) makes the shell complete them.
 
 An entity is written as its type and its name: `dataset:ns1.purchases`, `program:ns1.app.workflow.W`, `instance:`.
-Operations are those of [operations.md](operations.md), settings those of [configuration.md](configuration.md).
+Operations are those of [operations.md](operations.md), settings those of [configuration.md](configuration.md). Of
+policies, requests and expectations a FILE may be `-`, which is standard input.
 """
 
 

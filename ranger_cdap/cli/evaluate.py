@@ -15,12 +15,13 @@ import msgspec
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.eval_request import EvalError, EvalRequest, to_access_request, to_answer
-from ranger_cdap.cli.files import read_file, usable
+from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.policy_files import WITHOUT_TAGS
 from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_roles, decode_service_policies, decode_service_tags
-from ranger_cdap.engine.wire import UserStore, decode_user_store
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.engine.wire import ServiceTags, UserStore, decode_user_store
+from ranger_cdap.errors import InvalidInput, reason
 
 # What comes after `ranger.plugin.` or `ranger.plugin.<service type>.` in the plugin's configuration.
 NAME_LISTS = {
@@ -81,20 +82,25 @@ def evaluate(
     """Decide requests by policies from a file; nothing is downloaded, cached or audited.
 
     Each line of the output answers one line of the input, in order, as JSON in Ranger's words, whatever the answers
-    are. Problems with policies are said on standard error.
+    are. Problems with policies are said on standard error. Without --tags a resource carries only the tags that its
+    request names, as with a plugin whose service has none; where there are tag policies, that is said, too.
     """
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
     with usable(policies):
+        download = decode_service_policies(read_file(policies))
+        if download.tagPolicies is not None and tags is None:
+            invocation.messages.print(WITHOUT_TAGS)
         engine = PolicyEngine.build(
-            decode_service_policies(read_file(policies)),
-            roles=decode_roles(read_file(roles)) if roles else None,
-            tags=decode_service_tags(read_file(tags)) if tags else None,
+            download,
+            roles=decoded(roles, decode_roles) if roles else None,
+            tags=decoded(tags, decode_service_tags) if tags else ServiceTags(serviceName=download.serviceName),
             options=options,
         )
-        if deltas:
+    if deltas:
+        with usable(deltas):
             engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
-        users = decode_user_store(read_file(userstore)) if userstore and use_groups else UserStore()
+    users = decoded(userstore, decode_user_store) if userstore and use_groups else UserStore()
     for problem in engine.problems:
         invocation.messages.print(f"warning: {problem}")
     encode = msgspec.json.Encoder().encode
@@ -175,7 +181,7 @@ def _input(path: Path) -> Iterator[BinaryIO]:
     try:
         file = path.open("rb")
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"`{path}` can't be read: {reason(e)}") from None
     with file:
         yield file
 
@@ -189,6 +195,6 @@ def _output(path: Path | None) -> Iterator[BinaryIO]:
     try:
         file = path.open("wb")
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be written: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
     with file:
         yield file

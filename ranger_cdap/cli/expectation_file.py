@@ -13,7 +13,7 @@ from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import Profile
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import InvalidInput, reason
 
 _LARGEST: Final = 16 << 20
 ALLOWED: Final = "allowed"
@@ -68,6 +68,8 @@ def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
         raise InvalidInput(f"`{file}` is larger than {_LARGEST >> 20} MB; split it into several files")
     try:
         table = tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as e:
+        raise InvalidInput(f"`{file}` is not a TOML file: {reason(e)}") from None
     except (ValueError, RecursionError) as e:
         raise InvalidInput(f"`{file}` is not a TOML file: {_one_line(e)}") from None
     if unknown := [name for name in table if name != "expect"]:

@@ -9,7 +9,7 @@ from rich.tree import Tree
 
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cli.because import Because, Reasons, changes
-from ranger_cdap.cli.check import as_document, entity_document, verdict
+from ranger_cdap.cli.check import as_document, asked_for_by, entity_document, verdict
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -70,7 +70,6 @@ def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[B
 
 def _tree(answer: Answer, tried: list[list[Because]], decisive: list[Because], book: PolicyBook) -> Tree:
     tree = Tree(f"{verdict(answer)}: {answer.person} {answer.operation} on {answer.entity}")
-    tree.add(f"asked for by {', '.join(answer.requirements)}")
     if answer.missing or not answer.allowed or not answer.enforced:
         tree.add(answer.reason)
     for number, alternative in enumerate(tried, 1):
@@ -93,6 +92,7 @@ def _tree(answer: Answer, tried: list[list[Because]], decisive: list[Because], b
         branch = tree.add(head)
         for change in advice:
             branch.add(change)
+    tree.add(asked_for_by(answer.requirements))
     return tree
 
 

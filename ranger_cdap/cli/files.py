@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
-from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.errors import InvalidInput, PolicySetError, reason
+
+Decoded = TypeVar("Decoded")
 
 
 def read_file(path: Path) -> bytes:
-    """The content of a file.
+    """The content of a file; `-` is standard input.
 
     Raises:
         InvalidInput: it can't be read; the message says why.
     """
+    if str(path) == "-":
+        return sys.stdin.buffer.read()
     try:
         return path.read_bytes()
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"`{path}` can't be read: {reason(e)}") from None
+
+
+def decoded(path: Path, decode: Callable[[bytes], Decoded]) -> Decoded:
+    """What the decoder of a download makes of a file.
+
+    Raises:
+        InvalidInput: it can't be read, or is no such download.
+    """
+    content = read_file(path)
+    try:
+        return decode(content)
+    except PolicySetError as e:
+        raise InvalidInput(f"`{path}` can't be used: {e}") from None
 
 
 @contextmanager
@@ -58,4 +77,4 @@ def write_file(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be written: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -150,6 +151,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def run() -> None:
     """The entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that has no such letter shows its number
     level = logging.ERROR if "--quiet" in sys.argv else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s: %(message)s", stream=sys.stderr)
     for name in SAID_BY_THE_COMMAND:

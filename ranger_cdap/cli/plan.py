@@ -7,7 +7,7 @@ import click
 from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.plan import Need, plan, unnamed
 from ranger_cdap.cdap.profile import Operation
-from ranger_cdap.cli.check import entity_document
+from ranger_cdap.cli.check import asked_for_by, entity_document
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.question import Question, question
@@ -39,7 +39,6 @@ def plan_command(invocation: Invocation, asked: Question) -> None:
 def _print(
     invocation: Invocation, row: Operation, alternatives: tuple[tuple[Need, ...], ...], context: Context
 ) -> None:
-    invocation.console.print(f"{row.name} ({', '.join(row.requirements)})")
     if not alternatives:
         roles = " or ".join(unnamed(row, context))
         invocation.console.print(
@@ -49,6 +48,7 @@ def _print(
         invocation.console.print(f"alternative {number}:" if len(alternatives) > 1 else "all of this is needed:")
         rows = [[n.person, CAPACITIES[n.capacity], " or ".join(n.actions), str(n.entity)] for n in needs]
         invocation.print_table(["who", "as", "privilege", "on"], rows)
+    invocation.console.print(asked_for_by(row.requirements))
 
 
 def _document(need: Need) -> dict[str, object]:

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from msgspec.structs import replace
 
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authorizer import Authorizer
-from ranger_cdap.cli.files import read_file, usable
+from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.question import open_authorizer
-from ranger_cdap.engine import EngineOptions, decode_service_policies
+from ranger_cdap.engine import EngineOptions, decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.engine.wire import decode_user_store
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins import condition_makers, plugin_manager
 from ranger_cdap.policies.documents import Documents, needs_tags, pieces
@@ -27,6 +28,7 @@ from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.keeper import PolicyKeeper
 from ranger_cdap.rules import Rules
 
+WITHOUT_TAGS: Final = "warning: there are tag policies, but without `--tags` no resource carries a tag"
 _NO_ROLES = _NO_TAGS = b"{}"
 
 
@@ -43,14 +45,24 @@ class PolicyFiles:
         """Their contents.
 
         Raises:
-            InvalidInput: one of them can't be read.
+            InvalidInput: one of them can't be read, or holds something else.
         """
         return Documents(
             read_file(self.policies),
-            read_file(self.roles) if self.roles else _NO_ROLES,
-            read_file(self.tags) if self.tags else _NO_TAGS,
-            read_file(self.userstore) if self.userstore else None,
+            _checked(self.roles, decode_roles) if self.roles else _NO_ROLES,
+            _checked(self.tags, decode_service_tags) if self.tags else _NO_TAGS,
+            _checked(self.userstore, decode_user_store) if self.userstore else None,
         )
+
+
+def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
+    """The content, looked at by itself, so that an error names this file and not that of the policies."""
+
+    def look(content: bytes) -> bytes:
+        decode(content)
+        return content
+
+    return decoded(path, look)
 
 
 def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +112,7 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
         service = decode_service_policies(b"".join(pieces(documents.policies))).serviceName or settings.ranger.service
         lacks_tags = needs_tags(documents.policies) and files.tags is None
     if lacks_tags:
-        invocation.messages.print("warning: there are tag policies, but without `--tags` no resource carries a tag")
+        invocation.messages.print(WITHOUT_TAGS)
     plugins = plugin_manager()
     with tempfile.TemporaryDirectory(prefix="ranger-cdap-") as nowhere:
         settings = replace(

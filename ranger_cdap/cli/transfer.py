@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from ranger_cdap.cli.administrator import administrator
+from ranger_cdap.cli.administrator import administrator, agree
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import read_file, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.transfer import Change, Step, body, from_file, plan, to_file
 
 _account = click.option(
@@ -82,11 +83,13 @@ def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes:
     steps = _plan(invocation, ranger_user, file)
     changes = [step for step in steps if step.change in (Change.CREATE, Change.UPDATE)]
     _print(invocation, [step for step in steps if step.change is not Change.KEEP])
+    if not changes and not invocation.as_json:
+        invocation.console.print("nothing to do: every policy of the file is there as it is")
     if dry_run or not changes:
         return
     ranger = invocation.settings.ranger
     if not yes:
-        click.confirm(f"Make {len(changes)} changes in {ranger.url}?", abort=True, err=True)
+        agree(f"Make {len(changes)} changes in {ranger.url}?")
     with administrator(invocation, ranger_user) as admin:
         for step in changes:
             if step.there is None:
@@ -102,7 +105,11 @@ def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes:
 
 
 def _plan(invocation: Invocation, user: str, file: Path) -> tuple[Step, ...]:
-    wanted = from_file(read_file(file))
+    content = read_file(file)
+    try:
+        wanted = from_file(content)
+    except InvalidInput as e:
+        raise InvalidInput(f"`{file}` can't be used: {e}") from None
     with administrator(invocation, user) as admin:
         return plan(wanted, admin.policy_documents(invocation.settings.ranger.service))
 

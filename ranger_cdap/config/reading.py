@@ -33,6 +33,17 @@ _log = logging.getLogger(__name__)
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
+# The kinds of values as the reader calls them, and as people do.
+_KINDS: Mapping[str, str] = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
+
 _LISTS_OF_TABLES: Mapping[str, type[Table]] = {"sources": SourceSettings, "callers": CallerSettings}
 
 
@@ -107,7 +118,7 @@ def parse_settings(
             return resolve_secret(value, environ)
         if wanted is Path and isinstance(value, str):
             return Path(value).expanduser()
-        raise TypeError(f"expected a text, got `{type(value).__name__}`")
+        raise TypeError(f"Expected `str`, got `{type(value).__name__}`")
 
     def stands(name: str) -> str:
         of_table = name.partition("[")[0]
@@ -129,7 +140,12 @@ def _not_valid(message: str, stands: Callable[[str], str]) -> ConfigError:
     keys = re.findall(r"[a-z_]+", name)
     choices = [f"`{text}`" for text in _texts(_field_type(*keys))]
     hint = f"; it is one of {', '.join(choices)}" if choices and said.startswith("Invalid enum") else ""
-    return ConfigError(f"{stands('.'.join(keys[:2]))}: `{name}`: {_lower(said)}{hint}")
+    told = re.sub(r"`([\w | ]+)`", lambda types: _in_words(types[1]), said)
+    return ConfigError(f"{stands('.'.join(keys[:2]))}: `{name}`: {_lower(told)}{hint}")
+
+
+def _in_words(types: str) -> str:
+    return " or ".join(_KINDS.get(one, f"`{one}`") for one in types.split(" | "))
 
 
 def _texts(wanted: Any) -> Iterator[str]:

@@ -85,4 +85,4 @@ def _joined(step: str, place: str) -> str:
 def one_line(error: Exception) -> str:
     """What a reader says of a text it can't read, as part of a message."""
     text = " ".join(str(error).split()) or type(error).__name__
-    return text[:1].lower() + text[1:]
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -42,6 +42,13 @@ def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_what_is_needed_comes_first_and_the_requirements_last(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*DEPLOY, "--jar", "artifact:ns1.app"]) == 0
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "all of this is needed:"
+    assert last.startswith("asked for by S004-DEPLOY-")
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

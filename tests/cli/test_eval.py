@@ -26,6 +26,18 @@ POLICIES = {
         }
     ],
 }
+TAG_DEFINITION = {
+    "name": "tag",
+    "resources": [
+        {
+            "itemId": 1,
+            "name": "tag",
+            "matcher": "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher",
+            "matcherOptions": {"wildCard": "false", "ignoreCase": "false"},
+        }
+    ],
+    "accessTypes": [{"itemId": 1001, "name": "cdap:read", "label": "read"}],
+}
 KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
 
 LINES = [
@@ -88,6 +100,34 @@ def test_the_configuration_makes_super_users_and_takes_groups_from_the_user_stor
 
     answers = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
     assert [(a["allowed"], a["reason"]) for a in answers] == [(True, "superuser"), (True, ""), (False, "")]
+
+
+def test_without_tags_tag_policies_speak_of_the_tags_of_the_request_alone(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a plugin decides whose service has no tags; whoever forgot them is told."""
+    pii = {
+        "id": 9,
+        "resources": {"tag": {"values": ["PII"]}},
+        "denyPolicyItems": [{"users": ["alice"], "accesses": [{"type": "cdap:read"}]}],
+    }
+    tag_service = {"serviceName": "tags", "serviceDef": TAG_DEFINITION, "policies": [pii]}
+    (files / "policies.json").write_text(json.dumps({**POLICIES, "tagPolicies": tag_service}))
+    asked = {"resource": KV, "user": "alice", "accessType": "read"}
+    (files / "requests.jsonl").write_text(
+        "\n".join(json.dumps(line) for line in (asked, {**asked, "tags": [{"type": "PII"}]}))
+    )
+    words = ["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+
+    assert main(words) == 0
+    told = capsys.readouterr()
+    answers = [json.loads(line) for line in told.out.splitlines()]
+    assert [(answer["allowed"], answer["policyId"]) for answer in answers] == [(True, 7), (False, 9)]
+    assert told.err == "warning: there are tag policies, but without `--tags` no resource carries a tag\n"
+
+    (files / "tags.json").write_text(json.dumps({"serviceName": "cdapdev"}))
+    assert main([*words, "--tags", f"{files}/tags.json"]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == answers
 
 
 def test_deltas_are_applied_first(files: Path) -> None:

@@ -1,5 +1,7 @@
 """The command line as a user meets it: one sentence and one exit code for each kind of outcome."""
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,32 @@ def test_setup_twice_changes_nothing_the_second_time(ranger: RangerAdmin, capsys
     assert lines
     assert all(line.startswith("keep ") for line in lines)
     assert ranger.get_service("cdapdev") == before
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"), [("", 3, "`--yes` agrees beforehand"), ("n\n", 130, "interrupted")]
+)
+def test_who_is_not_asked_or_says_no_changes_nothing(
+    ranger: RangerAdmin,
+    answer: str,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+    assert main(["setup"]) == code
+    assert said in capsys.readouterr().err.splitlines()[-1]
+    assert ranger.get_service("cdapdev") is None
+
+
+def test_an_import_that_has_nothing_to_do_says_so(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["setup", "--yes"]) == 0
+    grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1"}, "alice", "read")
+    assert main(["policies", "export", "--out", "policies.json"]) == 0
+    capsys.readouterr()
+    assert main(["policies", "import", "policies.json"]) == 0
+    assert capsys.readouterr().out == "nothing to do: every policy of the file is there as it is\n"
 
 
 def test_a_dry_run_shows_the_plan_and_does_nothing(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,6 +112,12 @@ def test_the_tree_names_what_decides(
     assert [line for line in lines if line not in told] == []
 
 
+def test_the_requirements_come_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for user in ("alice", "bob"):
+        assert main(["explain", user, *GET_KV, *named(tmp_path)]) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == "└── asked for by S003-dataset-get, S003-CORE-5"
+
+
 def explained(asked: list[str], files: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     assert main(["explain", *asked, *files, "--json"]) == 0
     document: dict[str, Any] = json.loads(capsys.readouterr().out)

@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from policy_world import named
 
 from ranger_cdap.cli.main import main
 
@@ -26,6 +28,63 @@ def test_a_full_disk_is_named_and_is_no_internal_error() -> None:
     assert "the answer can't be written: No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "internal error" not in ended.stderr
+
+
+def test_a_terminal_that_has_no_such_letter_shows_its_number(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "ranger_cdap", "explain", "zoë", "dataset.get", "dataset:ns1.kv", *named(tmp_path)],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"},
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, b"error" in ended.stderr) == (0, False)
+    assert rb"zo\xeb" in ended.stdout
+
+
+@pytest.mark.parametrize("command", ["who dataset:ns1.kv", "eval --requests requests.jsonl"])
+@pytest.mark.parametrize("name", ["roles", "tags", "userstore"])
+def test_of_several_files_the_one_that_can_not_be_used_is_named(
+    name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named(tmp_path)
+    Path("requests.jsonl").touch()
+    Path("wrong.bin").write_bytes(b"\xff\x00")
+    words = [*command.split(), "--policies", "policies.json", f"--{name}", "wrong.bin"]
+    if command.startswith("eval"):
+        words += ["--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
+    assert main(words) == 3
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("ranger-cdap: `wrong.bin` can't be used: ")
+    assert ": JSON is malformed" in said
+
+
+def test_a_file_may_come_from_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`-` is standard input, as everywhere."""
+    expectation = b'[[expect]]\nuser = "bob"\noperation = "dataset.get"\nentity = "dataset:ns1.kv"\nexpected = "denied"'
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(expectation)))
+    assert main(["policies", "test", "-", *named(tmp_path)]) == 0
+    assert capsys.readouterr().out == "1 of 1 expectations are met\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("policies diff wrong.bin", "`wrong.bin` can't be used: the file holds no policies"),
+        ("policies import wrong.bin", "`wrong.bin` can't be used: the file holds no policies"),
+        ("policies test wrong.bin", "`wrong.bin` is not a TOML file: it is not UTF-8"),
+        ("--config wrong.bin config show", "`wrong.bin` can't be read: it is not UTF-8"),
+    ],
+)
+def test_a_file_of_garbage_is_named(
+    command: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.bin").write_bytes(b"\xff\x00")
+    assert main(command.split()) == 3
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["setup --yes", "policies export", "policies import --yes policies.json"])
