@@ -46,12 +46,11 @@ def download_policies(call: Call) -> Answer:
     If server and caller both speak of deltas: all policies, disabled ones too, or only what changed since.
     """
     service = _service(call, POLICY_DOWNLOAD, "policy")
-    known = call.version("lastKnownVersion")
-    note_download(call, service, "policy", known, service.policy_version)
-    if known == service.policy_version:
+    if _has(call, service, "policy", "lastKnownVersion", service.policy_version):
         return empty(304)
     answer, tags = _heads(call, service)
     with_deltas = call.policy_deltas and call.flag("supportsPolicyDeltas")
+    known = call.version("lastKnownVersion")
     changes = call.tables.changes.since(service.stamp.id, known, service.policy_version) if with_deltas else None
     if changes is not None:
         return json_answer(answer | {"policyDeltas": _deltas(call, changes)})
@@ -131,9 +130,7 @@ def download_roles(call: Call) -> Answer:
     """GET all roles, or 304; without roles the field is left out."""
     service = _service(call, POLICY_DOWNLOAD, "UserGroupRoles")
     version, changed = call.tables.principals.counter(ROLES)
-    known = call.version("lastKnownRoleVersion")
-    note_download(call, service, "role", known, version)
-    if known == version:
+    if _has(call, service, "role", "lastKnownRoleVersion", version):
         return empty(304)
     answer: dict[str, Any] = {"serviceName": service.name, "roleVersion": version, "roleUpdateTime": changed}
     if roles := [role.answer() for role in call.tables.principals.roles()]:
@@ -144,9 +141,7 @@ def download_roles(call: Call) -> Answer:
 def download_tags(call: Call) -> Answer:
     """GET the tags of the service's resources, or 304."""
     service = _service(call, TAG_DOWNLOAD, "tags")
-    known = call.version("lastKnownVersion")
-    note_download(call, service, "tag", known, service.tag_version)
-    if known == service.tag_version:
+    if _has(call, service, "tag", "lastKnownVersion", service.tag_version):
         return empty(304)
     return json_answer(
         {
@@ -165,9 +160,7 @@ def download_user_store(call: Call) -> Answer:
     """GET users with their groups, or 304."""
     service = _service(call, USER_STORE_DOWNLOAD, "UsersAndGroups")
     version, changed = call.tables.principals.counter(USER_STORE)
-    known = call.version("lastKnownUserStoreVersion")
-    note_download(call, service, "userstore", known, version)
-    if known == version:
+    if _has(call, service, "userstore", "lastKnownUserStoreVersion", version):
         return empty(304)
     users = call.tables.principals.users()
     groups = call.tables.principals.groups()
@@ -181,6 +174,13 @@ def download_user_store(call: Call) -> Answer:
     if members := {user.document.name: [name for _, name in user.groups] for user in users if user.groups}:
         answer["userGroupMapping"] = members
     return json_answer(answer)
+
+
+def _has(call: Call, service: StoredService, kind: str, parameter: str, version: int) -> bool:
+    """Whether the caller has that version already; either way the list of plugins tells that he asked."""
+    known = call.version(parameter)
+    note_download(call, service, kind, known, version)
+    return known == version
 
 
 def _service(call: Call, setting: str, what: str) -> StoredService:
