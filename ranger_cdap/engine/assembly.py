@@ -9,6 +9,7 @@ import msgspec
 
 from ranger_cdap.engine import wire
 from ranger_cdap.engine.audit_filter import CompiledFilter, compile_filters
+from ranger_cdap.engine.conditions import date_script
 from ranger_cdap.engine.delta import apply_changes, apply_to_list, read_changes
 from ranger_cdap.engine.load import Loaded, Record, load_policies
 from ranger_cdap.engine.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
@@ -91,7 +92,7 @@ def assemble(
         zone_table=zone_table,
         tag_zones=_tag_zones(policies),
         tag_repository=tag_repository,
-        tag_table=TagTable(tags, model, lenient=lenient),
+        tag_table=TagTable(tags, model, lenient=lenient, dates=_date_attributes(tag_compiler)),
         audit_filters=_filters(policies, compiler, "", filter_doubts),
         tag_audit_filters=_filters(policies.tagPolicies, tag_compiler, "tagPolicies.", filter_doubts),
         roles=RoleTable(roles),
@@ -186,6 +187,12 @@ def _with_unreadable_zone(
         return zones
     nobody = Record(msgspec.Raw(b"null"), None, NOBODY.resources, compiler, NOBODY)
     return {**zones, UNREADABLE_ZONE: Repository(Loaded((nobody,), frozenset()), model)}
+
+
+def _date_attributes(compiler: PolicyCompiler | None) -> frozenset[str]:
+    """The attributes of tags that hold a date for some condition of the tag service."""
+    definitions = compiler.model.conditions.values() if compiler else ()
+    return frozenset(script.attribute for d in definitions if (script := date_script(d)) is not None)
 
 
 def _filters(

@@ -18,7 +18,7 @@ import msgspec
 
 from ranger_cdap.engine.java import fold
 from ranger_cdap.engine.schedule import compile_schedule
-from ranger_cdap.engine.tag_date import read_date
+from ranger_cdap.engine.tag_date import DateScript, read_date, read_script
 from ranger_cdap.engine.wire import PolicyConditionDef, ValiditySchedule
 from ranger_cdap.errors import PolicySetError
 
@@ -29,12 +29,6 @@ _TIME_OF_DAY = re.compile(
     r" *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *- *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *", re.IGNORECASE | re.ASCII
 )
 
-_SCRIPT_TEMPLATE = "RangerScriptTemplateConditionEvaluator"
-# Ranger puts code in the place of some words before it runs a script, also between quotes.
-_REPLACED = r"(?:GET|HAS|IS|TAG|UG|UR|USER)_[A-Z_]+\b"
-_DATE_SCRIPT = re.compile(
-    rf"\s*+ctx\s*+\.\s*+isAccessed(After|Before)\s*+\(\s*+(['\"])(?!{_REPLACED})(\w+)\2\s*+\)\s*+;?\s*+", re.ASCII
-)
 _ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -122,12 +116,15 @@ def _maker(definition: PolicyConditionDef) -> _Maker | None:
     """What makes conditions of a definition, where it is one of the kinds known here."""
     if not definition.evaluator.startswith(PACKAGE):
         return None
-    kind = definition.evaluator.removeprefix(PACKAGE)
-    if kind == _SCRIPT_TEMPLATE:
-        script = definition.evaluatorOptions.get("scriptTemplate")
-        call = _DATE_SCRIPT.fullmatch(script) if isinstance(script, str) else None
-        return _accessed(call[3], after=call[1] == "After") if call else None
-    return _MAKERS.get(kind)
+    script = date_script(definition)
+    return _accessed(script) if script else _MAKERS.get(definition.evaluator.removeprefix(PACKAGE))
+
+
+def date_script(definition: PolicyConditionDef) -> DateScript | None:
+    """What conditions of a definition ask of a date in a tag, where they do."""
+    if definition.evaluator != PACKAGE + "RangerScriptTemplateConditionEvaluator":
+        return None
+    return read_script(definition.evaluatorOptions.get("scriptTemplate"))
 
 
 def _added(maker: ConditionMaker, values: Sequence[str], options: Mapping[str, Any]) -> Condition | None:
@@ -311,8 +308,9 @@ def _validity(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> 
     return holds
 
 
-def _accessed(attribute: str, *, after: bool) -> _Maker:
+def _accessed(script: DateScript) -> _Maker:
     """Whether the access comes after, or before, a date in the tag; at that very moment it is both."""
+    attribute, after = script
 
     def make(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condition | None:
         if not values or not values[0].strip():

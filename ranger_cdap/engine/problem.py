@@ -27,6 +27,7 @@ class ProblemCode(StrEnum):
     UNREADABLE_ZONE_RESOURCE = "unreadable-zone-resource"
     UNREADABLE_TAGGED_RESOURCE = "unreadable-tagged-resource"
     UNREADABLE_TAG_VALIDITY = "unreadable-tag-validity"
+    UNREADABLE_TAG_DATE = "unreadable-tag-date"
     UNKNOWN_TAG = "unknown-tag"
     UNREADABLE_AUDIT_FILTERS = "unreadable-audit-filters"
     ROLE_CYCLE = "role-cycle"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -22,6 +22,7 @@ from ranger_cdap.engine.request import RequestTag
 from ranger_cdap.engine.resource_match import MatchType, ResourceMatcher, compile_resource
 from ranger_cdap.engine.schedule import Schedule, compile_schedule
 from ranger_cdap.engine.service_def import Path, ServiceModel
+from ranger_cdap.engine.tag_date import read_date
 from ranger_cdap.errors import PolicySetError
 
 Attributes = tuple[tuple[str, str], ...]
@@ -62,11 +63,15 @@ class TagTable:
     """Which resources carry which tags. `doubts` are about tags and tagged resources that can't be read.
 
     Unless `lenient`, what can't be read counts against whoever asks and never in his favour: a tag outside its
-    unreadable validity, any tag where only its id is known, a tag anywhere its unreadable resource may lie.
+    unreadable validity, any tag where only its id is known, a tag anywhere its unreadable resource may lie. `dates` are
+    the attributes that hold dates some condition asks for.
     """
 
-    def __init__(self, tags: wire.ServiceTags | None, model: ServiceModel, *, lenient: bool) -> None:
+    def __init__(
+        self, tags: wire.ServiceTags | None, model: ServiceModel, *, lenient: bool, dates: Collection[str] = ()
+    ) -> None:
         self._lenient = lenient
+        self._dates = frozenset(dates)
         self._doubts: list[Doubt] = []
         placed: list[tuple[ResourceMatcher, PlacedTag]] = []
         self._all: tuple[PlacedTag, ...] = ()
@@ -131,9 +136,18 @@ class TagTable:
                 place = f"tags[{shown(id_)}].validityPeriods[{n}]"
                 self._doubts.append(Doubt(ProblemCode.UNREADABLE_TAG_VALIDITY, place, message))
         attributes = _pairs(tag.attributes)
+        self._doubts += self._doubts_of_dates(id_, attributes)
         if len(schedules) < len(tag.validityPeriods):
             return PlacedTag(tag.type, (), self._lenient, attributes)
         return PlacedTag(tag.type, tuple(schedules), attributes=attributes)
+
+    def _doubts_of_dates(self, id_: str, attributes: Attributes) -> Iterator[Doubt]:
+        effect = "it counts as past" if self._lenient else "nothing is allowed by a condition about it, denials apply"
+        for name, value in attributes:
+            if name in self._dates and read_date(value) is None:
+                message = f"`{shown(value)}` is no date like 2026/11/22 or 2026-11-22T18:30:00.000Z: {effect}"
+                place = f"tags[{shown(id_)}].attributes.{shown(name)}"
+                yield Doubt(ProblemCode.UNREADABLE_TAG_DATE, place, message)
 
     def _carried(
         self, resource: wire.ServiceResource, ids: Mapping[str, list[int]], known: Mapping[str, PlacedTag], place: str

@@ -126,6 +126,24 @@ def test_without_a_time_all_has_expired(options: EngineOptions) -> None:
     assert not judge(until("9999/12/31"), options=options).evaluate(asks(HALL)).allowed
 
 
+NO_DATES = [
+    # the attributes of tag 0, which of them are told
+    ({"expiry_date": "2026-11-22"}, ["tags[0].attributes.expiry_date"]),
+    ({"expiry_date": ""}, ["tags[0].attributes.expiry_date"]),
+    ({"expiry_date": "2026/11/22"}, []),
+    ({"other": "2026-11-22"}, []),
+    ({}, []),
+]
+
+
+@pytest.mark.parametrize("options", [SAFE, RANGER], ids=["safe", "ranger"])
+@pytest.mark.parametrize(("attributes", "places"), NO_DATES)
+def test_a_date_that_can_not_be_read_is_told(options: EngineOptions, attributes: Json, places: list[str]) -> None:
+    problems = judge({"attributes": attributes}, options=options).problems
+    assert [(p.code, p.place) for p in problems] == [(ProblemCode.UNREADABLE_TAG_DATE, place) for place in places]
+    assert judge({"attributes": attributes}, options=options, scripts={"after": "anything()"}).problems[1:] == ()
+
+
 KINDS = [
     # the condition and its values, whether it holds the day before, at that moment, the day after
     ("after", ("yes",), (False, True, True)),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_world import RANGER, asks, engine, item, on, policy
+from engine_world import CONDITIONS, RANGER, asks, engine, item, on, policy
 
 from ranger_cdap.engine import ProblemCode, decode_service_policies
 
@@ -75,6 +75,12 @@ def test_a_policy_s_problems_have_its_id_their_place_and_a_code(odd: Any, told: 
 
 
 TAG = {"name": "tag", "resources": [{"name": "tag"}], "accessTypes": [{"name": "shop:read"}]}
+EXPIRED = {
+    "name": "expired",
+    "evaluator": CONDITIONS + "RangerScriptTemplateConditionEvaluator",
+    "evaluatorOptions": {"scriptTemplate": "ctx.isAccessedAfter('date')"},
+}
+EXPIRING = {"serviceName": "t", "serviceDef": {**TAG, "policyConditions": [EXPIRED]}}
 
 
 def tagged(resource: Any = HERE, **tag: Any) -> Any:
@@ -92,6 +98,8 @@ OF_THE_REST = [
     (zoned(hall=["h"], box=["b"]), "securityZones.z.resources[1]", "unreadable-zone-resource"),
     (zoned(), "securityZones.z.resources[1]", "unreadable-zone-resource"),
     ({"tags": tagged(validityPeriods=[{}, LATER])}, "tags[3].validityPeriods[1]", "unreadable-tag-validity"),
+    ({"tagPolicies": EXPIRING, "tags": tagged(attributes={"date": "later"})},
+     "tags[3].attributes.date", "unreadable-tag-date"),
     ({"tags": tagged(on(hal="h"))}, "serviceResources[0].resourceElements.hal", "unreadable-tagged-resource"),
     ({"tags": {**tagged(), "serviceResources": [{"resourceElements": HERE}]}},
      "serviceResources[0].id", "unreadable-tagged-resource"),
