@@ -18,6 +18,8 @@ from tests.short_lived_java import QUICK_JAVA
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
 # How long an example takes says more about the machine than about the code; what CI finds must be found again.
 settings.register_profile("everywhere", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("everywhere")
@@ -57,7 +59,10 @@ def _collect_sockets_of_spark(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Compiled quickly rather than well, and for few rows: a session of tests lives for minutes."""
+    """For few rows, and for minutes: compiled quickly rather than well, and Spark writes no Java for each plan.
+
+    The tests that start a driver of their own, and `compiled_plans`, have Spark as it is in production.
+    """
     from spark_sync.session import spark_session
 
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
@@ -66,4 +71,16 @@ def spark() -> Iterator[SparkSession]:
         session = stack.enter_context(spark_session(SyncSettings(), master="local[2]"))
         patch.undo()
         session.conf.set("spark.sql.shuffle.partitions", "2")
+        for name, value in INTERPRETED.items():
+            session.conf.set(name, value)
         yield session
+
+
+@pytest.fixture
+def compiled_plans(spark: SparkSession) -> Iterator[None]:
+    """For many rows: Spark compiles its plans, as it does by default."""
+    for name in INTERPRETED:
+        spark.conf.unset(name)
+    yield
+    for name, value in INTERPRETED.items():
+        spark.conf.set(name, value)

@@ -84,6 +84,7 @@ def write(inbox: Path, seed: int) -> None:
         (inbox / f"{n}.jsonl").write_text("\n".join(lines[n::FILES]) + "\n", encoding="utf-8")
 
 
+@pytest.mark.usefixtures("compiled_plans")
 def test_a_million_lines(spark: SparkSession, settings_for: Callable[..., Settings], tmp_path: Path) -> None:
     from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import DEAD_LETTERS, run_once
