@@ -14,10 +14,10 @@ from pathlib import Path
 
 from ranger_cdap.embedded_admin.plugin_list import PluginList
 from ranger_cdap.embedded_admin.tables import Tables
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import InvalidInput, reason
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 6
+_SCHEMA_VERSION = 7
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -84,10 +84,15 @@ class Store:
                 # Password hashes are in it; SQLite gives its other files the same mode.
                 database.touch(mode=0o600)
             self._connection = sqlite3.connect(self._name, isolation_level=None, check_same_thread=False)
-            self._prepare()
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
         except (sqlite3.Error, OSError) as e:
+            why = reason(e) if isinstance(e, OSError) else e
             raise InvalidInput(
-                f"`{self._name}` can't be used as the database of the embedded Ranger Admin: {e}; name another file"
+                f"`{self._name}` can't be used as the database of the embedded Ranger Admin: {why}; name another file"
             ) from None
 
     def _prepare(self) -> None:

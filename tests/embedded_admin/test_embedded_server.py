@@ -152,8 +152,9 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     connection.close()
     for path in (text, foreign, nowhere):
         before = path.read_bytes() if path.exists() else None
-        with pytest.raises(InvalidInput, match=re.escape(str(path))):
+        with pytest.raises(InvalidInput, match=re.escape(str(path))) as raised:
             EmbeddedAdmin(path, admin_password=PASSWORD).start()
+        assert "Errno" not in str(raised.value)
         assert (path.read_bytes() if path.exists() else None) == before
 
 

@@ -23,6 +23,7 @@ from service_world import World, serving
 
 from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.cdap.entity import entity_id
+from ranger_cdap.errors import AdminUnreachable
 from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.policies.refresher import PolicyState
 from ranger_cdap.service.ranger_service import RangerService
@@ -236,7 +237,7 @@ RUNS: dict[str, tuple[Samples, set[str]]] = {
         samples(metrics_text(RunReport(sources=()), began=0, ended=NOW - 2 * HOUR).decode()),
         {"RangerCdapSyncNotRun"},
     ),
-    "Ranger went away": (after_a_run(trouble="Ranger Admin is away"), {"RangerCdapSyncIncomplete"}),
+    "Ranger went away": (after_a_run(error=AdminUnreachable("Ranger Admin is away")), {"RangerCdapSyncIncomplete"}),
     "a user is not known yet": (after_a_run(waiting=(life(State.PENDING, HOUR),)), set()),
     "a user is not known for long": (after_a_run(waiting=(life(State.PENDING, 3 * HOUR),)), {"RangerCdapSyncLag"}),
     "somebody else's policy": (

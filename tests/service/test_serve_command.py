@@ -48,7 +48,7 @@ def taken_port() -> Iterator[int]:
 WRONG = [
     # what is wrong with [service]; exit code, and what is said of it
     ({"service__prot": "6500"}, 3, "unknown setting `service.prot`; did you mean `service.port`? (config)"),
-    ({"service__port": '"many"'}, 3, "`service.port`: expected `int`, got `str` (config)"),
+    ({"service__port": '"many"'}, 3, "`service.port`: expected a whole number, got a text (config)"),
     ({"service__port": "70000"}, 1, "can't be used"),
     ({"service__host": '"0.0.0.0"'}, 3, "which others can reach: give `service.tls_certificate`"),
     ({"service__max_batch": "0"}, 3, "`service.max_batch` must be greater than zero"),
