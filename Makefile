@@ -64,6 +64,12 @@ test-wheel: $(STAMP) ## the quick tests, of the wheel
 	sh .ci/wheel-environment $(BIN)/python $(WHEEL)
 	$(WHEEL)/bin/python -m pytest -q -n auto -o pythonpath= -m "$(QUICK)"
 
+# `test` runs on PYTHON alone, which is all that CI has.
+.PHONY: test-pythons
+test-pythons: test-python-3.12 test-python-3.13 ## the quick tests, of the wheel, on the other Pythons we name
+test-python-%:
+	$(MAKE) test-wheel PYTHON=python$* VENV=$(VENV)/python$*
+
 test-plugin: export PYTHONSAFEPATH := 1
 test-plugin: $(STAMP) ## the example plugin, installed beside the wheel
 	sh .ci/wheel-environment $(BIN)/python $(VENV)/plugin examples/plugin

@@ -17,7 +17,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import InvalidInput, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,7 +61,7 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as e:
-        raise InvalidInput(f"the inventory `{path}` can't be read: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"the inventory `{path}` can't be read: {reason(e)}") from None
     if not lines:
         raise InvalidInput(f"the inventory `{path}` is empty; its first line says of what it is and when it was taken")
     header = _header(path, lines[0])

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
-from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput
+from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput, reason
 from spark_sync.baseline import Inventory
 from spark_sync.cdap_http import CdapHttp
 
@@ -95,7 +95,7 @@ def write_inventory(inventory: Inventory, path: Path) -> None:
     except OSError as e:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        raise InvalidInput(f"`{path}` can't be written: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from ranger_cdap.errors import SyncError
+from ranger_cdap.errors import SyncError, reason
 from spark_sync.life import OWED, State
 from spark_sync.report import RunReport
 
@@ -62,4 +62,4 @@ def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) 
         Path(temporary).chmod(0o644)  # the exporter runs as somebody else
         Path(temporary).replace(path)
     except OSError as e:
-        raise SyncError(f"`sync.metrics_file` `{path}` can't be written: {e.strerror or type(e).__name__}") from e
+        raise SyncError(f"`sync.metrics_file` `{path}` can't be written: {reason(e)}") from e

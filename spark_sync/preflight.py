@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from spark_sync.account import ranger_admin
 from spark_sync.lease import check_directory, check_lease
 from spark_sync.push import plan_settings
 from spark_sync.session import require_spark, spark_jars, submitted
@@ -50,10 +50,9 @@ def check_ranger(settings: Settings) -> None:
     Raises:
         ConfigError: they do not, or the address or a file of certificates can't be used.
     """
-    sync = settings.sync
-    if settings.ranger.auth == "basic" and not sync.username:
+    if settings.ranger.auth == "basic" and not settings.sync.username:
         raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
-    RangerAdmin.connect(settings.ranger, sync.username, sync.password).close()
+    ranger_admin(settings).close()
 
 
 def check_run(settings: Settings, *, dry: bool = False) -> None:

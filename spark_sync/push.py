@@ -5,14 +5,14 @@ See docs/explanation/grants.md for what is written, what is never touched, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, RangerAdminError, UnsafeGrant
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from spark_sync.account import ranger_admin
 from spark_sync.crew import Crew, Outcome
 from spark_sync.ledger import Change, Ledger
 from spark_sync.life import OWED, Life, State
@@ -64,7 +64,8 @@ def push(
     planning = plan_settings(settings, resultant)
     error = None
     last: dict[tuple[object, int], Outcome] = {}
-    with _ranger(settings, ranger) as rest:
+    connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
+    with connection as rest:
         paced = PacedRanger(rest, Turns(settings.sync.rate))
         for _ in range(ROUNDS):
             crew = Crew(settings.sync.concurrency, settings.sync.patience)
@@ -133,12 +134,3 @@ def _has_more_to_do(outcome: Outcome) -> bool:
 
 def _record(ledger: Ledger, outcomes: list[Outcome]) -> None:
     ledger.record([Change(life.entity, (life,)) for step, life in outcomes if life != step.life])
-
-
-@contextmanager
-def _ranger(settings: Settings, given: PolicyRest | None) -> Iterator[PolicyRest]:
-    if given is not None:
-        yield given
-        return
-    with RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password) as admin:
-        yield admin

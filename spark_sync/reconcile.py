@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +11,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.engine.wire import Policy
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from spark_sync.account import ranger_admin
 from spark_sync.baseline import Inventory
 from spark_sync.by_hand import ledger_by_hand
 from spark_sync.drift import Drift, Facts, Finding, drift_of, find_drift, survey
@@ -71,8 +71,9 @@ def reconcile(
         RangerAdminError: Ranger Admin can't be read; nothing was written.
     """
     planning = plan_settings(settings)
+    connection: AbstractContextManager[PolicyReader] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with ledger_by_hand(settings, spark) as ledger:
-        with _ranger(settings, ranger) as reader:
+        with connection as reader:
             known = look(ledger.lives(list(State)), inventory, planning, reader, entities)
         if action is None:
             found = (finding for facts in known for finding in drift_of(facts, planning, ownerless=ownerless))
@@ -112,12 +113,3 @@ def look(
     for entity in set(entities) - {facts.entity for facts in known}:
         raise InvalidInput(f"neither the ledger nor Ranger nor an inventory knows `{entity}`")
     return [facts for facts in known if not entities or facts.entity in entities]
-
-
-@contextmanager
-def _ranger(settings: Settings, given: PolicyReader | None) -> Iterator[PolicyReader]:
-    if given is not None:
-        yield given
-        return
-    with RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password) as admin:
-        yield admin

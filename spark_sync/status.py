@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import SyncError
+from ranger_cdap.errors import SyncError, reason
 from spark_sync.life import Life, State
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ def _lines(path: Path) -> int:
     except FileNotFoundError:
         return 0
     except OSError as e:
-        raise SyncError(f"`{path}` can't be read: {e.strerror or type(e).__name__}") from e
+        raise SyncError(f"`{path}` can't be read: {reason(e)}") from e

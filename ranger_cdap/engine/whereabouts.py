@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from ranger_cdap.engine.engine import PolicyEngine
+from ranger_cdap.engine.policy import decode_raw
 from ranger_cdap.engine.problem import name_and_id
 
 
@@ -17,5 +16,5 @@ def service_ids(engine: PolicyEngine, policy_ids: Iterable[int]) -> dict[int, in
     linked = policies.tagPolicies
     if linked is None or linked.serviceId is None:
         return found
-    of_tags = (name_and_id(msgspec.json.decode(raw))[1] for raw in linked.policies)
+    of_tags = (name_and_id(decode_raw(raw))[1] for raw in linked.policies)
     return found | dict.fromkeys((id_ for id_ in of_tags if id_ in found), linked.serviceId)

@@ -19,7 +19,7 @@ import filelock
 import msgspec
 
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.errors import CacheError, PolicySetError
+from ranger_cdap.errors import CacheError, PolicySetError, reason
 from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, pieces
 from ranger_cdap.policies.refresher import Contact
 
@@ -95,7 +95,7 @@ class PolicyCache:
             self._report(f"policy cache `{self.path()}` can't be used: {e}")
             return None
         except OSError as e:
-            raise CacheError(f"policy cache `{self.path()}` can't be looked at: {_reason(e)}") from None
+            raise CacheError(f"policy cache `{self.path()}` can't be looked at: {reason(e)}") from None
 
     def write(self, documents: Documents, contact: Contact) -> None:
         """Put documents and then their contact in the place of what is there, unless that was confirmed later.
@@ -188,7 +188,7 @@ class PolicyCache:
         except FileNotFoundError:
             return None
         except OSError as e:
-            raise CacheError(f"policy cache `{path}` can't be opened: {_reason(e)}") from None
+            raise CacheError(f"policy cache `{path}` can't be opened: {reason(e)}") from None
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
@@ -198,7 +198,7 @@ class PolicyCache:
             try:
                 return file.read()
             except OSError as e:
-                raise CacheError(f"policy cache `{path}` can't be read: {_reason(e)}") from None
+                raise CacheError(f"policy cache `{path}` can't be read: {reason(e)}") from None
 
     def _replace(self, kind: str, content: Iterable[bytes], confirmed: float) -> None:
         """Write beside, then rename: whoever reads sees the old file or the new one, also after a power failure.
@@ -220,13 +220,13 @@ class PolicyCache:
         except OSError as e:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
-            raise CacheError(f"policy cache `{path}` can't be written: {_reason(e)}") from None
+            raise CacheError(f"policy cache `{path}` can't be written: {reason(e)}") from None
 
     def _remove(self, kind: str) -> None:
         try:
             self.path(kind).unlink(missing_ok=True)
         except OSError as e:
-            raise CacheError(f"policy cache `{self.path(kind)}` can't be removed: {_reason(e)}") from None
+            raise CacheError(f"policy cache `{self.path(kind)}` can't be removed: {reason(e)}") from None
 
     def _set_aside(self, suffix: str, why: str) -> None:
         for kind in (_POLICIES, _ROLES, _TAGS, _USERS, _CONTACT):
@@ -236,20 +236,20 @@ class PolicyCache:
             except FileNotFoundError:
                 continue
             except OSError as e:
-                raise CacheError(f"policy cache `{path}` can't be set aside ({_reason(e)}): {why}") from None
+                raise CacheError(f"policy cache `{path}` can't be set aside ({reason(e)}): {why}") from None
         self._report(f"policy cache `{self.path()}` was set aside as `.{suffix}`: {why}")
 
     def _is_there(self) -> bool:
         try:
             return self._directory.is_dir()
         except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` can't be looked at: {_reason(e)}") from None
+            raise CacheError(f"cache directory `{self._directory}` can't be looked at: {reason(e)}") from None
 
     def _make_directory(self) -> None:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` can't be made: {_reason(e)}") from None
+            raise CacheError(f"cache directory `{self._directory}` can't be made: {reason(e)}") from None
 
     @contextmanager
     def _locked(self, *, writing: bool = True) -> Iterator[None]:
@@ -262,7 +262,7 @@ class PolicyCache:
             raise CacheError(f"another process holds the lock of the policy cache in `{self._directory}`") from None
         except OSError as e:
             if writing or e.errno not in _NOT_WRITABLE:
-                raise CacheError(f"policy cache in `{self._directory}` can't be locked: {_reason(e)}") from None
+                raise CacheError(f"policy cache in `{self._directory}` can't be locked: {reason(e)}") from None
             yield
             return
         try:
@@ -287,7 +287,3 @@ class PolicyCache:
 
 def _ours_alone(status: os.stat_result) -> bool:
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or type(error).__name__

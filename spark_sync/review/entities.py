@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import InvalidInput, reason
 from spark_sync.baseline import read_inventory
 
 
@@ -33,7 +33,7 @@ def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...
     try:
         lines = path.read_bytes().splitlines()
     except OSError as e:
-        raise InvalidInput(f"the entities in `{path}` can't be read: {e.strerror or type(e).__name__}") from None
+        raise InvalidInput(f"the entities in `{path}` can't be read: {reason(e)}") from None
     if lines and _is_header(lines[0]):
         found = read_inventory(path, instance=instance, now=now).entities
     else:
