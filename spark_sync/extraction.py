@@ -56,11 +56,11 @@ class Extraction:
         self._rows = self._rows.persist()
         try:
             # Looks at every row that is kept, so that from now on all of them are.
-            refused = self._rows.agg(F.count_if(F.col("rejected").isNotNull()).alias("lines")).collect()
+            (counted,) = self._rows.agg(F.count("rejected").alias("refused")).collect()
         except BaseException:
             self._rows.unpersist()
             raise
-        self._refused = bool(refused[0].lines)
+        self._refused = counted.refused > 0
         return self
 
     def __exit__(self, *_: object) -> None:

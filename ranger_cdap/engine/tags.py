@@ -225,11 +225,14 @@ class TagRepository:
 
     def evaluate(self, tags: Iterable[RequestedTag], zone: str, evaluator: Evaluator, progress: Progress) -> None:
         """All policies for all tags in their order; `zone` selects those of a zone, "" those of none (14.4)."""
-        pairs = [(policy, tag) for tag in tags for policy in self.of(tag.type) if policy.zone in (zone, None)]
-        pairs.sort(key=lambda pair: pair[0].sort_key)
-        for policy, tag in pairs:
-            match_type = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
-            evaluator.of_tag(dict(tag.attributes), certain=tag.certain).policy(policy, (match_type,), progress)
+        found: list[tuple[CompiledPolicy, MatchType, Evaluator]] = []
+        for tag in tags:
+            match_type: MatchType = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
+            of_tag = evaluator.of_tag(dict(tag.attributes), certain=tag.certain)
+            found += ((policy, match_type, of_tag) for policy in self.of(tag.type) if policy.zone in (zone, None))
+        found.sort(key=lambda one: one[0].sort_key)
+        for policy, match_type, of_tag in found:
+            of_tag.policy(policy, (match_type,), progress)
             if progress.allowed and not policy.has_deny:
                 progress.determined = True
             if progress.settled:
