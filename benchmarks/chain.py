@@ -1,15 +1,15 @@
 """How long from an entity's creation in CDAP until its creator is allowed, against the 15 s that are wanted.
 
 `python -m benchmarks.chain` (in `make bench`) prints how long each part took: stored, granted, downloaded.
-`sync run --follow` every 5 s on a file source without hold-back, the embedded Ranger Admin, and a plugin that asks for
-changes every 5 s; all as processes or threads of this machine. One creation at a time, at moments that do not fit the
-rhythm of either.
+`sync run --follow` every 5 s on what the decision service stores, with the default hold-back, the embedded Ranger
+Admin, and a plugin that asks for changes every 5 s; all as processes or threads of this machine. The service's store is
+the real one; its journalled checks and records are written into it here. One creation at a time, at moments that do not
+fit the rhythm of either.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -18,19 +18,27 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from benchmarks.ranger import ACCOUNT, INSTANCE, PASSWORD, SERVICE, prepare, server
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, PluginSettings, RangerSettings, Settings
 from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.service.event_files import EventFiles
+from ranger_cdap.service.event_store import EventStore
+from ranger_cdap.service.event_wire import CheckRecord, JournalledCheck, Record, journal_line, line_of
 
 INTERVAL = 5.0
 WANTED = 15.0
 PATIENCE = 120.0
+PROCESS = "c0" * 16
+CALLER = "cdap-master"
 
 
 def main() -> None:
@@ -43,14 +51,16 @@ def main() -> None:
     chains = []
     with tempfile.TemporaryDirectory() as directory, server() as (url, password):
         home = Path(directory)
-        (home / "events").mkdir()
-        with RangerAdmin(url, username="admin", password=password) as admin:
+        with (
+            closing(EventStore(EventFiles(home / "events"))) as store,
+            RangerAdmin(url, username="admin", password=password) as admin,
+        ):
             prepare(admin)
             with following(url, home), Authorizer.open(settings_of(url, home)) as authorizer:
-                measured(admin, authorizer, home, "first")  # Spark starts, all plans are compiled
+                measured(admin, authorizer, store, "first")  # Spark starts, all plans are compiled
                 for n in range(given.creations):
                     time.sleep(chance.uniform(0, INTERVAL))
-                    chains.append(measured(admin, authorizer, home, f"d{n}"))
+                    chains.append(measured(admin, authorizer, store, f"d{n}"))
     tell("stored -> granted", [chain.granted for chain in chains])
     tell("granted -> downloaded", [chain.allowed - chain.granted for chain in chains])
     tell("stored -> allowed", [chain.allowed for chain in chains])
@@ -66,11 +76,11 @@ class Chain:
     allowed: float
 
 
-def measured(admin: RangerAdmin, authorizer: Authorizer, home: Path, name: str) -> Chain:
+def measured(admin: RangerAdmin, authorizer: Authorizer, store: EventStore, name: str) -> Chain:
     """One creation, watched until its end."""
     entity = EntityId("dataset", ("ns1", name))
     policies = len(admin.list_policies(SERVICE))
-    began = create(home, entity)
+    began = create(store, entity)
     granted = wait_for(lambda: len(admin.list_policies(SERVICE)) > policies)
     allowed = wait_for(lambda: authorizer.visible(ACCOUNT, [], [entity]) == [entity])
     return Chain(granted - began, allowed - began)
@@ -82,22 +92,25 @@ def tell(what: str, seconds: list[float]) -> None:
     print(f"{what:>22}: median {ordered[len(ordered) // 2]:5.1f} s, most {ordered[-1]:5.1f} s", flush=True)
 
 
-def create(home: Path, entity: EntityId) -> float:
-    """CDAP's audit message of a creation, stored as a file; the moment it stands there."""
-    message = {
-        "version": 2,
-        "time": int(time.time() * 1000),
-        "metadataEntity": {
-            "details": {"namespace": entity.parts[0], "dataset": entity.parts[1]},
-            "type": "dataset",
-        },
-        "user": ACCOUNT,
-        "type": "CREATE",
-        "payload": {},
-    }
-    name = f"{entity.parts[1]}.jsonl"
-    (home / name).write_text(json.dumps(message) + "\n", encoding="utf-8")
-    (home / name).rename(home / "events" / name)
+def create(store: EventStore, entity: EntityId) -> float:
+    """A creation's check and its record, as the service stores them; the moment the record is stored."""
+    at, id_ = round(time.time() * 1000), os.urandom(16).hex()
+    asked = {"principal": ACCOUNT, "type": "DATASET", "parts": list(entity.parts), "permissions": ["STANDARD.CREATE"]}
+    said = {"v": 1, "instance": INSTANCE, "process": PROCESS, "at": at, "frame": ""}
+    journalled = msgspec.convert(asked | said, JournalledCheck)
+    store.append(lambda received: journal_line(id_, "cdap-enforce", received, journalled))
+    check = msgspec.convert(asked | {"allowed": True, "id": id_, "process": PROCESS, "at": at}, CheckRecord)
+    record = Record(
+        v=2,
+        instance=INSTANCE,
+        method="PUT",
+        uri=f"/v3/namespaces/{entity.parts[0]}/data/datasets/{entity.parts[1]}",
+        code=200,
+        started=at,
+        ended=round(time.time() * 1000),
+        checks=[check],
+    )
+    store.append(line_of(record, CALLER))
     return time.perf_counter()
 
 
@@ -133,15 +146,21 @@ def following(url: str, home: Path) -> Iterator[None]:
     config.write_text(
         f'[ranger]\nurl = "{url}"\nservice = "{SERVICE}"\n[cdap]\ninstance = "{INSTANCE}"\n'
         f'[sync]\nusername = "{ACCOUNT}"\npassword = "env:BENCH_PASSWORD"\n'
-        f'state_dir = "{home / "state"}"\nhold_back = 0\n'
-        f'[[sync.sources]]\nname = "audit"\nkind = "audit"\npath = "{home / "events"}"\n',
+        f'state_dir = "{home / "state"}"\n'
+        f'[[sync.sources]]\nname = "data-plane"\nkind = "data-plane"\npath = "{home / "events"}"\n'
+        f'callers = ["{CALLER}"]\n',
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "sync", "run", "--follow"]
+    inventory = home / "inventory.jsonl"
+    header = {"v": 1, "instance": INSTANCE, "taken": datetime.now(UTC).isoformat()}
+    inventory.write_bytes(msgspec.json.encode(header) + b"\n")
+    sync = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "sync"]
+    environment = {**os.environ, "BENCH_PASSWORD": PASSWORD.reveal()}
+    subprocess.run(
+        [*sync, "baseline", "--from", str(inventory)], stdout=subprocess.DEVNULL, env=environment, check=True
+    )
     process = subprocess.Popen(
-        [*command, "--interval", str(INTERVAL), "--quiet"],
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "BENCH_PASSWORD": PASSWORD.reveal()},
+        [*sync, "run", "--follow", "--interval", str(INTERVAL), "--quiet"], stdout=subprocess.DEVNULL, env=environment
     )
     try:
         yield

@@ -12,7 +12,8 @@ from typing import Self
 import pluggy
 from msgspec.structs import replace
 
-from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail, record_of
+from ranger_cdap.answer_audit import records_of
+from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
 from ranger_cdap.cdap.answer import Answer, Examined, compose, denied, is_allowed
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Outside
@@ -20,8 +21,8 @@ from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
 from ranger_cdap.cdap.plan import Need, plan
 from ranger_cdap.cdap.profile import VISIBLE, Operation
 from ranger_cdap.config import Settings, load_settings
-from ranger_cdap.engine import NO_POLICY, Decision, EngineOptions, PolicyEngine, ResourceAccess
-from ranger_cdap.errors import NotReady
+from ranger_cdap.engine import EngineOptions, PolicyEngine, ResourceAccess
+from ranger_cdap.errors import AuditSinkError, NotReady
 from ranger_cdap.moment import Moment
 from ranger_cdap.people import People
 from ranger_cdap.plugins import audit_sinks, condition_makers, plugin_manager
@@ -31,8 +32,10 @@ from ranger_cdap.rules import Rules
 
 logger = logging.getLogger(__name__)
 
+LastWord = Callable[[], str]
+"""Why what would be allowed is denied all the same; empty if it stands."""
+
 _NOTHING_ELSE = Context()
-_UNDECIDED = Decision(allowed=False, determined=False, audited=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +154,19 @@ class Authorizer:
         *,
         context: Context = _NOTHING_ELSE,
         client_ip: str | None = None,
+        last_word: LastWord | None = None,
     ) -> list[Answer]:
         """As `check_all`, for operations that need not be the profile's.
+
+        `last_word` is asked before the audit is written, if all would be allowed and all is enforced.
 
         Raises:
             InvalidInput: as `check_all`.
         """
         moment, unready = self._moment(user, groups, client_ip)
         answers = [self._answer(moment, unready, user, row, entity, context) for row, entity in rows]
-        if moment is not None:
-            by = (moment.engine, moment.now, client_ip)
-            self._audit.write([record for answer in answers for record in self._records(answer, *by)])
-        return [self._outcome(answer) for answer in answers]
+        engine, now = (moment.engine, moment.now) if moment is not None else (None, self._now())
+        return self._recorded(answers, engine, now, client_ip, last_word)
 
     def look_at_rows(
         self, user: str, groups: Collection[str], rows: Iterable[tuple[Operation, EntityId]]
@@ -175,14 +179,12 @@ class Authorizer:
         moment, unready = self._moment(user, groups, None)
         return [self._outcome(self._answer(moment, unready, user, row, e, _NOTHING_ELSE)) for row, e in rows]
 
-    def settle(self, answer: Answer, client_ip: str | None = None) -> Answer:
-        """What becomes of an answer that no policy decided: outside what is enforced, the mode speaks; audited."""
-        outcome = self._outcome(answer)
-        verb = answer.operation.partition(".")[2]
-        told = replace(answer, decided_by=(Examined(answer.entity, (verb,), verb, _UNDECIDED, answer.person),))
-        engine, now = self._keeper.snapshot.engine, int(self._clock() * 1000)
-        self._audit.write(self._records(told, engine, now, client_ip))
-        return outcome
+    def settle(self, answer: Answer, client_ip: str | None = None, *, last_word: LastWord | None = None) -> Answer:
+        """What becomes of an answer that no policy decided: outside what is enforced, the mode speaks; audited.
+
+        `last_word` is asked as in `check_rows`.
+        """
+        return self._recorded([answer], self._keeper.snapshot.engine, self._now(), client_ip, last_word)[0]
 
     def explain(
         self,
@@ -277,6 +279,11 @@ class Authorizer:
         self._keeper.nudge()
         return self._keeper.snapshot
 
+    @property
+    def audit_is_required(self) -> bool:
+        """Whether each answer waits until the disk has its audit record."""
+        return self._audit.is_required
+
     def close(self) -> None:
         """End the background refresh and close the audit sinks."""
         self._keeper.close()
@@ -296,7 +303,10 @@ class Authorizer:
         if snapshot.engine is None:
             return None, snapshot.reason
         people = People({user: groups}, snapshot.groups_of, self._groups)
-        return Moment(snapshot.engine, people, self.rules.instance, int(self._clock() * 1000), client_ip), ""
+        return Moment(snapshot.engine, people, self.rules.instance, self._now(), client_ip), ""
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
 
     def _answer(
         self, moment: Moment | None, unready: str, user: str, row: Operation, entity: EntityId, context: Context
@@ -339,33 +349,38 @@ class Authorizer:
             return answer
         return replace(answer, allowed=False, missing=(), reason=f"vetoed: {'; '.join(map(str, reasons))}")
 
-    def _records(
-        self, answer: Answer, engine: PolicyEngine | None, now: int, client_ip: str | None
-    ) -> Sequence[AuditRecord]:
-        """One record for each entity and person with the final result; what was merely tried is not audited.
+    def _recorded(
+        self,
+        answers: Sequence[Answer],
+        engine: PolicyEngine | None,
+        now: int,
+        client_ip: str | None,
+        last_word: LastWord | None,
+    ) -> list[Answer]:
+        """What is answered in the end, and on record as such; what must be audited and cannot be is denied."""
 
-        What is not enforced is audited as it would be decided; a policy that allows is reason enough.
-        """
-        outcome = self._outcome(answer)
-        decided = outcome if outcome.enforced else answer
-        return [
-            record_of(
-                examined.decision,
-                engine,
-                time=now,
-                person=examined.person,
-                access=answer.operation,
-                action=examined.action.lower(),
-                resource=(self.rules.instance, *examined.entity.parts),
-                resource_type=examined.entity.type,
-                allowed=decided.allowed,
-                reason="" if decided.allowed and examined.decision.policy_id != NO_POLICY else decided.reason,
-                client_ip=client_ip,
-                enforced=outcome.enforced,
-            )
-            for examined in {(e.person, e.entity): e for e in answer.decided_by}.values()
-            if examined.decision.audited
-        ]
+        def records() -> list[AuditRecord]:
+            pairs = zip(answers, outcomes, strict=True)
+            return [
+                record for pair in pairs for record in records_of(*pair, self.rules.instance, engine, now, client_ip)
+            ]
+
+        outcomes = [self._outcome(answer) for answer in answers]
+        if last_word is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
+            outcomes = _refused(outcomes, last_word())
+        try:
+            self._audit.write(records())
+        except AuditSinkError as e:
+            outcomes = _refused(outcomes, f"access is denied while it cannot be audited ({e})")
+            self._audit.write_later(records())
+        return outcomes
+
+
+def _refused(answers: Sequence[Answer], why: str) -> list[Answer]:
+    """The answers as denials for that reason; as they are if there is none."""
+    if not why:
+        return list(answers)
+    return [replace(answer, allowed=False, enforced=True, missing=(), reason=why) for answer in answers]
 
 
 def _verified(entity: EntityId) -> EntityId:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authorizer import Authorizer, LastWord
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks import CdapCheck, CheckTable, Unknown
 from ranger_cdap.cdap.entity import EntityId, Standing, place
@@ -87,21 +87,29 @@ class AccessEnforcer:
             return dict(self._unknown)
 
     def enforce(
-        self, user: str, check: CdapCheck, *, groups: Collection[str] = (), client_ip: str | None = None
+        self,
+        user: str,
+        check: CdapCheck,
+        *,
+        groups: Collection[str] = (),
+        client_ip: str | None = None,
+        last_word: LastWord | None = None,
     ) -> Enforced:
         """Whether the user may do what the check stands for; audited.
+
+        `last_word` is asked before the audit is written, if the check would be allowed and all of it is enforced.
 
         What is no check (an entity with too many or too few parts, a name CDAP does not allow, text that is no
         permission) is denied, and the reason says what is wrong with it.
         """
         try:
             rows = self._rows(check)
-            settled = self._by_setting(user, check, client_ip)
+            settled = self._by_setting(user, check, client_ip, last_word)
         except InvalidInput as e:
             rows, settled = (), self._authorizer.settle(denied(_NO_CHECK, _INSTANCE, user, str(e)), client_ip)
         if settled is not None:
             return Enforced(settled.allowed, (settled,))
-        answers = self._authorizer.check_rows(user, groups, rows, client_ip=client_ip)
+        answers = self._authorizer.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
             self._remember(user, check)
@@ -139,7 +147,9 @@ class AccessEnforcer:
         self._count(resolved.unknown)
         return tuple((question.operation, question.entity) for question in resolved.questions)
 
-    def _by_setting(self, user: str, check: CdapCheck, client_ip: str | None) -> Answer | None:
+    def _by_setting(
+        self, user: str, check: CdapCheck, client_ip: str | None, last_word: LastWord | None
+    ) -> Answer | None:
         """What `master.create` says of a check of the master user; None where the policies decide."""
         if user != self._authorizer.rules.master or self._authorizer.snapshot.engine is None:
             return None
@@ -157,7 +167,7 @@ class AccessEnforcer:
             requirements=(),
             reason=decision.reason,
         )
-        return self._authorizer.settle(answer, client_ip)
+        return self._authorizer.settle(answer, client_ip, last_word=last_word)
 
     def _remember(self, user: str, check: CdapCheck) -> None:
         with self._lock:

@@ -23,6 +23,7 @@ TLS_FILE: Final = "ranger-policymgr-ssl.xml"
 
 _TLS_FILE_KEY: Final = "ranger.plugin.cdap.policy.rest.ssl.config.file"
 _AUDIT_SWITCH: Final = "xasecure.audit.is.enabled"
+_SINKS: Final = "audit.sinks"
 _UNSET: Final = ("", "NONE")  # Ranger's installer writes NONE for what it was not told
 _LARGEST_FILE: Final = 1 << 20
 
@@ -79,7 +80,10 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
     values: dict[str, tuple[Any, str]] = {}
     files: dict[str, Path] = {}
     not_used = []
-    audited = properties.get(_AUDIT_SWITCH)
+    switch = properties.get(_AUDIT_SWITCH)
+    is_audited = switch is None or switch.value.lower() in ("true", *map(str.lower, _UNSET))
+    if switch is not None and not is_audited:
+        values[_SINKS], files[_SINKS] = ((), f"{switch.file}: {_AUDIT_SWITCH}"), switch.file
     for key, found in properties.items():
         row = _rows().get(key)
         if found.value in _UNSET or key in (_TLS_FILE_KEY, _AUDIT_SWITCH):
@@ -96,7 +100,7 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
         files[setting] = found.file
         if row.get("as") != "sink":
             values[setting] = (value, origin)
-        elif value and (audited is None or audited.value.lower() == "true"):
+        elif value and is_audited:
             sinks, others = values.get(setting, ((), ""))
             values[setting] = ((*sinks, value), f"{others}, {origin}" if others else origin)
     return replace(named_layer(values), files=files), tuple(not_used)

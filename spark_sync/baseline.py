@@ -1,26 +1,40 @@
 """The baseline: an inventory, taken once, of what existed before the sync job; all of it is known and grants nothing.
 
 The first line is `{"v":1,"instance":"cdap","taken":"<ISO 8601>"}`, each other one is an entity,
-`{"type":"dataset","parts":["ns1","purchases"]}`.
+`{"type":"dataset","parts":["ns1","purchases"]}`; that of an artifact lists its versions too, `"versions":["1.0.0"]`.
 A single bad line refuses the file: an entity that is missing here could be taken over by whoever touches it first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.service.watermark import Watermark
+from spark_sync import watermarks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+MARGIN: Final = 300_000
+"""So many milliseconds before its first request an inventory is dated: CDAP's clock may be behind ours.
+
+What was created in between and is listed is known, so an earlier date takes nothing away from safety.
+"""
+
+
+_Version = Annotated[str, msgspec.Meta(min_length=1)]
+
+VERSIONED: Final = ("artifact", "application")
+"""The types of entities of which CDAP deletes single versions."""
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -32,15 +46,17 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
     type: str
     parts: list[str]
+    versions: Annotated[list[_Version], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What existed at `taken` (epoch milliseconds)."""
+    """What existed at `taken` (epoch milliseconds); `versions`: all those of an entity, where they are known."""
 
     instance: str
     taken: int
     entities: tuple[EntityId, ...]
+    versions: Mapping[EntityId, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +88,9 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
         raise InvalidInput(
             f"the inventory `{path}` says that it was taken in the future, at {header.taken.isoformat()}"
         )
-    return Inventory(instance, taken, tuple(_entities(path, lines)))
+    found = list(_entities(path, lines))
+    entities = tuple(dict.fromkeys(entity for entity, _ in found))
+    return Inventory(instance, taken, entities, _agreed(found))
 
 
 def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: int) -> BaselineReport:
@@ -100,9 +118,18 @@ def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory
 
     with lease(settings.sync.state_dir), spark_errors():
         ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
-        became_known = ledger.enter_baseline(inventory.taken, inventory.entities)
+        journals = journals_of(watermarks.read(settings.sync.sources), inventory.taken)
+        became_known = ledger.enter_baseline(inventory.taken, inventory.entities, inventory.versions, journals)
         remember(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
     return BaselineReport(inventory.taken, len(inventory.entities), became_known)
+
+
+def journals_of(marks: Mapping[str, Watermark], taken: int) -> dict[str, str]:
+    """The journals, by source, that had begun when CDAP was listed; an inventory is dated `MARGIN` before that.
+
+    What was created before a journal began, and after CDAP was listed, nothing knows of.
+    """
+    return {name: mark.service for name, mark in marks.items() if mark.since <= taken + MARGIN}
 
 
 def _header(path: Path, line: bytes) -> _Header:
@@ -117,10 +144,30 @@ def _header(path: Path, line: bytes) -> _Header:
     return header
 
 
-def _entities(path: Path, lines: list[bytes]) -> Iterator[EntityId]:
+def _entities(path: Path, lines: list[bytes]) -> Iterator[tuple[EntityId, tuple[str, ...] | None]]:
+    """Each entity and its versions, `None` where the line does not say."""
     for number, line in enumerate(lines[1:], start=2):
         try:
-            entity = msgspec.json.decode(line, type=_Line)
-            yield entity_id(entity.type, entity.parts)
+            found = msgspec.json.decode(line, type=_Line)
+            entity = entity_id(found.type, found.parts)
+            yield entity, _versions_of(entity, found)
         except (msgspec.DecodeError, ValueError, InvalidInput) as e:
             raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was entered") from None
+
+
+def _versions_of(entity: EntityId, line: _Line) -> tuple[str, ...] | None:
+    if line.versions is msgspec.UNSET:
+        return None
+    if entity.type not in VERSIONED:
+        raise InvalidInput(f"a {entity.type} has no versions")
+    return tuple(sorted(set(line.versions)))
+
+
+def _agreed(found: Iterable[tuple[EntityId, tuple[str, ...] | None]]) -> dict[EntityId, tuple[str, ...]]:
+    """The versions of each entity that all its lines give; where one does not say, nobody knows."""
+    versions: dict[EntityId, tuple[str, ...]] = {}
+    unknown = {entity for entity, known in found if known is None}
+    for entity, known in found:
+        if entity not in unknown:
+            versions[entity] = tuple(sorted({*versions.get(entity, ()), *(known or ())}))
+    return versions

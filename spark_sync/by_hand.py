@@ -1,4 +1,4 @@
-"""The ledger in the hands of a person: under the lease, and only if it is the one that the checkpoints go with."""
+"""Manual overrides of the ledger: under the lease, only if the checkpoints go with it, and on record in the audit."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ranger_cdap.errors import InvalidInput
 from spark_sync import people
 from spark_sync.ledger import Change
 from spark_sync.life import Life, State
+from spark_sync.override_audit import Override, audit_record, on_record, override_audit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,8 +73,22 @@ def retry(settings: Settings, spark: SparkSession, entities: Collection[EntityId
     return Retried(pending, tuple(life for life, tried in again.items() if tried is None))
 
 
-def assign(settings: Settings, spark: SparkSession, entity: EntityId, user: str) -> tuple[Life, ...]:
+def assign(
+    settings: Settings,
+    spark: SparkSession,
+    entity: EntityId,
+    user: str,
+    *,
+    now: int,
+    why: str = "",
+    anyone: bool = False,
+) -> tuple[Life, ...]:
     """Make a user the creator of an entity; the lives as they are now.
+
+    Args:
+        now: epoch milliseconds.
+        why: goes to the audit; required where the entity is contested or suspended.
+        anyone: as in `people.assign`.
 
     Raises:
         UnsafeGrant, InvalidInput: as `people.assign`.
@@ -82,24 +97,44 @@ def assign(settings: Settings, spark: SparkSession, entity: EntityId, user: str)
     from spark_sync.push import non_creators
 
     accesses = load_profile(settings.cdap.profile).resultant(entity.type)
-    with ledger_by_hand(settings, spark) as ledger:
+    with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
         lives = _lives_of(ledger, entity)
-        change = people.assign(entity, lives, user, accesses, non_creators=non_creators(settings))
-        ledger.record([change])
+        before = people.current(entity, lives)
+        change = people.assign(
+            entity,
+            lives,
+            user,
+            accesses,
+            non_creators=non_creators(settings),
+            decided=_decided(settings, now),
+            anyone=anyone,
+        )
+        if people.is_doubted(before) and not why.strip():
+            raise InvalidInput(f"`{entity}` is {before.state}; give the reason for the audit with --why")
+        with on_record(audit, audit_record(settings, Override("assign", before, user, why), now=now)):
+            ledger.record([change])
     return change.lives
 
 
-def forget(settings: Settings, spark: SparkSession, entity: EntityId) -> tuple[Life, ...]:
+def forget(settings: Settings, spark: SparkSession, entity: EntityId, *, now: int, why: str = "") -> tuple[Life, ...]:
     """Make an entity one without a creator; the lives as they are now.
 
     Raises:
         InvalidInput: as `people.forget`.
         SyncError: as `ledger_by_hand`.
     """
-    with ledger_by_hand(settings, spark) as ledger:
-        change = people.forget(entity, _lives_of(ledger, entity))
-        ledger.record([change])
+    with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
+        lives = _lives_of(ledger, entity)
+        before = people.current(entity, lives)
+        change = people.forget(entity, lives, decided=_decided(settings, now))
+        with on_record(audit, audit_record(settings, Override("forget", before, "", why), now=now)):
+            ledger.record([change])
     return change.lives
+
+
+def _decided(settings: Settings, now: int) -> int:
+    """The time before which every event is decided; a later deletion still ends what a person decides about."""
+    return now - round(settings.sync.hold_back * 1000)
 
 
 def _lives_of(ledger: DeltaLedger, entity: EntityId) -> list[Life]:

@@ -12,9 +12,11 @@ from typing import Any, Final
 import msgspec
 import stamina
 
+from ranger_cdap.config import AddressSetting, checked_address
+from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
-from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow, checked_url
-from ranger_cdap.policies.sign_in import tls_context
+from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.sign_in import TlsFiles
 
 _LARGEST_ANSWER: Final = 1 << 28
 
@@ -22,7 +24,7 @@ _LARGEST_ANSWER: Final = 1 << 28
 class CdapHttp:
     """A CDAP router or an internal service of CDAP.
 
-    The file of the token is read when this object is made.
+    `setting` is what an error about the address names. The file of the token is read when this object is made.
 
     Raises:
         ConfigError: the address, the token or the file of certificates can't be used.
@@ -32,16 +34,18 @@ class CdapHttp:
         self,
         url: str,
         *,
+        setting: AddressSetting = CONFIRM,
+        allow_plain_http: bool = False,
         token_file: Path | None = None,
         ca_file: Path | None = None,
         connect_timeout: float = 5.0,
         read_timeout: float = 30.0,
         attempts: int = 3,
     ) -> None:
-        self.url = checked_address(url)
+        self.url = checked_address(url, setting, allow_plain_http=allow_plain_http)
         self._attempts = attempts
-        context = tls_context(str(ca_file) if ca_file else None, None, None)
-        self._exchange = Exchange(context, connect_timeout=connect_timeout, read_timeout=read_timeout)
+        tls = TlsFiles(str(ca_file) if ca_file else None)
+        self._exchange = Exchange(tls, connect_timeout=connect_timeout, read_timeout=read_timeout)
         if token_file is not None:
             self._exchange.session.headers["Authorization"] = f"Bearer {_token(token_file)}"
 
@@ -122,15 +126,6 @@ class CdapHttp:
             case status if status >= 500:
                 return CdapUnreachable(f"CDAP at `{self.url}` answers {status} to {call}")
         return CdapError(f"CDAP at `{self.url}` answers {status} to {call}")
-
-
-def checked_address(url: str) -> str:
-    """The address of CDAP without a slash at its end.
-
-    Raises:
-        ConfigError: it is not one, or holds a user name or password.
-    """
-    return checked_url(url, "CDAP", "https://cdap.example:11015")
 
 
 def _token(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import SyncError
+from spark_sync.event import NEVER, EntityEvent, Stage
 from spark_sync.fold import enter_known
-from spark_sync.histories import PLACE, deletions_above, few_histories, histories, touched_by
-from spark_sync.ledger import Change, History
+from spark_sync.histories import PLACE, events_above, few_histories, histories, touched_by
+from spark_sync.ledger import Baseline, Change, History, Scope
 from spark_sync.ledger_mark import Mark
 from spark_sync.ledger_rows import (
     BASELINE,
@@ -25,6 +26,7 @@ from spark_sync.ledger_rows import (
     EVENTS,
     LIVES,
     changed,
+    event_row,
     folded,
     life_column,
     names_of,
@@ -36,16 +38,19 @@ from spark_sync.life import Life, State
 
 _ROWS_A_PART = 20_000
 _FEW = 1_000
+_NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
+_NO_JOURNALS: Mapping[str, str] = {}
 
 
 class _Progress(msgspec.Struct, frozen=True):
     """Which round of events is folded, and up to which time; losing it costs time only: folding twice changes nothing.
 
-    Events of folded rounds that were younger than that are still to be folded.
+    Of folded rounds, what is of that time or later is folded again, and checks received after `closed`.
     """
 
     folded: int = 0
     until: int = 0
+    closed: int = 0
 
 
 class DeltaLedger:
@@ -57,6 +62,7 @@ class DeltaLedger:
         self._few = few
         self._directory = directory.absolute()
         self._instance = instance
+        self._ids: dict[str, str] = {}
         self._events = self._table("events", EVENTS)
         self._lives = self._table("ledger", LIVES)
         self._baseline = self._table("baseline", BASELINE)
@@ -72,12 +78,25 @@ class DeltaLedger:
         )
         return int(merged.collect()[0]["num_inserted_rows"])
 
-    def fold(self, decide: Callable[[History], Change | None], until: int, window: int) -> None:
+    def add_answers(self, events: Sequence[EntityEvent]) -> None:
+        """As `Ledger.add_answers`."""
+        if events:
+            rows = [msgspec.json.encode(event_row(self._instance, event)).decode() for event in events]
+            literals = F.explode(F.array(*map(F.lit, rows))).alias("row")
+            parsed = self._spark.range(1).select(literals).select(F.from_json("row", struct_of(EVENTS)).alias("event"))
+            self.add_events(parsed.select("event.*").drop("round"))
+
+    def fold(self, decide: Callable[[History], Change | None]) -> None:
         """As `Ledger.fold`; `decide` runs where Spark's executors are."""
         progress = self._folded()
-        is_new = (F.col("round") > progress.folded) | (F.col("time") > progress.until)
-        events = self._events_here().where(F.col("time") <= until + window).withColumn("is_new", is_new)
-        new = events.where(F.col("is_new") & (F.col("time") <= until)).select(*PLACE, "kind")
+        received = F.coalesce("received", "time")
+        # Whatever time it is that a source is decided by; what is rejected waits for nothing.
+        latest = F.greatest(received, "time", "started", F.when(F.col("ended") < NEVER, F.col("ended")))
+        waits = (latest >= progress.until) & (F.coalesce("stage", F.lit("")) != Stage.REJECTED.value)
+        may_end = (F.col("stage") == Stage.CHECK.value) & (received > progress.closed)
+        is_new = (F.col("round") > progress.folded) | waits | F.coalesce(may_end, F.lit(False))
+        events = self._events_here().withColumn("is_new", is_new)
+        new = events.where("is_new").select(*PLACE, "kind", F.coalesce("child", F.lit("")).alias("child"))
         first = new.limit(self._few + 1).collect()
         if not first:
             return
@@ -86,8 +105,8 @@ class DeltaLedger:
             self.record(change for history in few if (change := decide(history)))
             return
         with ExitStack() as kept:
-            touched = _kept(kept, touched_by(_kept(kept, new), self._lives_here()))
-            above = _kept(kept, deletions_above(events))
+            touched = _kept(kept, touched_by(_kept(kept, new), events, self._lives_here()))
+            above = _kept(kept, events_above(events))
             found = histories(touched, events, above, self._lives_here()).select(to_json(F.struct("*"))).rdd
             rows = found.mapPartitions(partial(folded, decide, self._instance))
             # Kept, because a merge looks at its source more than once.
@@ -95,13 +114,13 @@ class DeltaLedger:
             if not changes.isEmpty():
                 self._write(changes)
 
-    def mark_folded(self, until: int) -> None:
+    def mark_folded(self, scope: Scope) -> None:
         """As `Ledger.mark_folded`."""
         folded = self._folded().folded
         # Rounds count up by one; only where the progress was forgotten do the events know more of them.
         newest = folded + 1 if folded else self._events_here().agg(F.max("round")).collect()[0][0]
         if newest is not None:
-            self._set_folded(_Progress(newest, until))
+            self._set_folded(_Progress(newest, scope.decided, scope.closed))
 
     def record(self, changes: Iterable[Change]) -> None:
         """As `Ledger.record`."""
@@ -119,17 +138,16 @@ class DeltaLedger:
     def lives(self, states: Collection[State]) -> list[Life]:
         """As `Ledger.lives`."""
         wanted = self._lives_here().where(F.col("state").isin(*(state.value for state in states)))
-        return self._read(wanted.orderBy("entity", "number"))
+        return self._read(wanted)
 
     def lives_of(self, entity: EntityId) -> list[Life]:
         """All lives of one entity, by number."""
-        mine = self._lives_here().where(F.col("entity") == str(entity))
-        return self._read(mine.orderBy("number"))
+        return self._read(self._lives_here().where(F.col("entity") == str(entity)))
 
     def conflicts(self) -> list[Life]:
         """The open lives that somebody else began earlier, as was told too late."""
         marked = F.col("ended").isNull() & (F.coalesce("conflict", F.lit("")) != "")
-        return self._read(self._lives_here().where(marked).orderBy("entity"))
+        return self._read(self._lives_here().where(marked))
 
     def decided_until(self) -> tuple[int | None, int]:
         """The time of the newest event that is decided, and how many events are not decided yet."""
@@ -145,22 +163,34 @@ class DeltaLedger:
             {State(row.state): row["count"] for row in self._lives_here().groupBy("state").count().collect()}
         )
 
-    def baseline(self) -> int | None:
+    def baseline(self) -> Baseline | None:
         """As `Ledger.baseline`."""
-        taken: int | None = self._of_instance(self._baseline).agg(F.max("taken")).collect()[0][0]
-        return taken
+        newest = self._of_instance(self._baseline).orderBy(F.col("taken").desc()).limit(1).collect()
+        return Baseline(newest[0].taken, newest[0].journals or {}) if newest else None
 
-    def enter_baseline(self, taken: int, entities: Iterable[EntityId]) -> int:
+    def enter_baseline(
+        self,
+        taken: int,
+        entities: Iterable[EntityId],
+        versions: Mapping[EntityId, tuple[str, ...]] = _NO_VERSIONS,
+        journals: Mapping[str, str] = _NO_JOURNALS,
+    ) -> int:
         """As `Ledger.enter_baseline`."""
         lives: dict[EntityId, list[Life]] = {}
         for old in self._read(self._lives_here()):
             lives.setdefault(old.entity, []).append(old)
         found = sorted(set(entities))
-        known = [life for entity in found if (life := enter_known(entity, lives.get(entity, ()), taken))]
+        known = [
+            life
+            for entity in found
+            if (life := enter_known(entity, lives.get(entity, ()), taken, versions.get(entity)))
+        ]
         # First the time: killed here, an entity of the inventory is only folded as if it were not known yet once the
         # command is repeated, and creations up to that time count nothing already.
-        taken_now = self._spark.createDataFrame([(self._instance, taken, len(found))], BASELINE)
-        taken_now.write.format("delta").mode("append").save(str(self._directory / "baseline"))
+        row = (self._instance, taken, len(found), dict(journals))
+        self._spark.createDataFrame([row], BASELINE).write.format("delta").mode("append").save(
+            str(self._directory / "baseline")
+        )
         dropped = {
             life.entity: (life.number,)
             for life in known
@@ -174,10 +204,14 @@ class DeltaLedger:
     def marks(self) -> dict[str, Mark]:
         """Which tables these are, and their versions."""
         tables = {"events": self._events, "ledger": self._lives}
-        return {
-            name: Mark(table.detail().collect()[0].id, table.history(1).collect()[0].version)
-            for name, table in tables.items()
-        }
+        for name in tables.keys() - self._ids.keys():
+            self._ids[name] = tables[name].detail().collect()[0].id
+        return {name: Mark(self._ids[name], self._version(name)) for name in tables}
+
+    def _version(self, name: str) -> int:
+        """The newest commit, by the name of its file, which Delta's protocol fixes; Spark takes ten times as long."""
+        log = self._directory / name / "_delta_log"
+        return max(int(commit.stem) for commit in log.glob("*.json") if commit.stem.isdecimal())
 
     def _table(self, name: str, schema: str) -> DeltaTable:
         location = str(self._directory / name)
@@ -186,6 +220,9 @@ class DeltaLedger:
         table = DeltaTable.forPath(self._spark, location)
         known = set(table.toDF().columns)
         if lacking := [field for field in struct_of(schema).fields if field.name not in known]:
+            # Written by an earlier release: what the rule of this one says of it is worked out once, from all of it.
+            for progress in self._directory.glob("progress-*.json"):
+                progress.unlink()
             added = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in lacking)
             self._spark.sql(f"ALTER TABLE delta.`{location}` ADD COLUMNS ({added})")
             table = DeltaTable.forPath(self._spark, location)
@@ -209,8 +246,14 @@ class DeltaLedger:
         )
 
     def _read(self, lives: DataFrame) -> list[Life]:
+        """The lives, by entity and number."""
+        few = lives.select(to_json(life_column())).limit(self._few + 1).collect()
+        if len(few) <= self._few:
+            # Without a plan that sorts, which costs more than all else.
+            return sorted(map(read_life, few), key=lambda life: (str(life.entity), life.number))
         # Part by part: the driver of Spark never holds all of a back-fill at once.
-        return [read_life(row) for row in lives.select(to_json(life_column())).toLocalIterator()]
+        rows = lives.orderBy("entity", "number").select(to_json(life_column()))
+        return [read_life(row) for row in rows.toLocalIterator()]
 
     def _of_instance(self, table: DeltaTable) -> DataFrame:
         return table.toDF().where(F.col("instance") == self._instance)

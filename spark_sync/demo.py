@@ -18,6 +18,7 @@ from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import (
+    AuditSettings,
     CdapSettings,
     PluginSettings,
     RangerSettings,
@@ -115,6 +116,7 @@ def open_stage(directory: Path, examples: Path, jars_dir: Path | None = None) ->
             ranger=RangerSettings(url=ranger.url, service=SERVICE),
             cdap=CdapSettings(instance=INSTANCE),
             plugin=PluginSettings(username=PLUGIN_ACCOUNT, password=password, cache_dir=directory / "cache"),
+            audit=AuditSettings(file=directory / "audit" / "records.jsonl", spool_dir=directory / "audit"),
             sync=SyncSettings(
                 username=SYNC_ACCOUNT,
                 password=password,

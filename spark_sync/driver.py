@@ -6,6 +6,7 @@ under the hands of whoever has to finish a write.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -16,20 +17,32 @@ from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
+from spark_sync.scratch import LOCATION, Scratch
+
 _GOODBYE = 15.0  # seconds the process has to end by itself
+UMASK = 0o077
 
 
 @contextmanager
-def driver_process(configuration: Mapping[str, str]) -> Iterator[None]:
+def driver_process(configuration: Mapping[str, str], scratch: Scratch) -> Iterator[None]:
     """A driver with this configuration, used by every session inside; on return the process has ended.
+
+    What it writes is in the scratch directory or for its owner only.
 
     Raises:
         PySparkRuntimeError: it does not start.
     """
     conf = SparkConf(loadDefaults=False).setAll(list(configuration.items()))
     # What Delta prints there (the number of files it removed) is no answer of ours.
-    popen = {"start_new_session": True, "stdout": subprocess.DEVNULL}
-    gateway = _launched(conf, popen)
+    popen = {
+        "start_new_session": True,
+        "stdout": subprocess.DEVNULL,
+        "umask": UMASK,
+        "pass_fds": (scratch.descriptor,),
+    }
+    # The variable counts more than the setting.
+    with _environment(LOCATION, str(scratch.directory)):
+        gateway = _launched(conf, popen)
     goodbye = _GOODBYE
     try:
         SparkContext._ensure_initialized(gateway=gateway)
@@ -43,6 +56,19 @@ def driver_process(configuration: Mapping[str, str]) -> Iterator[None]:
         _end(gateway.proc, goodbye)
         with suppress(Exception):  # the other end of its connections is gone
             gateway.shutdown()
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _launched(conf: SparkConf, popen: Mapping[str, object]) -> JavaGateway:

@@ -1,38 +1,80 @@
-"""`EntityEvent`: somebody created or deleted an entity, as one source tells it."""
+"""`EntityEvent`: what one line of one source says about the creation or deletion of one entity."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
 from ranger_cdap.cdap.creations import Kind, Strength
 from ranger_cdap.cdap.entity import EntityId
 
-__all__ = ["EntityEvent", "Kind", "Position", "Strength"]
+__all__ = ["NEVER", "EntityEvent", "Kind", "Outcome", "Position", "Stage", "Strength"]
+
+NEVER: Final = 2**62
+"""The end of a request that is not known to have ended."""
+
+
+class Stage(StrEnum):
+    """How far a request had come when the line was written.
+
+    `check`: the decision service allowed it, and journalled that. `request`: CDAP answered it. `message`: CDAP's own
+    message of what it did. `rejected`: a line that was rejected, as far as it could be read. `answer`: what CDAP
+    answered when it was asked whether the entity exists; `CREATE` means that it does.
+    """
+
+    CHECK = "check"
+    REQUEST = "request"
+    MESSAGE = "message"
+    REJECTED = "rejected"
+    ANSWER = "answer"
+
+
+class Outcome(StrEnum):
+    """What the request did to the entity: it succeeded, nobody can tell, or it changed nothing."""
+
+    DONE = "done"
+    UNCLEAR = "unclear"
+    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class EntityEvent:
-    """An event; (source, id) is its key, `time` is in epoch milliseconds.
+    """An event; (source, id) is its key. Times are epoch milliseconds.
 
-    `requester` is who sent the request where the user is somebody CDAP impersonates for him; else empty.
-
-    A creation counts from the start of its request and a deletion from its end, so that of two that overlap the
-    deletion wins: a grant that is missing can be given, one that is too much must not be.
+    The effect is not before `started` and not after `ended`; `clock` is the process whose clock they are read from,
+    empty for the source's own. `requester` sent the request where the user is somebody CDAP impersonates for them.
+    `check` is the id of the journalled check, `request` method, path and status. `version`: only that version is
+    created or deleted. `child`: the type of the entities below that the check is about. `received`: when the line was
+    stored, `caller` by whom it was brought. `requested`: when the request itself began, which may be long before it was
+    checked; 0 where the source does not say.
     """
 
     entity: EntityId
     kind: Kind
+    stage: Stage
     user: str
-    time: int
+    started: int
+    ended: int
     source: str
-    strength: Strength
     id: str
+    outcome: Outcome = Outcome.DONE
     requester: str = ""
+    clock: str = ""
+    check: str = ""
+    request: str = ""
+    version: str = ""
+    child: str = ""
+    received: int = 0
+    caller: str = ""
+    requested: int = 0
 
     @property
     def position(self) -> Position:
-        """Where it stands in the order of events."""
-        return Position(self.time, self.kind is Kind.DELETE, self.source, self.id)
+        """Where it stands in the order of events: a creation by its start, a deletion by its end."""
+        deletes = self.kind is Kind.DELETE
+        time = self.ended if deletes and self.ended < NEVER else self.started
+        return Position(time, deletes, self.source, self.id)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from ranger_cdap.cdap.creations import load_creations
+from ranger_cdap.cdap.creations import Kind, Strength, load_creations
 from ranger_cdap.cdap.entity import EntityType, entity_types
 from ranger_cdap.config import SourceSettings
-from spark_sync.sources.source import EventSource
+from spark_sync.dead_letters import MOST_OF_A_FILE, DeadLetter
+from spark_sync.event import NEVER, Outcome, Stage
+from spark_sync.sources.line_reader import MOST_AHEAD, TOO_EARLY
+from spark_sync.sources.source import FOUND, EventSource
 
 # A dead letter shows the beginning of its line; the file has all of it.
 SHOWN = 500
 
-# So many milliseconds the clock of a source may be ahead of ours.
-MOST_AHEAD = 300_000
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A line that was not taken; `line_number` counts from 1 at the byte `block` of the file (0 but in huge files)."""
-
-    source: str
-    file: str
-    block: int
-    line_number: int
-    reason: str
-    line: str
+_REQUIRED = ("id", "type", "parts", "kind", "stage", "outcome", "user", "started", "ended")
+_TEXTS = ("requester", "clock", "check", "request", "version", "child", "caller")
 
 
 class Extraction:
@@ -41,16 +33,29 @@ class Extraction:
         self._lines = lines.withColumn("row", F.monotonically_increasing_id())
         self._seen = Observation()
         seen = self._lines.observe(self._seen, F.count(F.lit(1)).alias("lines"))
-        parsed, found = source.parse(seen, settings, instance), F.col("found")
-        refused = F.when(F.size(found) > 0, F.coalesce(_bad_entity(found), _too_early(found, now)))
-        told = parsed.withColumn("rejected", F.coalesce(F.col("rejected"), refused))
+        parsed, found = source.parse(seen, settings, instance, now), F.col("found")
+        # Spark works out what stands in an array once; otherwise it would parse each line again for every condition.
+        once = parsed.select(F.inline(F.array(F.struct(*parsed.columns))))
+        kept = once.where((F.size("found") > 0) | F.col("rejected").isNotNull())
+        # The readers of our own sources have looked at all this already; those of other plugins need not.
+        believed = F.filter(found, lambda event: ~_is_of_rejected(event))
+        refused = F.when(
+            F.size(found) > 0, F.coalesce(_incomplete(found), _bad_entity(believed), _too_early(believed, now))
+        )
+        self._rows = kept.select(
+            *(name for name in kept.columns if name not in ("line", "rejected", "found")),
+            # Of the lines that are taken nothing but the events is kept.
+            F.when(F.coalesce(F.col("rejected"), refused).isNotNull(), F.left("line", F.lit(SHOWN))).alias("line"),
+            F.coalesce(F.col("rejected"), refused).alias("rejected"),
+            F.when(F.col("rejected").isNotNull(), F.filter(found, _is_of_rejected))
+            .when(refused.isNotNull(), _as_rejected(found))
+            .otherwise(found)
+            .alias("found"),
+        )
         self._source = settings.name
         self._line_is_block = source.line_is_block
         self._refused = False
         self._instance = instance
-        # Spark works out what stands in an array once; otherwise it would parse each line again for every condition.
-        once = told.select(F.inline(F.array(F.struct(*told.columns))))
-        self._rows = once.where((F.size("found") > 0) | F.col("rejected").isNotNull())
 
     def __enter__(self) -> Extraction:
         self._rows = self._rows.persist()
@@ -71,20 +76,14 @@ class Extraction:
         return int(self._seen.get["lines"])
 
     def events(self) -> DataFrame:
-        """The events that count, each id once, skipped entities left out.
+        """The events that count, each id once, skipped entities left out; those of rejected lines among them.
 
         Columns: `source, id, instance, entity, type, parts, namespace, application, kind, strength, user, time,
-        requester`.
+        requester, stage, outcome, started, ended, clock, check, request, version, child, received, caller, requested`.
         """
         entity = F.concat(F.col("type"), F.lit(":"), F.array_join("parts", "."))
-        found = (
-            self._rows.where(F.col("rejected").isNull())
-            .select(F.inline("found"))
-            .withColumn("requester", F.coalesce("requester", F.lit("")))
-            .withColumn("entity", entity)
-            .where(~_skipped(F.col("entity")))
-        )
-        rest = ("type", "parts", "entity", "kind", "strength", "user", "time", "requester")
+        found = self._rows.select(F.inline("found")).withColumn("entity", entity).where(~_skipped(F.col("entity")))
+        rest = ["entity", *(name for name in FOUND.names if name != "id")]
         once = found.groupBy("id").agg(F.min(F.struct(*rest)).alias("event")).select("id", "event.*")
         return once.select(
             F.lit(self._source).alias("source"),
@@ -96,21 +95,38 @@ class Extraction:
             _part_of("namespace").alias("namespace"),
             _part_of("application").alias("application"),
             "kind",
-            "strength",
+            _strength().alias("strength"),
             "user",
-            "time",
-            "requester",
+            _time().alias("time"),
+            _text("requester"),
+            "stage",
+            "outcome",
+            "started",
+            "ended",
+            *(_text(name) for name in _TEXTS if name not in ("requester", "caller")),
+            F.coalesce("received", "started").alias("received"),
+            _text("caller"),
+            F.coalesce("requested", F.lit(0)).alias("requested"),
         )
 
     def dead_letters(self) -> Iterator[DeadLetter]:
-        """The rejected lines, in the order of files and lines."""
+        """The rejected lines, in the order of files and lines; of a file that has many, the first and a count."""
         if not self._refused:
             return
-        rejected = self._rows.where(F.col("rejected").isNotNull())
-        wanted = ("file", "block", "number", "rejected", "line")
+        of_file = Window.partitionBy("file")
+        rejected = (
+            self._rows.where(F.col("rejected").isNotNull())
+            .withColumn("place", F.row_number().over(of_file.orderBy("block", "row")))
+            .withColumn("more", F.count(F.lit(1)).over(of_file) - MOST_OF_A_FILE)
+            .where(F.col("place") <= MOST_OF_A_FILE)
+        )
+        wanted = ("file", "block", "number", "rejected", "line", "place", "more")
         numbered = self._numbered(rejected).select(*wanted).orderBy("file", "block", "number")
         for row in numbered.toLocalIterator():
-            yield DeadLetter(self._source, row.file, row.block, row.number, row.rejected, row.line[:SHOWN])
+            yield DeadLetter(self._source, row.file, row.block, row.number, row.rejected, row.line)
+            if row.place == MOST_OF_A_FILE and row.more > 0:
+                reason = f"{row.more:,} more lines of this file were rejected"
+                yield DeadLetter(self._source, row.file, row.block, row.number, reason, "", row.more)
 
     def _numbered(self, rejected: DataFrame) -> DataFrame:
         if self._line_is_block:
@@ -121,8 +137,30 @@ class Extraction:
         return rejected.join(first, ["file", "block"]).withColumn("number", F.col("row") - F.col("first") + 1)
 
 
+def _text(name: str) -> Column:
+    return F.coalesce(name, F.lit("")).alias(name)
+
+
+def _strength() -> Column:
+    is_message = F.col("stage") == Stage.MESSAGE.value
+    return F.when(is_message, Strength.AUTHORITATIVE.value).otherwise(Strength.AMBIGUOUS.value)
+
+
+def _time() -> Column:
+    """Where an event stands in the order of events; as `EntityEvent.position`."""
+    is_over = (F.col("kind") == Kind.DELETE.value) & (F.col("ended") < NEVER)
+    return F.when(is_over, F.col("ended")).otherwise(F.col("started"))
+
+
+def _incomplete(found: Column) -> Column:
+    def lacks(event: Column) -> Column:
+        return reduce(or_, (event[name].isNull() for name in _REQUIRED))
+
+    return F.when(F.exists(found, lacks), F.lit("the source has found an event that is not complete"))
+
+
 def _bad_entity(found: Column) -> Column:
-    bad = F.filter(found, lambda event: ~F.coalesce(_well_formed(event), F.lit(False)))
+    bad = F.filter(found, lambda event: ~_is_well_formed(event))
     first = F.get(bad, F.lit(0))
     text = F.concat(first.type, F.lit(":"), F.array_join(first.parts, ".", "null"))
     return F.when(F.size(bad) > 0, F.concat(F.lit("`"), F.substring(text, 1, 120), F.lit("` is no name CDAP allows")))
@@ -130,9 +168,46 @@ def _bad_entity(found: Column) -> Column:
 
 def _too_early(found: Column, now: int) -> Column:
     """An event of the future would wait in the ledger and then decide in the place of somebody else's."""
-    late = F.exists(found, lambda event: event.time > now + MOST_AHEAD)
-    minutes = MOST_AHEAD // 60_000
-    return F.when(late, F.lit(f"its time is more than {minutes} minutes in the future; is a clock wrong?"))
+
+    def is_early(event: Column) -> Column:
+        ends_ahead = (event.ended != NEVER) & (event.ended > now + MOST_AHEAD)
+        return (event.started > now + MOST_AHEAD) | ends_ahead
+
+    return F.when(F.exists(found, is_early), F.lit(TOO_EARLY))
+
+
+def _is_of_rejected(event: Column) -> Column:
+    return event.stage == Stage.REJECTED.value
+
+
+def _as_rejected(found: Column) -> Column:
+    """What is left of the events of a line that is rejected here: that there was something, nobody knows when."""
+    changed = {
+        "stage": F.lit(Stage.REJECTED.value),
+        "outcome": F.lit(Outcome.UNCLEAR.value),
+        "started": F.lit(0),
+        "ended": F.lit(NEVER),
+        "clock": F.lit(""),
+        "requested": F.lit(0),
+    }
+
+    def counts(event: Column) -> Column:
+        complete = F.lit(True)
+        for name in ("id", "kind", "user", "outcome"):
+            complete = complete & event[name].isNotNull()
+        return complete & _is_well_formed(event) & (event.user != "") & (event.outcome != Outcome.NOTHING.value)
+
+    def rejected(event: Column) -> Column:
+        columns = {name: event[name] for name in FOUND.names} | changed
+        # Under its own id it could take the place of an event that is believed.
+        columns["id"] = F.concat(F.lit("rejected-"), event.id)
+        return F.struct(*(columns[name].alias(name) for name in FOUND.names)).cast(FOUND)
+
+    return F.transform(F.filter(found, counts), rejected)
+
+
+def _is_well_formed(event: Column) -> Column:
+    return F.coalesce(_well_formed(event), F.lit(False))
 
 
 def _well_formed(event: Column) -> Column:

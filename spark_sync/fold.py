@@ -1,115 +1,73 @@
-"""`fold`: from the events of one entity to its lives. Pure; order, number and batches of the events don't matter.
+"""`fold`: from what is known of one entity to its lives. Pure; order, number and batches of the events do not matter.
 
-What was decided stands: a life in the ledger keeps its creator for good, and only events after its beginning (or end)
-count. Nothing is decided before all sources have had time to tell of it.
+Law: the creator of a life is the user whose request created the entity, or no one. What was decided
+stands: an owner never changes, but a life is contested or suspended where it turns out that nobody can tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.event import EntityEvent, Kind, Position, Strength
-from spark_sync.life import WHEN_DELETED, Life, State
+from spark_sync.absence import Absence, Absences, Listed, absences_of, counts, is_doubtful
+from spark_sync.event import EntityEvent, Outcome, Position
+from spark_sync.fold_settings import FoldSettings
+from spark_sync.life import RULE, Life, State
+from spark_sync.life_changes import contested, ended, restored, suspended
+from spark_sync.matching import Answer, Evidence, evidence_of
+from spark_sync.request import UNKNOWN, Interval, Request
 
-SAME_CREATION: Final = 10_000
-"""So much later, in milliseconds, another source may tell of the same creation; never more than the hold-back."""
+BY_HAND: Final = "by hand"
+"""The source of a life that a person decided about."""
 
-_NEVER: Final = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class FoldSettings:
-    """What the fold must know besides events.
-
-    `baseline`: when the inventory was taken (epoch milliseconds), `None` without one. `gives`: the access types a
-    creator gets, by entity type; nothing where it has no row. `non_creators`: users who never get anything for it,
-    unless `mapped` to somebody who does. `until`: later events are not decided yet. `window`: creations within that
-    many milliseconds, each of another source, are one. `ranks` of sources: the highest says who the creator is.
-    `impersonated`: whether the impersonated user or who asked for it gets what was created for him.
-    """
-
-    baseline: int | None = None
-    gives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    non_creators: frozenset[str] = frozenset()
-    mapped: Mapping[str, str] = field(default_factory=dict)
-    until: int = _NEVER
-    window: int = 0
-    ranks: Mapping[str, int] = field(default_factory=dict)
-    impersonated: Literal["owner", "requester"] = "owner"
-
-    def counts(self, creation: EntityEvent) -> bool:
-        """Whether a creation can begin a life: CDAP's own word, or a baseline says that the entity was not there."""
-        if self.baseline is None:
-            return creation.strength is Strength.AUTHORITATIVE
-        return creation.time > self.baseline
-
-    def user_of(self, creation: EntityEvent) -> str:
-        """Who created it, as the settings name him."""
-        user = creation.user
-        if self.impersonated == "requester" and creation.requester:
-            user = creation.requester
-        return self.mapped.get(user, user)
-
-    def is_creator(self, user: str) -> bool:
-        """Whether somebody may get something for a creation."""
-        return bool(user) and user not in self.non_creators
+_NOT_BY_REQUEST = ("", BY_HAND)
 
 
 def fold(
     entity: EntityId, events: Iterable[EntityEvent], decided: Sequence[Life], settings: FoldSettings
 ) -> tuple[Life, ...]:
-    """All lives of an entity, by number: those decided (perhaps ended now), new ones, then one that is unconfirmed.
-
-    Laws: the first creation of a life decides about it, and of several sources that tell of it the one with the highest
-    rank says whose it is; an owner never changes; a deletion of the entity or of anything it is in ends its life;
-    without a baseline ambiguous creations are only `unconfirmed`; with one, creations up to its time count nothing
-    (design 5.8).
+    """All lives of an entity, by number: those decided (perhaps ended or doubted now) and new ones.
 
     Args:
-        events: those of the entity, and the deletions of what it is in; others are ignored. For each one that is to be
-            decided, those within the window after it must be among them.
-        decided: the ledger's lives of the entity; unconfirmed ones are worked out anew.
+        events: those of the entity, deletions of what it is in, and checks of what it is in.
+        decided: the ledger's lives of the entity; what is unconfirmed, or contested from its beginning, is worked out
+            again.
     """
     lives = sorted((life for life in decided if life.state is not State.UNCONFIRMED), key=lambda life: life.number)
-    recorded = len(lives)
-    unconfirmed: EntityEvent | None = None
-    mine = _in_order(entity, events)
-    if lives:
-        lives[-1] = _with_conflict(lives, mine, settings)
-    horizon = (lives[-1].ended or lives[-1].begun) if lives else None
-    coming = [event for event in mine if horizon is None or event.position > horizon]
-    for n, event in enumerate(coming):
-        if event.time > settings.until:
-            break
-        alive = bool(lives) and lives[-1].is_open
-        if event.kind is Kind.DELETE:
-            unconfirmed = None
-            if alive:
-                lives[-1] = _ended(lives[-1], event.position, recorded=len(lives) <= recorded)
-        elif settings.baseline is not None and event.time <= settings.baseline:
-            continue
-        elif not alive and settings.counts(event):
-            unconfirmed = None
-            told = _same_creation(coming[n:], settings)
-            lives.append(_begun(entity, _next_number(lives), event, told, settings))
-        elif not alive:
-            unconfirmed = unconfirmed or event
-    if unconfirmed:
-        lives.append(Life(entity, _next_number(lives), unconfirmed.user, unconfirmed.position, State.UNCONFIRMED))
-    return tuple(lives)
+    recorded = {life.number for life in lives}
+    history = _History.of(entity, events, lives, settings)
+    provisional = lives.pop() if lives and _is_provisional(lives[-1]) else None
+    while True:
+        if lives and lives[-1].is_open:
+            lives[-1] = history.revisited(lives[-1], lives[:-1])
+            end = history.end_of(lives[-1])
+            if end is None:
+                return tuple(lives)
+            lives[-1] = ended(lives[-1], end.position, recorded=lives[-1].number in recorded)
+        else:
+            number = lives[-1].number + 1 if lives else 1
+            new = history.begun(number, lives) or provisional
+            provisional = None
+            if new is None:
+                unconfirmed = history.unconfirmed(number, lives)
+                return (*lives, unconfirmed) if unconfirmed else tuple(lives)
+            lives.append(new)
 
 
-def enter_known(entity: EntityId, lives: Collection[Life], taken: int) -> Life | None:
+def enter_known(
+    entity: EntityId, lives: Collection[Life], taken: int, versions: tuple[str, ...] | None = None
+) -> Life | None:
     """The life that the baseline adds for an entity it found; nothing where an open life is already decided."""
     decided = [life for life in lives if life.state is not State.UNCONFIRMED]
     if any(life.is_open for life in decided):
         return None
     number = max((life.number for life in decided), default=0) + 1
-    return Life(entity, number, None, at_baseline(taken), State.KNOWN, reason="found by the baseline")
+    return Life(
+        entity, number, None, at_baseline(taken), State.KNOWN, reason="found by the baseline", versions=versions
+    )
 
 
 def at_baseline(taken: int) -> Position:
@@ -117,88 +75,300 @@ def at_baseline(taken: int) -> Position:
     return Position(taken + 1, after_creations=False, source="", id="")
 
 
-def _in_order(entity: EntityId, events: Iterable[EntityEvent]) -> list[EntityEvent]:
-    mine = {
-        (event.source, event.id): event
-        for event in events
-        if event.entity == entity or (event.kind is Kind.DELETE and entity.is_within(event.entity))
-    }
-    return sorted(mine.values(), key=lambda event: event.position)
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A request that created the entity, if it was not there before; who may have been first, and what is in doubt."""
+
+    first: Request
+    users: frozenset[str]
+    doubt: str = ""
+
+    @property
+    def creator(self) -> str | None:
+        """The only user it can have been, `UNKNOWN` included; `None` where it is contested."""
+        return next(iter(self.users)) if len(self.users) == 1 and not self.doubt else None
 
 
-def _with_conflict(lives: Sequence[Life], events: Iterable[EntityEvent], settings: FoldSettings) -> Life:
-    """The last life, marked if somebody else created the entity earlier, after all: that was told too late to count."""
-    last, before = lives[-1], lives[-2].ended if len(lives) > 1 else None
-    if last.conflict or last.creator is None:
-        return last
-    for event in events:
-        earlier = event.position < last.begun and (before is None or event.position > before)
-        if earlier and event.kind is Kind.CREATE and settings.counts(event):
-            user = settings.user_of(event)
-            if user != last.creator and settings.is_creator(user):
-                at = datetime.fromtimestamp(event.time / 1000, UTC).isoformat(timespec="milliseconds")
-                return replace(last, conflict=f"`{user}` created it at {at}, says `{event.source}`, but too late")
-    return last
+@dataclass(frozen=True, slots=True)
+class _History:
+    """What is known of an entity, under the settings."""
+
+    entity: EntityId
+    evidence: Evidence
+    absences: Absences
+    settings: FoldSettings
+
+    @classmethod
+    def of(
+        cls, entity: EntityId, events: Iterable[EntityEvent], lives: Sequence[Life], settings: FoldSettings
+    ) -> _History:
+        evidence = evidence_of(entity, events, settings)
+        listed = next((life for life in reversed(lives) if life.source in _NOT_BY_REQUEST), None)
+        versions = None if listed is None else Listed(listed.begun.time, _versions(listed))
+        return cls(entity, evidence, absences_of(entity, evidence, settings, versions), settings)
+
+    def begun(self, number: int, before: Sequence[Life]) -> Life | None:
+        """The next life, after those before; nothing where no request can begin one yet."""
+        floor = self._floor(before)
+        claims = [self._claim(first, floor) for first in self.evidence.creations if self._can_begin(first, floor)]
+        best = min(claims, key=lambda claim: (claim.creator is None, claim.first.position), default=None)
+        return self._life(number, best) if best else None
+
+    def unconfirmed(self, number: int, before: Sequence[Life]) -> Life | None:
+        """What may have been created since the last life, and nobody can tell."""
+        floor = self._floor(before)
+        past = [*floor, *(proof.interval for proof in self.absences.proofs)]
+        maybe = [
+            request
+            for request in self.evidence.creations
+            if not any(request.was_over(interval, self.settings.skew) for interval in past)
+            and is_doubtful(request, self.settings)
+        ]
+        if not maybe:
+            return None
+        first = min(maybe, key=lambda request: request.position)
+        users = frozenset().union(*(request.users for request in maybe)) - {UNKNOWN}
+        return Life(
+            self.entity,
+            number,
+            next(iter(users)) if len(users) == 1 else None,
+            first.position,
+            State.UNCONFIRMED,
+            candidates=tuple(sorted(users)),
+            reason=self._why_unconfirmed(maybe),
+        )
+
+    def revisited(self, life: Life, before: Sequence[Life]) -> Life:
+        """An open life, contested or suspended where it turns out that nobody can tell, or no longer."""
+        if life.source == BY_HAND:
+            return self._doubted(life, self._interval_of(life))
+        first = self._first_of(life)
+        if first is None or (life.state is State.KNOWN and not life.former):
+            return self._doubted(life, self._interval_of(life))
+        claim = self._claim(first, self._floor(before))
+        owner = life.former or life.creator or ""
+        if claim.creator == owner:
+            return self._doubted(life, first.interval)
+        if life.rule < RULE:
+            return replace(life, conflict=_contest_text(claim))
+        return contested(life, claim.users, claim.doubt)
+
+    def end_of(self, life: Life) -> Absence | None:
+        """The first proof that its entity was gone, after it had begun."""
+        begun = self._interval_of(life)
+        return next((proof for proof in self.absences.proofs if self._is_after(life, begun, proof.interval)), None)
+
+    def _is_after(self, life: Life, begun: Interval, deleted: Interval) -> bool:
+        """Whether a deletion came after the beginning of a life; surely, if a request began it.
+
+        What overlaps that request is for its claim to settle; a list of what exists has none.
+        """
+        if life.source in _NOT_BY_REQUEST:
+            return not deleted.precedes(begun, self.settings.skew)
+        return begun.precedes(deleted, self.settings.skew)
+
+    def _floor(self, before: Sequence[Life]) -> list[Interval]:
+        """When the entity was surely absent, by the lives that have ended; without any, by the baseline.
+
+        All of them and not only the last: processes have clocks of their own, so that an order found between two need
+        not hold among three, and no request may begin a life twice.
+        """
+        ends = [life.ended for life in before if life.ended is not None]
+        taken = self.settings.baseline
+        if not ends:
+            return [] if taken is None else [Interval(taken, taken)]
+        return [self._absent_at(end) for end in ends]
+
+    def _absent_at(self, end: Position) -> Interval:
+        proof = next((proof for proof in self.absences.proofs if proof.is_at(end)), None)
+        return proof.interval if proof else Interval(end.time, end.time)
+
+    def _can_begin(self, request: Request, floor: Sequence[Interval]) -> bool:
+        settings = self.settings
+        confirmed = request.checked and any(
+            request.interval.precedes(answer.interval, settings.skew)
+            and self._creators_until(answer, self._past(request.interval, floor)) <= request.users
+            for answer in self.evidence.exists
+        )
+        return (
+            request.settled
+            and (settings.baseline is not None or request.authoritative)
+            and (counts(request, settings) or (confirmed and request.outcome is Outcome.DONE))
+            and not any(request.was_over(interval, settings.skew) for interval in floor)
+        )
+
+    def _claim(self, first: Request, floor: Sequence[Interval]) -> _Claim:
+        """Who may have created the entity, if it exists since this request at the latest."""
+        skew = self.settings.skew
+        past = self._past(first.interval, floor)
+        rivals = [
+            request
+            for request in self.evidence.creations
+            if not first.interval.precedes(request.interval, skew)
+            and not any(request.was_over(interval, skew) for interval in past)
+        ]
+        users = frozenset().union(first.users, *(request.users for request in rivals))
+        deletions = [
+            request
+            for request in self.evidence.deletions
+            if not first.interval.precedes(request.interval, skew)
+            and not request.was_over(first.interval, skew)
+            and not any(request.was_over(interval, skew) for interval in past)
+        ]
+        named = self._author(rivals, deletions)
+        if named:
+            return _Claim(first, frozenset({named}))
+        if deletions and not self._outlived(first, deletions, past):
+            return _Claim(first, users | self._later(first, past), "overlaps a deletion")
+        return _Claim(first, users)
+
+    def _past(self, begun: Interval, floor: Sequence[Interval]) -> list[Interval]:
+        """When the entity was surely absent before that time."""
+        proofs = (proof.interval for proof in self.absences.proofs)
+        return [*floor, *(interval for interval in proofs if interval.precedes(begun, self.settings.skew))]
+
+    def _later(self, first: Request, past: Sequence[Interval]) -> frozenset[str]:
+        """Who created it after a request that may have been undone, before it was surely gone again."""
+        skew = self.settings.skew
+        ends = [p.interval for p in self.absences.proofs if first.interval.precedes(p.interval, skew)]
+        later = [
+            request.users
+            for request in self.evidence.creations
+            if not any(request.was_over(interval, skew) for interval in past)
+            and not any(end.precedes(request.interval, skew) for end in ends)
+        ]
+        return frozenset().union(*later)
+
+    def _outlived(self, first: Request, deletions: Sequence[Request], past: Sequence[Interval]) -> bool:
+        """Whether CDAP said afterwards that the entity exists, and only this user can have created it since.
+
+        Since the deletions began, where they prove that the entity was gone; otherwise since it was surely gone before.
+        """
+        skew = self.settings.skew
+        proven = {proof.position for proof in self.absences.proofs if proof.by_request}
+        certain = all(deletion.position in proven for deletion in deletions)
+        since = [deletion.interval for deletion in deletions] if certain else list(past)
+        return (first.corroborated or first.checked) and any(
+            first.interval.precedes(answer.interval, skew)
+            and all(deletion.was_over(answer.interval, skew) for deletion in deletions)
+            and not self._others_between(since, answer, first.users)
+            for answer in self.evidence.exists
+        )
+
+    def _creators_until(self, answer: Answer, past: Sequence[Interval]) -> frozenset[str]:
+        """Who may have created what CDAP says is there, if it was absent at those times."""
+        skew = self.settings.skew
+        return self._creators(answer, lambda request: any(request.was_over(interval, skew) for interval in past))
+
+    def _others_between(self, since: Sequence[Interval], answer: Answer, users: frozenset[str]) -> frozenset[str]:
+        """The other users who may have created the entity since then, before CDAP answered."""
+        skew = self.settings.skew
+
+        def was_over(request: Request) -> bool:
+            return bool(since) and all(request.was_over(interval, skew) for interval in since)
+
+        return self._creators(answer, was_over) - users
+
+    def _creators(self, answer: Answer, was_over: Callable[[Request], bool]) -> frozenset[str]:
+        """Who may have created the entity before CDAP answered, by requests that were not over too early for it."""
+        return frozenset[str]().union(
+            *(
+                request.users
+                for request in self.evidence.creations
+                if not answer.interval.precedes(request.interval, self.settings.skew) and not was_over(request)
+            )
+        )
+
+    def _author(self, rivals: Sequence[Request], deletions: Sequence[Request]) -> str:
+        """The candidate whom CDAP names as the author of the oldest version, created during their own request.
+
+        It says nothing of a deletion that was not over when CDAP was asked.
+        """
+        skew = self.settings.skew
+        for answer in self.evidence.exists:
+            if not all(deletion.was_over(answer.interval, skew) for deletion in deletions):
+                continue
+            of_them = [
+                request
+                for request in rivals
+                if request.interval.started - skew <= answer.authored <= request.interval.ended + skew
+            ]
+            if answer.author != UNKNOWN and of_them and all(r.users == {answer.author} for r in of_them):
+                return answer.author
+        return UNKNOWN
+
+    def _doubted(self, life: Life, begun: Interval) -> Life:
+        """The life, suspended while nobody can tell whether a deletion ended it."""
+        skew = self.settings.skew
+        owners = frozenset({life.former or life.creator or UNKNOWN})
+        users = frozenset[str]()
+        open_doubts = []
+        for doubt in self.absences.doubts:
+            if not (self._is_after(life, begun, doubt.interval) and is_doubtful(doubt, self.settings)):
+                continue
+            answers = [a for a in self.evidence.exists if doubt.was_over(a.interval, skew)]
+            if any(not self._others_between([doubt.interval], answer, frozenset()) for answer in answers):
+                continue
+            if answers:
+                users |= self._others_between([doubt.interval], answers[0], frozenset())
+            else:
+                open_doubts.append(doubt)
+        if users - owners and not open_doubts:
+            return contested(life, users | owners, "overlaps a deletion of which nobody knows what it did")
+        if open_doubts:
+            return suspended(life, open_doubts[0])
+        return restored(life)
+
+    def _first_of(self, life: Life) -> Request | None:
+        """The request that began it; more may be known of it since, and by another source first."""
+        return next((r for r in self.evidence.creations if (life.source, life.event) in r.told_by), None)
+
+    def _interval_of(self, life: Life) -> Interval:
+        first = self._first_of(life)
+        return first.interval if first else Interval(life.begun.time, max(life.certain, life.begun.time))
+
+    def _why_unconfirmed(self, maybe: Sequence[Request]) -> str:
+        if self.settings.baseline is None:
+            return "creation not confirmed; needs a baseline"
+        if any(request.is_open for request in maybe):
+            return "an allowed request has no record; it may have created it"
+        if any(request.outcome is Outcome.DONE for request in maybe):
+            return "creation not confirmed: no decision service journalled its check"
+        return "creation not confirmed: its request failed or could not be read"
+
+    def _life(self, number: int, claim: _Claim) -> Life:
+        first = claim.first
+        life = Life(
+            self.entity,
+            number,
+            None,
+            first.position,
+            State.KNOWN,
+            source=first.position.source,
+            event=first.position.id,
+            certain=first.interval.ended,
+        )
+        if claim.creator is None:
+            return contested(life, claim.users, claim.doubt)
+        accesses = self.settings.gives.get(self.entity.type, ())
+        if claim.creator == UNKNOWN:
+            return replace(life, reason="no user who may be a creator is known to have created it")
+        if not accesses:
+            reason = "the profile grants creators no access to this entity type"
+            return replace(life, creator=claim.creator, reason=reason)
+        return replace(life, creator=claim.creator, state=State.PENDING, accesses=accesses)
 
 
-def _same_creation(events: Sequence[EntityEvent], settings: FoldSettings) -> list[EntityEvent]:
-    """What each source told first of the creation that the first event tells of, if nothing contradicts it.
-
-    Two things do: the source tells of somebody else at the same time; or what it tells is told by another source as
-    well, but there somebody else comes first.
-    """
-    told: dict[str, list[EntityEvent]] = {}
-    for event in events:
-        if event.kind is Kind.DELETE or event.time > events[0].time + settings.window:
-            break
-        if settings.counts(event):
-            told.setdefault(event.source, []).append(event)
-    return [
-        mine[0]
-        for mine in told.values()
-        if not _is_tie(mine, settings)
-        and not any(_comes_later(mine, theirs, settings) for theirs in told.values() if theirs is not mine)
-    ]
+def _is_provisional(life: Life) -> bool:
+    """Whether a life was contested from its beginning, so that nothing was ever granted for it."""
+    return life.state is State.CONTESTED and life.is_open and not life.former and life.source not in _NOT_BY_REQUEST
 
 
-def _is_tie(told: Sequence[EntityEvent], settings: FoldSettings) -> bool:
-    """Whether a source names several users for its first moment."""
-    return len({settings.user_of(event) for event in told if event.time == told[0].time}) > 1
+def _versions(life: Life) -> frozenset[str] | None:
+    return None if life.versions is None else frozenset(life.versions)
 
 
-def _comes_later(mine: Sequence[EntityEvent], theirs: Sequence[EntityEvent], settings: FoldSettings) -> bool:
-    """Whether another source has all creations by the user whom this one names first, but after somebody else's."""
-    user = settings.user_of(mine[0])
-    same = [event for event in theirs if settings.user_of(event) == user]
-    all_there = len(same) >= sum(settings.user_of(event) == user for event in mine)
-    return bool(same) and all_there and theirs[0].time < same[0].time
-
-
-def _next_number(lives: Sequence[Life]) -> int:
-    return lives[-1].number + 1 if lives else 1
-
-
-def _begun(
-    entity: EntityId, number: int, first: EntityEvent, told: Sequence[EntityEvent], settings: FoldSettings
-) -> Life:
-    def trust(event: EntityEvent) -> tuple[bool, int, Position]:
-        creator = settings.is_creator(settings.user_of(event))
-        return (not creator, -settings.ranks.get(event.source, 0), event.position)
-
-    chosen = min(told, key=trust, default=first)
-    life = Life(entity, number, None, first.position, State.KNOWN, source=chosen.source, event=chosen.id)
-    if not told:
-        return replace(life, reason="its sources don't agree on who was the first to create it")
-    user = settings.user_of(chosen)
-    accesses = settings.gives.get(entity.type, ())
-    if not settings.is_creator(user):
-        return replace(life, creator=user, reason=f"`{user}` is not a creator")
-    if not accesses:
-        return replace(life, creator=user, reason="the profile gives its creator nothing")
-    return replace(life, creator=user, state=State.PENDING, accesses=accesses)
-
-
-def _ended(life: Life, position: Position, *, recorded: bool) -> Life:
-    # A life that was never in the ledger was never sent to Ranger either, so nothing is to be taken back.
-    state = WHEN_DELETED[life.state] if recorded else State.CLOSED
-    return replace(life, ended=position, state=state, reason="")
+def _contest_text(claim: _Claim) -> str:
+    users = ", ".join(f"`{user}`" for user in sorted(claim.users - {UNKNOWN}))
+    at = datetime.fromtimestamp(claim.first.interval.started / 1000, UTC).isoformat(timespec="milliseconds")
+    return f"decided by the old rule; under the new one it is contested by {users or 'unknown users'} since {at}"

@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -22,14 +22,8 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
 from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput, reason
-from spark_sync.baseline import Inventory
+from spark_sync.baseline import MARGIN, Inventory
 from spark_sync.cdap_http import CdapHttp
-
-MARGIN: Final = 300_000
-"""So many milliseconds before its first request an inventory is dated: CDAP's clock may be behind ours.
-
-What was created in between and is listed is known, so an earlier date takes nothing away from safety.
-"""
 
 _PAGE: Final = 1000
 _SYSTEM: Final = "system"
@@ -41,7 +35,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A row of `inventory.toml`; `within`: the type of the entities it is asked for, none for the whole instance."""
+    """A row of `inventory.toml`; `within`: the type of the entities it is asked for, none for the whole instance.
+
+    `versions`: the field of the version, where CDAP lists each; `unless`: the field of a release that lists the latest
+    version only.
+    """
 
     entity: str
     uri: str
@@ -49,6 +47,8 @@ class Listing:
     name: str
     pages: str
     optional: bool
+    versions: str = ""
+    unless: str = ""
 
 
 def take_inventory(
@@ -60,19 +60,23 @@ def take_inventory(
         CdapError: CDAP is away, hides something or answers what can't be read.
     """
     found: dict[str, list[EntityId]] = {}
+    versions: dict[EntityId, tuple[str, ...]] = {}
     for listing in listings():
         progress(f"listing {listing.entity}s")
         above = [None] if listing.within is None else found[listing.within]
-        found[listing.entity] = [
-            _entity(listing.entity, parent, name) for parent in above for name in _names(cdap, listing, parent)
+        rows = [
+            (_entity(listing.entity, parent, row.name), row) for parent in above for row in _rows(cdap, listing, parent)
         ]
+        found[listing.entity] = list(dict.fromkeys(entity for entity, _ in rows))
+        if listing.versions and not any(row.latest_only for _, row in rows):
+            versions |= _versions(rows)
         if listing.entity == "namespace":
             found["namespace"] = _all_namespaces(cdap, found["namespace"])
     if programs:
         progress("listing programs")
         found["program"] = [program for ns in found["namespace"] for program in _programs(cdap, ns)]
     entities = {entity for several in found.values() for entity in several}
-    return Inventory(instance, now - MARGIN, tuple(sorted(entities)))
+    return Inventory(instance, now - MARGIN, tuple(sorted(entities)), versions)
 
 
 def write_inventory(inventory: Inventory, path: Path) -> None:
@@ -82,8 +86,10 @@ def write_inventory(inventory: Inventory, path: Path) -> None:
         InvalidInput: it can't be written.
     """
     taken = datetime.fromtimestamp(inventory.taken / 1000, UTC).isoformat(timespec="milliseconds")
-    lines = [{"v": 1, "instance": inventory.instance, "taken": taken}]
-    lines += [{"type": entity.type, "parts": list(entity.parts)} for entity in inventory.entities]
+    lines: list[dict[str, Any]] = [{"v": 1, "instance": inventory.instance, "taken": taken}]
+    for entity in inventory.entities:
+        versions = inventory.versions.get(entity)
+        lines.append({"type": entity.type, "parts": entity.parts} | ({"versions": versions} if versions else {}))
     temporary: str | None = None
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
@@ -109,6 +115,8 @@ def listings() -> tuple[Listing, ...]:
             name=row["name"],
             pages=row.get("pages", ""),
             optional=row.get("optional", False),
+            versions=row.get("versions", ""),
+            unless=row.get("unless", ""),
         )
         for row in _table()["list"]
     )
@@ -119,28 +127,37 @@ def _table() -> Mapping[str, Any]:
     return tomllib.loads(files(__package__).joinpath("inventory.toml").read_text(encoding="utf-8"))
 
 
-def _names(cdap: CdapHttp, listing: Listing, parent: EntityId | None) -> Iterator[str]:
-    path = _filled(listing.uri, parent)
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An entity as CDAP lists it, with a version, empty where it has none; `latest_only`: CDAP lists no other one."""
+
+    name: str
+    version: str = ""
+    latest_only: bool = False
+
+
+def _rows(cdap: CdapHttp, listing: Listing, parent: EntityId | None) -> Iterator[_Row]:
+    path = filled(listing.uri, parent)
     try:
         if listing.pages:
             yield from _paged(cdap, path, listing)
         else:
-            yield from _names_in(_get(cdap, path), listing.name, path)
+            yield from _rows_in(_get(cdap, path), listing, path)
     except CdapNotFound as e:
         if not listing.optional:
             raise CdapError(f"{e}; something was deleted meanwhile, or this is no CDAP: try again") from None
 
 
-def _paged(cdap: CdapHttp, path: str, listing: Listing) -> Iterator[str]:
+def _paged(cdap: CdapHttp, path: str, listing: Listing) -> Iterator[_Row]:
     """In pages where CDAP has them (6.6 and later); before that the answer is the whole list."""
     token, seen = "", set[str]()
     while token not in seen:
         seen.add(token)
         answer = cdap.get_json(path, {"pageSize": str(_PAGE)} | ({"pageToken": token} if token else {}))
         if not isinstance(answer, dict):
-            yield from _names_in(answer, listing.name, path)
+            yield from _rows_in(answer, listing, path)
             return
-        yield from _names_in(answer.get(listing.pages), listing.name, path)
+        yield from _rows_in(answer.get(listing.pages), listing, path)
         token = answer.get("nextPageToken") or ""
         if not token:
             return
@@ -149,19 +166,28 @@ def _paged(cdap: CdapHttp, path: str, listing: Listing) -> Iterator[str]:
     raise CdapError(f"CDAP answers `GET {path}` with the same page again and again")
 
 
-def _names_in(answer: Any, field: str, path: str) -> Iterator[str]:
+def _rows_in(answer: Any, listing: Listing, path: str) -> Iterator[_Row]:
     if not isinstance(answer, Collection) or isinstance(answer, str):
         raise _unreadable(path)
     for one in answer:
-        name = one.get(field) if isinstance(one, dict) else one
+        fields = one if isinstance(one, dict) else {listing.name: one}
+        name, version = fields.get(listing.name), fields.get(listing.versions)
         if not isinstance(name, str):
             raise _unreadable(path)
-        yield name
+        yield _Row(name, version if isinstance(version, str) else "", bool(listing.unless) and listing.unless in fields)
+
+
+def _versions(rows: Iterable[tuple[EntityId, _Row]]) -> dict[EntityId, tuple[str, ...]]:
+    """All versions of each entity, where every row of it names one."""
+    found: dict[EntityId, set[str]] = {}
+    for entity, row in rows:
+        found.setdefault(entity, set()).add(row.version)
+    return {entity: tuple(sorted(versions)) for entity, versions in found.items() if "" not in versions}
 
 
 def _programs(cdap: CdapHttp, namespace: EntityId) -> Iterator[EntityId]:
     for kind, uri in _table()["programs"].items():
-        path = _filled(uri, namespace)
+        path = filled(uri, namespace)
         answer = _get(cdap, path)
         if not isinstance(answer, list):
             raise _unreadable(path)
@@ -194,7 +220,8 @@ def _all_namespaces(cdap: CdapHttp, namespaces: list[EntityId]) -> list[EntityId
     return [namespace for namespace in namespaces if namespace.parts != (_SYSTEM,)]
 
 
-def _filled(uri: str, entity: EntityId | None) -> str:
+def filled(uri: str, entity: EntityId | None) -> str:
+    """The address with the names of an entity, or of what it is in, in their places."""
     names = dict(zip(entity_type(entity.type).path[1:], entity.parts, strict=True)) if entity else {}
     return _VARIABLE.sub(lambda found: quote(names[found[1]], safe=""), uri)
 

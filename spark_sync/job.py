@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 
-import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.service.watermark import Watermark
+from spark_sync import watermarks
 from spark_sync.configured import configured_sources
+from spark_sync.confirmation import ASKED_FOR
+from spark_sync.confirmation_round import confirm_round
+from spark_sync.dead_letters import bury
 from spark_sync.delta_ledger import DeltaLedger
-from spark_sync.extraction import DeadLetter, Extraction
-from spark_sync.fold import SAME_CREATION, FoldSettings
+from spark_sync.extraction import Extraction
+from spark_sync.fold_settings import FoldSettings
 from spark_sync.lease import lease
-from spark_sync.ledger import Ledger
+from spark_sync.ledger import Baseline, Ledger, Scope
 from spark_sync.ledger_mark import confirm, remember
 from spark_sync.life import State
 from spark_sync.plan import TakeBack, TakeOut
@@ -31,7 +34,6 @@ from spark_sync.upkeep import is_due, tidy
 from spark_sync.writer import PolicyRest
 
 CHECKPOINTS = "checkpoints"
-DEAD_LETTERS = "dead-letters.jsonl"
 
 Progress = Callable[[str], None]
 
@@ -65,17 +67,28 @@ def run_once(
     with lease(state), spark_errors():
         ledger = DeltaLedger(spark, state, settings.cdap.instance)
         confirm(state / CHECKPOINTS, ledger.marks())
+        # Before the files are listed: what a watermark promises is in files that are there already.
+        marks = watermarks.read(settings.sync.sources)
         reports = []
         for configured, source in sources:
             progress(f"reading source {configured.name}")
             reports.append(_ingest(spark, ledger, source, configured, settings, now))
         progress("folding events into lives")
-        fold_new(ledger, fold_settings(settings, ledger.baseline(), now))
+        fold_new(ledger, fold_settings(settings, ledger.baseline(), marks, now))
         if dry:
             progress("planning grants")
-            return RunReport(tuple(reports), planned=tuple(planned(ledger, settings)), counts=ledger.counts())
+            return RunReport(
+                tuple(reports),
+                silent=known_until(settings, marks, now).silent,
+                planned=tuple(planned(ledger, settings)),
+                counts=ledger.counts(),
+            )
         progress("sending grants to Ranger")
         outcomes, error = push(ledger, settings, ranger, progress=progress)
+        if settings.sync.confirm.url:
+            # After the grants, which need not wait for CDAP; the answers are folded once all that came before is read.
+            progress("asking CDAP what exists")
+            ledger.add_answers(confirm_round(settings, ledger.lives(ASKED_FOR), marks, now=now))
         if is_due(state, now):
             progress("tidying the ledger")
             tidy(spark, state, now=now, keep_days=settings.sync.keep_days)
@@ -92,30 +105,59 @@ def run_once(
             waiting=tuple(life for _, life in outcomes if life.state not in settled),
             counts=ledger.counts(),
             error=error,
+            silent=known_until(settings, marks, now).silent,
         )
 
 
-def fold_settings(settings: Settings, baseline: int | None, now: int) -> FoldSettings:
-    """What the fold needs of the settings, the profile's resultant privileges among it."""
+def fold_settings(
+    settings: Settings, baseline: Baseline | None, marks: Mapping[str, Watermark], now: int
+) -> FoldSettings:
+    """What the fold needs of the settings, the profile's resultant privileges and the watermarks among it.
+
+    A baseline counts only if each journal that there is now was there when it was taken.
+    """
     profile, sync = load_profile(settings.cdap.profile), settings.sync
-    hold_back = round(sync.hold_back * 1000)
-    window = min(SAME_CREATION, hold_back)
+    hold_back, skew = round(sync.hold_back * 1000), round(sync.clock_skew * 1000)
+    known = known_until(settings, marks, now)
+    journals = {name: mark.service for name, mark in marks.items()}
+    counts = baseline is not None and baseline.counts_for(journals)
     return FoldSettings(
-        baseline=baseline,
+        baseline=baseline.taken if baseline is not None and counts else None,
         gives={name: profile.resultant(name) for name in entity_types()},
         non_creators=non_creators(settings),
         mapped=sync.mapped,
-        until=now - hold_back - window,
-        window=window,
         ranks=ranks(sync.sources),
         impersonated=sync.impersonated,
+        skew=skew,
+        unfinished_after=round(sync.unfinished_after * 1000),
+        journals=known.journals,
+        horizons=known.horizons,
+        until=now - hold_back,
+        named_elsewhere=any(source.kind != "data-plane" for source in sync.sources),
+        uncorroborated=sync.uncorroborated == "grant",
+        recordless=frozenset(name for name, mark in marks.items() if mark.records is False),
     )
+
+
+def known_until(settings: Settings, marks: Mapping[str, Watermark], now: int) -> watermarks.Horizons:
+    """How far each source is decided by a run at that time."""
+    sync = settings.sync
+    hold_back, skew = round(sync.hold_back * 1000), round(sync.clock_skew * 1000)
+    return watermarks.horizons(sync.sources, marks, now=now, hold_back=hold_back, skew=skew)
 
 
 def fold_new(ledger: Ledger, settings: FoldSettings) -> None:
     """Fold what is not folded yet and record the lives that changed."""
-    ledger.fold(partial(refold, settings=settings), settings.until, settings.window)
-    ledger.mark_folded(settings.until)
+    ledger.fold(partial(refold, settings=settings))
+    ledger.mark_folded(scope_of(settings))
+
+
+def scope_of(settings: FoldSettings) -> Scope:
+    """How far a fold with these settings decides; what is later is folded again."""
+    decided = min([settings.until, *settings.horizons.values()])
+    # A journal may be far behind, and its time is what its checks are lost by.
+    closed = min([decided, *settings.journals.values()]) - settings.unfinished_after
+    return Scope(decided, closed)
 
 
 def _ingest(
@@ -129,7 +171,7 @@ def _ingest(
         nonlocal lines, rejected, events
         with Extraction(batch, source, configured, instance, now=now) as extraction:
             lines += extraction.line_count()
-            rejected += _bury(extraction.dead_letters(), settings.sync.state_dir / DEAD_LETTERS)
+            rejected += bury(extraction.dead_letters(), settings.sync.state_dir)
             events += ledger.add_events(extraction.events())
 
     checkpoint = (settings.sync.state_dir / CHECKPOINTS / configured.name).absolute()
@@ -142,11 +184,3 @@ def _ingest(
     )
     query.awaitTermination()
     return SourceReport(configured.name, lines, rejected, events)
-
-
-def _bury(letters: Iterable[DeadLetter], path: Path) -> int:
-    count = 0
-    for count, letter in enumerate(letters, start=1):  # noqa: B007  (the count is what is wanted)
-        with path.open("ab") as file:
-            file.write(msgspec.json.encode(letter) + b"\n")
-    return count

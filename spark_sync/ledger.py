@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -33,21 +33,47 @@ class Change:
     dropped: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Up to when events are decided (epoch milliseconds), and which younger things may change yet.
+
+    What is of `decided` or later is folded again by a later run, and checks received after `closed`, which may not
+    have ended.
+    """
+
+    decided: int
+    closed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """When an inventory was taken, in epoch milliseconds, and which journal each source had then."""
+
+    taken: int
+    journals: Mapping[str, str]
+
+    def counts_for(self, journals: Mapping[str, str]) -> bool:
+        """Whether nothing is missing since it was taken: a journal that began later says nothing of the time before."""
+        return all(self.journals.get(source) == journal for source, journal in journals.items())
+
+
 class Ledger(Protocol):
     """One CDAP instance's ledger. All writes may be repeated: the same write again changes nothing."""
 
     def add_events(self, events: DataFrame) -> int:
         """Store the events whose (source, id) is new; the number of those."""
 
-    def fold(self, decide: Callable[[History], Change | None], until: int, window: int) -> None:
-        """Record what `decide` makes of each entity that events up to `until` may change and that is not folded yet.
+    def add_answers(self, events: Sequence[EntityEvent]) -> None:
+        """Store what CDAP answered when it was asked."""
 
-        Its history holds what happened up to `until + window` (both in epoch milliseconds). All changes are recorded
-        in one step. `decide` may run on another machine.
+    def fold(self, decide: Callable[[History], Change | None]) -> None:
+        """Record what `decide` makes of each entity that events may change and that is not folded yet.
+
+        All changes are recorded in one step. `decide` may run on another machine.
         """
 
-    def mark_folded(self, until: int) -> None:
-        """Everything up to `until` is folded, and recorded."""
+    def mark_folded(self, scope: Scope) -> None:
+        """Everything of that scope is folded, and recorded."""
 
     def record(self, changes: Iterable[Change]) -> None:
         """Write lives, by (entity, number), in one step: all of them or, after a kill, none."""
@@ -58,8 +84,17 @@ class Ledger(Protocol):
     def counts(self) -> Counter[State]:
         """How many lives are in each state."""
 
-    def baseline(self) -> int | None:
-        """When the newest inventory was taken, in epoch milliseconds; `None` without one."""
+    def baseline(self) -> Baseline | None:
+        """The newest inventory; `None` without one."""
 
-    def enter_baseline(self, taken: int, entities: Iterable[EntityId]) -> int:
-        """Enter an inventory: entities without an open life become known; how many did. All events are folded anew."""
+    def enter_baseline(
+        self,
+        taken: int,
+        entities: Iterable[EntityId],
+        versions: Mapping[EntityId, tuple[str, ...]],
+        journals: Mapping[str, str],
+    ) -> int:
+        """Enter an inventory: entities without an open life become known; how many did. All events are folded again.
+
+        `journals`: the journal of each source at that time; what it held before is not needed any more.
+        """

@@ -14,21 +14,24 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from ranger_cdap.cdap.entity import EntityId, entity_type
+from spark_sync.event import EntityEvent, Outcome, Stage, Strength
 from spark_sync.ledger import Change, History
 from spark_sync.life import Life
 
 KEY = "instance string, entity string, type string, parts array<string>, namespace string, application string"
 EVENTS = (
     f"source string, id string, {KEY}, kind string, strength string, user string, time bigint, requester string,"
-    " round bigint"
+    " stage string, outcome string, started bigint, ended bigint, clock string, check string, request string,"
+    " version string, child string, received bigint, caller string, requested bigint, round bigint"
 )
 LIVES = (
     f"{KEY}, number int, state string, reason string, creator string, accesses array<string>,"
     " begun bigint, begun_source string, begun_id string, ended bigint, ended_source string, ended_id string,"
     " policy_id bigint, policy_version bigint,"
-    " source string, event string, applied array<string>, merged array<string>, conflict string, written string"
+    " source string, event string, applied array<string>, merged array<string>, conflict string, written string,"
+    " certain bigint, candidates array<string>, former string, revoke boolean, versions array<string>, rule int"
 )
-BASELINE = "instance string, taken bigint, entities bigint"
+BASELINE = "instance string, taken bigint, entities bigint, journals map<string,string>"
 CHANGES = f"{LIVES}, dropped boolean"
 
 _life = msgspec.json.Decoder(Life)
@@ -53,26 +56,38 @@ def life_column() -> Column:
     """A row of `LIVES` in the shape of `Life`."""
     begun = _position(F.col("begun"), F.lit(False), F.col("begun_source"), F.col("begun_id"))
     ended = _position(F.col("ended"), F.lit(True), F.col("ended_source"), F.col("ended_id"))
-    texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("source", "event", "written", "conflict")]
-    lists = [F.coalesce(F.col(name), F.array()).alias(name) for name in ("accesses", "applied", "merged")]
-    same = [F.col(name).alias(name) for name in ("number", "creator", "state", "reason", "policy_id", "policy_version")]
+    texts = ("source", "event", "written", "conflict", "former")
+    lists = ("accesses", "applied", "merged", "candidates")
+    same = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions")
     return F.struct(
         F.struct(F.col("type").alias("type"), F.col("parts").alias("parts")).alias("entity"),
         begun.alias("begun"),
         F.when(F.col("ended").isNotNull(), ended).alias("ended"),
-        *texts,
-        *lists,
-        *same,
+        *(F.coalesce(F.col(name), F.lit("")).alias(name) for name in texts),
+        *(F.coalesce(F.col(name), F.array()).alias(name) for name in lists),
+        *(F.col(name).alias(name) for name in same),
+        F.coalesce("certain", "begun").alias("certain"),
+        F.coalesce("revoke", F.lit(False)).alias("revoke"),
+        # What has no rule was decided before there were two.
+        F.coalesce("rule", F.lit(1)).alias("rule"),
     )
 
 
 def event_column(event: Column) -> Column:
-    """A struct of columns of `EVENTS` in the shape of `EntityEvent`."""
-    same = [event[name].alias(name) for name in ("kind", "user", "time", "source", "strength", "id")]
+    """A struct of columns of `EVENTS` in the shape of `EntityEvent`; old rows know one time only."""
+    same = [event[name].alias(name) for name in ("kind", "user", "source", "id")]
+    texts = ("requester", "clock", "check", "request", "version", "child", "caller")
+    times = ("started", "ended", "received")
+    by_cdap = event["strength"] == Strength.AUTHORITATIVE.value
+    stage = F.when(by_cdap, Stage.MESSAGE.value).otherwise(Stage.REQUEST.value)
     return F.struct(
         F.struct(event["type"].alias("type"), event["parts"].alias("parts")).alias("entity"),
         *same,
-        F.coalesce(event["requester"], F.lit("")).alias("requester"),
+        F.coalesce(event["stage"], stage).alias("stage"),
+        F.coalesce(event["outcome"], F.lit(Outcome.DONE.value)).alias("outcome"),
+        *(F.coalesce(event[name], event["time"]).alias(name) for name in times),
+        *(F.coalesce(event[name], F.lit("")).alias(name) for name in texts),
+        F.coalesce(event["requested"], F.lit(0)).alias("requested"),
     )
 
 
@@ -131,6 +146,35 @@ def _columns(instance: str, life: Life) -> dict[str, Any]:
         "merged": life.merged,
         "conflict": life.conflict,
         "written": life.written,
+        "certain": life.certain,
+        "candidates": life.candidates,
+        "former": life.former,
+        "revoke": life.revoke,
+        "versions": life.versions,
+        "rule": life.rule,
+    }
+
+
+def event_row(instance: str, event: EntityEvent) -> dict[str, Any]:
+    """A row of `EVENTS` but for its round."""
+    entity = event.entity
+    fields = ("source", "id", "user", "requester", "started", "ended", "clock", "check", "request", "version", "child")
+    return {
+        "instance": instance,
+        "entity": str(entity),
+        "type": entity.type,
+        "parts": list(entity.parts),
+        "namespace": entity.namespace,
+        "application": _application(entity),
+        "kind": event.kind.value,
+        "strength": Strength.AUTHORITATIVE.value if event.stage is Stage.MESSAGE else Strength.AMBIGUOUS.value,
+        "stage": event.stage.value,
+        "outcome": event.outcome.value,
+        "time": event.position.time,
+        "received": event.received,
+        "caller": event.caller,
+        "requested": event.requested,
+        **{name: getattr(event, name) for name in fields},
     }
 
 

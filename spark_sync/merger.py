@@ -65,7 +65,8 @@ def merge(step: Merge, ranger: PolicyRest) -> Life:
 
 def take_out(step: TakeOut, ranger: PolicyRest) -> Life:
     """Take out exactly what we added, as far as it is there; what a person has turned into a denial stays."""
-    stuck = State.CLOSING if step.life.state is State.CLOSING else State.BLOCKED
+    must_go = step.life.state in (State.CLOSING, State.CONTESTED, State.SUSPENDED)
+    stuck = step.life.state if must_go else State.BLOCKED
     theirs = ranger.policy_by_id(step.life.policy_id)
     there = held(theirs, step.grant.user) & frozenset(step.grant.accesses) if theirs else ()
     if theirs is None or not there:

@@ -10,7 +10,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from ranger_cdap.errors import SyncError, reason
-from spark_sync.life import OWED, State
+from spark_sync.life import PENDING_STATES, State
 from spark_sync.report import RunReport
 
 _FIGURES = {
@@ -28,7 +28,7 @@ _FIGURES = {
 def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
     """The figures in Prometheus's text form; times are seconds since 1970."""
     registry = CollectorRegistry()
-    owed = (life.ended or life.begun for life in report.waiting if life.state in OWED)
+    owed = (life.ended or life.begun for life in report.waiting if life.state in PENDING_STATES or life.revoke)
     oldest = min((position.time / 1000 for position in owed), default=math.nan)
     values = (ended - began, ended, float(not report.trouble), oldest, len(report.granted), len(report.revoked))
     for (name, help_text), value in zip(_FIGURES.items(), values, strict=True):
@@ -45,6 +45,14 @@ def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
         gauge = Gauge(f"ranger_cdap_sync_source_{what}", help_text, ["source"], registry=registry)
         for source in report.sources:
             gauge.labels(source.name).set(getattr(source, what))
+    silent = Gauge(
+        "ranger_cdap_sync_source_silent",
+        "1 if the source's decision service was so far behind in the last run that the hold-back applied.",
+        ["source"],
+        registry=registry,
+    )
+    for source in report.sources:
+        silent.labels(source.name).set(source.name in report.silent)
     return generate_latest(registry)
 
 

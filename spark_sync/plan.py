@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for
 from ranger_cdap.engine.wire import Policy
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from spark_sync.grant_policy import content_of, guid_of, policy_for
-from spark_sync.life import Life, State
+from spark_sync.life import DOUBTED_STATES, Life, State
 from spark_sync.resultant import Resultant, as_the_profile_says
+
+_NOTHING_WRITTEN: Final[dict[str, Any]] = {
+    "applied": (),
+    "merged": (),
+    "written": "",
+    "policy_id": -1,
+    "policy_version": -1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +106,18 @@ def plan(owed: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
     A life whose grant does not pass the allow-list is never sent: it is `blocked`, or `closed` if its entity is gone.
     """
     for life in sorted(owed, key=lambda life: (life.entity, life.number)):
-        closing = life.state is State.CLOSING
+        closing, doubted = life.state is State.CLOSING, life.state in DOUBTED_STATES
+        if doubted and not life.revoke:
+            continue
         try:
-            yield _closing(life, settings) if closing else _giving(life, settings)
+            if closing or doubted:
+                yield _closing(life, settings) if closing else _revoking(life, settings)
+            else:
+                yield _giving(life, settings)
         except UnsafeGrant as e:
+            if doubted:  # what does not pass the allow-list was never sent
+                yield Settle(life, life.become(life.state, revoke=False))
+                continue
             state, reason = (State.CLOSED, "") if closing else (State.BLOCKED, str(e))
             yield Settle(life, life.become(state, reason=reason))
         except PluginError as e:
@@ -111,14 +128,18 @@ def _closing(life: Life, settings: PlanSettings) -> Step:
     return _taking_back(life, life.become(State.CLOSED, reason=""), settings)
 
 
+def _revoking(life: Life, settings: PlanSettings) -> Step:
+    """The grant of a life that is contested or suspended; the life itself stays as it is."""
+    return _taking_back(life, life.become(life.state, revoke=False, **_NOTHING_WRITTEN), settings)
+
+
 def _giving(life: Life, settings: PlanSettings) -> Step:
     user = life.creator or ""
     check_grantee(user, non_creators=settings.non_creators)
     wanted = settings.resultant(life.entity, user, life.accesses) if life.accesses else ()
     if not wanted:
         reason = f"{'a plugin' if life.accesses else 'the profile'} gives its creator nothing"
-        nothing = {"applied": (), "merged": (), "written": "", "policy_id": -1, "policy_version": -1}
-        return _taking_back(life, life.become(State.KNOWN, reason=reason, **nothing), settings)
+        return _taking_back(life, life.become(State.KNOWN, reason=reason, **_NOTHING_WRITTEN), settings)
     grant = _grant(life, wanted, settings)
     if life.merged:
         return Merge(life, grant, settings.service, settings.grantor)
@@ -139,7 +160,7 @@ def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:
         yield life.written
     possible = {ACCESS_TYPES, life.accesses or ACCESS_TYPES}
     with suppress(PluginError):  # what plugins say now need not be what they said then
-        possible.add(settings.resultant(life.entity, life.creator or "", life.accesses) or ACCESS_TYPES)
+        possible.add(settings.resultant(life.entity, _owner(life), life.accesses) or ACCESS_TYPES)
     try:
         for accesses in possible:
             yield content_of(_policy(life, _grant(life, accesses, settings), settings))
@@ -150,7 +171,12 @@ def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:
 
 def _grant(life: Life, accesses: tuple[str, ...], settings: PlanSettings) -> Grant:
     # Whoever is configured as a non-creator since was none when we wrote his policy, so it is still taken back.
-    return grant_for(life.entity, life.creator or "", settings.instance, accesses, non_creators=())
+    return grant_for(life.entity, _owner(life), settings.instance, accesses, non_creators=())
+
+
+def _owner(life: Life) -> str:
+    """The creator or, of a contested life, who had the grant before."""
+    return life.creator or life.former
 
 
 def _policy(life: Life, grant: Grant, settings: PlanSettings) -> Policy:

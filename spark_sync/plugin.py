@@ -37,9 +37,7 @@ def ranger_cdap_register_commands(cli: click.Group) -> None:
 @hookimpl
 def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
     """CDAP's audit messages (files, Kafka, messaging service), data-plane records, and the router's access log."""
-    from spark_sync.sources.audit import AUDIT
-    from spark_sync.sources.data_plane import DATA_PLANE
-    from spark_sync.sources.http_access import HTTP_ACCESS
+    from spark_sync.sources.files import AUDIT, DATA_PLANE, HTTP_ACCESS
     from spark_sync.sources.kafka import AUDIT_KAFKA
     from spark_sync.sources.messaging import AUDIT_MESSAGING
 

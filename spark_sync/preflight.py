@@ -5,9 +5,11 @@ from __future__ import annotations
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
 from spark_sync.account import ranger_admin
+from spark_sync.confirmation_round import confirm_clients
+from spark_sync.jars import spark_jars
 from spark_sync.lease import check_directory, check_lease
 from spark_sync.push import plan_settings
-from spark_sync.session import require_spark, spark_jars, submitted
+from spark_sync.session import require_spark, submitted
 
 
 def check_spark(settings: Settings) -> None:
@@ -55,6 +57,17 @@ def check_ranger(settings: Settings) -> None:
     ranger_admin(settings).close()
 
 
+def check_confirm(settings: Settings) -> None:
+    """The settings say how to ask CDAP what exists, if it is to be asked; it is not asked.
+
+    Raises:
+        ConfigError: an address, the token or a file of certificates of `sync.confirm` can't be used.
+    """
+    if settings.sync.confirm.url:
+        with confirm_clients(settings):
+            pass
+
+
 def check_run(settings: Settings, *, dry: bool = False) -> None:
     """As `check_ledger`; besides, the sources can be read and grants be made; a dry run needs no Ranger Admin.
 
@@ -69,4 +82,5 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
     plan_settings(settings)
     if not dry:
         check_ranger(settings)
+        check_confirm(settings)
     check_lease(settings.sync.state_dir)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_sync.fold import FoldSettings, fold
+from spark_sync.fold import fold
+from spark_sync.fold_settings import FoldSettings
 from spark_sync.ledger import Change, History
 
 

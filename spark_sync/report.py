@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ranger_cdap.errors import RangerAdminError
-from spark_sync.life import OWED, Life, State
+from spark_sync.life import PENDING_STATES, Life, State
 from spark_sync.plan import Step
 
 
@@ -25,6 +25,7 @@ class RunReport:
     """One run. `granted`, `revoked`: what changed in Ranger. `waiting`: lives it could not settle, each with a reason.
 
     `planned`: what would have been sent if it had not been a dry run.
+    `silent`: sources whose decision service is so far behind that the hold-back applied.
     `counts`: the ledger after the run, by state. `error`: why the push stopped before its end, None if it did not.
     """
 
@@ -33,6 +34,7 @@ class RunReport:
     revoked: tuple[Life, ...] = ()
     waiting: tuple[Life, ...] = ()
     planned: tuple[Step, ...] = ()
+    silent: tuple[str, ...] = ()
     counts: Mapping[State, int] = field(default_factory=dict)
     error: RangerAdminError | None = None
 
@@ -49,7 +51,7 @@ class RunReport:
     @property
     def owed(self) -> int:
         """How many lives Ranger is still to be told of."""
-        return sum(self.counts.get(state, 0) for state in OWED)
+        return sum(self.counts.get(state, 0) for state in PENDING_STATES)
 
     @property
     def unchanged(self) -> int:

@@ -1,4 +1,4 @@
-"""The Spark session of the sync job: Delta's jars, a quiet console, loopback only."""
+"""The Spark session of the sync job: Delta's jars, a quiet console, loopback only, closed to other users."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.errors import SparkMissing
+from spark_sync.jars import check_fetched, spark_jars
+from spark_sync.spark_security import (
+    CLOSED,
+    authenticate_callbacks,
+    check_closed,
+    fresh_secret,
+    serve_no_directory,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-JARS = ("delta-spark_4.1_2.13-4.3.1.jar", "delta-storage-4.3.1.jar")
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
-PACKAGE = "io.delta:delta-spark_4.1_2.13:4.3.1"
 
 CONFIGURATION = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -76,6 +82,8 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
 
     Raises:
         SparkMissing: PySpark or Java is missing, or Delta's jars can't be found nor fetched.
+        ConfigError: `spark-submit` left Spark open to others, which the settings do not allow.
+        SyncError: Spark fetched other jars than it should.
     """
     require_spark()
     from pyspark.errors import PySparkException
@@ -92,31 +100,34 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
 
 @contextmanager
 def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
-    from pyspark.sql import SparkSession
-
     from spark_sync.driver import driver_process
+    from spark_sync.scratch import scratch
     from spark_sync.sources.registry import packages
 
     configuration = dict(CONFIGURATION)
     with ExitStack() as stack:
-        if not submitted():
+        if submitted():
+            loaded, command = _loaded_configuration()
+            check_closed(loaded, command, allowed=settings.allow_open_spark)
+            check_fetched(loaded.get("spark.jars", ""), only_known=True)
+        else:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
-            configuration |= {"spark.master": master, **LOCAL, **quiet_logs()}
+            temporary = stack.enter_context(scratch())
+            configuration |= {"spark.master": master, **LOCAL, **CLOSED, **private_files(temporary.directory)}
             configuration |= spark_jars(settings.jars_dir, packages(settings.sources))
-            # Nothing is ever kept there, but Spark makes it, by default in the working directory.
-            warehouse = stack.enter_context(TemporaryDirectory(prefix="ranger-cdap-", ignore_cleanup_errors=True))
-            configuration["spark.sql.warehouse.dir"] = warehouse
-            stack.enter_context(driver_process(configuration))
-        builder = SparkSession.Builder().appName("ranger-cdap sync")
-        for key, value in configuration.items():
-            builder = builder.config(key, value)
-        spark = _in_another_thread(builder.getOrCreate)
+            stack.enter_context(driver_process(configuration, temporary))
+            loaded, _ = _loaded_configuration()
+            check_fetched(loaded.get("spark.jars", ""))
+            configuration |= fresh_secret()
+        configuration["spark.app.name"] = "ranger-cdap sync"
+        spark = _in_another_thread(partial(_started, configuration))
         spark.sparkContext.setLogLevel("ERROR")
         logging.getLogger().addFilter(_is_not_py4j)
         for name in _CHATTY:  # PySpark and py4j log what they also raise; we translate that
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
+            authenticate_callbacks(spark.sparkContext._gateway)
             yield spark
         except KeyboardInterrupt:
             # The connection is in the middle of an answer: the driver is ended without it, and this server before that.
@@ -126,6 +137,15 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             spark.stop()
             raise
         spark.stop()
+
+
+def _started(configuration: Mapping[str, str]) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    # Before there is a session, which would have the driver serve a directory.
+    serve_no_directory(SparkContext.getOrCreate(SparkConf().setAll(list(configuration.items()))))
+    return SparkSession.Builder().config(map=dict(configuration)).getOrCreate()
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:
@@ -147,38 +167,31 @@ def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:
     return created.result()
 
 
-def quiet_logs() -> dict[str, str]:
-    """The driver's log configuration: errors only, and its end where it runs out of memory instead of a run that hangs.
+def private_files(directory: Path) -> dict[str, str]:
+    """Return where the driver writes temporary files, that all its files are for their owner only, and Java's options.
 
-    It must be known before the driver starts.
+    It logs errors only, and ends where memory is short instead of letting the run hang. All this must be known before
+    it starts.
     """
-    options = f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -XX:+ExitOnOutOfMemoryError"
-    return {"spark.driver.extraJavaOptions": options}
+    options = (
+        f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}",
+        f'"-Djava.io.tmpdir={directory}"',
+        "-XX:+ExitOnOutOfMemoryError",
+    )
+    return {
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.local.dir": str(directory),
+        # Hadoop's file systems set the mode of what they write whatever the process has; the ledger is among that.
+        "spark.hadoop.fs.permissions.umask-mode": "077",
+        # Nothing is ever kept there, but Spark makes it, by default in the working directory.
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+    }
 
 
-def spark_jars(jars_dir: Path | None, packages: Sequence[str] = ()) -> dict[str, str]:
-    """Where Spark gets Delta's jars, and those of `packages`: from a directory that has them, else by itself.
+def _loaded_configuration() -> tuple[dict[str, str], str]:
+    """The settings that the driver was started with, and its command line; its Spark has not begun yet."""
+    from pyspark import SparkConf, SparkContext
 
-    The directory is the configured one or `jars` beside the interpreter. Where it has the jar of one of `packages`,
-    Spark gets all of its jars, because what that one needs must be there too.
-
-    Raises:
-        SparkMissing: the configured directory lacks Delta's.
-    """
-    directory = (jars_dir or Path(sys.prefix) / "jars").absolute()
-    jars = [directory / name for name in JARS]
-    fetched = [package for package in packages if not (directory / _jar_name(package)).is_file()]
-    if len(fetched) < len(packages):
-        jars += [jar for jar in sorted(directory.glob("*.jar")) if jar not in jars]
-    found = all(jar.is_file() for jar in jars)
-    if jars_dir and not found:
-        raise SparkMissing(f"`sync.jars_dir` is `{jars_dir}`, where {' and '.join(JARS)} are not")
-    result = {"spark.jars": ",".join(map(str, jars))} if found else {}
-    if not found:
-        fetched.insert(0, PACKAGE)
-    return result | ({"spark.jars.packages": ",".join(fetched)} if fetched else {})
-
-
-def _jar_name(package: str) -> str:
-    _, artifact, version = package.split(":")
-    return f"{artifact}-{version}.jar"
+    SparkContext._ensure_initialized()
+    jvm: Any = SparkContext._jvm
+    return dict(SparkConf().getAll()), jvm.java.lang.System.getProperty("sun.java.command") or ""

@@ -4,42 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import SyncError, reason
+from spark_sync import watermarks
+from spark_sync.dead_letters import buried
 from spark_sync.life import Life, State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The lives a person should look at.
-WAITING = (State.UNCONFIRMED, State.PENDING, State.BLOCKED, State.FAILED, State.CLOSING)
+WAITING = (
+    State.UNCONFIRMED,
+    State.CONTESTED,
+    State.PENDING,
+    State.SUSPENDED,
+    State.BLOCKED,
+    State.FAILED,
+    State.CLOSING,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
     """The state of the sync job at `now`; all times are epoch milliseconds.
 
-    `counts`: lives in each state. `baseline`: when it was taken. `waiting`: lives that wait for something, and why.
-    `newest`: the time of the newest event that is decided. `held_back`: events that are not decided yet. `conflicts`:
-    open lives that somebody else began earlier, as was told too late. `dead_letters`: rejected lines, all of them.
+    `counts`: lives in each state. `baseline`: when it was taken; `journal_lost`: a check journal is not the one of that
+    time, so that the baseline does not count any more. `waiting`: lives that wait for something, and why.
+    `newest`: the time of the newest event that is decided. `held_back`: events that are not decided yet, `ahead` those
+    of them whose time is still to come. `old_rule`: open lives decided by an older rule that the present one would
+    contest. `silent`: sources whose decision service is so far behind that the hold-back applies. `dead_letters`:
+    rejected lines, all of them.
     """
 
     now: int
     counts: Mapping[State, int]
     baseline: int | None
+    journal_lost: bool = False
     waiting: tuple[Life, ...] = ()
     newest: int | None = None
     held_back: int = 0
-    conflicts: tuple[Life, ...] = ()
+    ahead: int = 0
+    old_rule: tuple[Life, ...] = ()
+    silent: tuple[str, ...] = ()
     dead_letters: int = 0
 
     @property
     def lag(self) -> int | None:
         """How long ago the newest decided event happened; nothing before the first one."""
         return None if self.newest is None else max(0, self.now - self.newest)
+
+    def waiting_in(self, *states: State) -> list[Life]:
+        """The lives that wait in one of these states."""
+        return [life for life in self.waiting if life.state in states]
 
     @property
     def oldest_pending(self) -> Life | None:
@@ -55,29 +73,38 @@ def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import DEAD_LETTERS
     from spark_sync.spark_errors import spark_errors
 
     with spark_errors():
         ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
         newest, held_back = ledger.decided_until()
+        baseline = ledger.baseline()
+        journals = {name: mark.service for name, mark in watermarks.read(settings.sync.sources).items()}
         return StatusReport(
             now=now,
             counts=ledger.counts(),
-            baseline=ledger.baseline(),
+            baseline=baseline.taken if baseline else None,
+            journal_lost=bool(baseline and not baseline.counts_for(journals)),
             waiting=tuple(ledger.lives(WAITING)),
             newest=newest,
             held_back=held_back,
-            conflicts=tuple(ledger.conflicts()),
-            dead_letters=_lines(settings.sync.state_dir / DEAD_LETTERS),
+            ahead=_ahead(settings, spark, now),
+            old_rule=tuple(ledger.conflicts()),
+            silent=silent_services(settings, now),
+            dead_letters=buried(settings.sync.state_dir),
         )
 
 
-def _lines(path: Path) -> int:
-    try:
-        with path.open("rb") as file:
-            return sum(1 for _ in file)
-    except FileNotFoundError:
-        return 0
-    except OSError as e:
-        raise SyncError(f"`{path}` can't be read: {reason(e)}") from e
+def silent_services(settings: Settings, now: int) -> tuple[str, ...]:
+    """The sources whose decision service has no watermark, or one older than the hold-back."""
+    sync = settings.sync
+    found = watermarks.horizons(
+        sync.sources, watermarks.read(sync.sources), now=now, hold_back=round(sync.hold_back * 1000), skew=0
+    )
+    return found.silent
+
+
+def _ahead(settings: Settings, spark: SparkSession, now: int) -> int:
+    """How many events have a time that is still to come."""
+    events = spark.read.format("delta").load(str(settings.sync.state_dir.absolute() / "events"))
+    return events.where((events.instance == settings.cdap.instance) & (events.started > now)).count()

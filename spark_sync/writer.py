@@ -185,5 +185,6 @@ def _take_back(step: TakeBack, ranger: PolicyRest) -> Life:
 
 
 def _when_stuck(step: TakeBack) -> State:
-    """The state of a life whose grant can't be taken back: still owed if its entity is gone, else a person's to see."""
-    return State.CLOSING if step.life.state is State.CLOSING else State.BLOCKED
+    """The state of a life whose grant cannot be revoked: still pending if it must go, else a person's to see."""
+    must_go = step.life.state in (State.CLOSING, State.CONTESTED, State.SUSPENDED)
+    return step.life.state if must_go else State.BLOCKED

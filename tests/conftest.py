@@ -50,6 +50,14 @@ def _cheap_passwords() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is audited by default does not go among the records of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _collect_sockets_of_spark(request: pytest.FixtureRequest) -> Iterator[None]:
     yield

@@ -4,15 +4,18 @@ import json
 import logging
 import stat
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from uuid import RFC_4122, UUID
 
 import pytest
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, open_trail
-from ranger_cdap.audit.sinks import FileSink, LogSink
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.audit.file import FileSink
+from ranger_cdap.audit.sinks import LogSink
+from ranger_cdap.config import AuditSettings, Settings, load_settings
 from ranger_cdap.errors import ConfigError
+from tests.disk_faults import ended_well, full_disk, in_a_child
 
 
 def record(user: str = "alice", resource: str = "cdap/ns1/kv") -> AuditRecord:
@@ -105,8 +108,10 @@ def test_sinks_are_chosen_by_name(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="no audit sink `kafka`; known are file, log, solr"):
         open_trail(AuditSettings(sinks=("kafka",)), BUILT_IN_SINKS)
-    with pytest.raises(ConfigError, match=r"needs the setting `audit\.file`"):
-        open_trail(AuditSettings(sinks=("file",)), BUILT_IN_SINKS)
+    with pytest.raises(ConfigError, match=r"`audit\.required` needs the sink `file`"):
+        open_trail(AuditSettings(sinks=("log",), required=True), BUILT_IN_SINKS)
+    with pytest.raises(ConfigError, match=r"`audit\.chain` needs the sink `file`"):
+        open_trail(AuditSettings(sinks=(), chain=True), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"needs the setting `audit\.solr_url`"):
         open_trail(AuditSettings(sinks=("solr",)), BUILT_IN_SINKS)
 
@@ -158,3 +163,55 @@ def test_each_record_has_an_id_of_its_own_a_random_uuid() -> None:
     ids = [record().id for _ in range(100)]
     assert len(set(ids)) == 100
     assert all(str(UUID(id_)) == id_ and UUID(id_).version == 4 and UUID(id_).variant == RFC_4122 for id_ in ids)
+
+
+def test_by_default_records_go_to_a_file_in_the_state_directory_for_its_owner_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    trail = open_trail(Settings().audit, BUILT_IN_SINKS)
+    trail.write([record()])
+    trail.close()
+    path = tmp_path / "ranger-cdap" / "audit" / "records.jsonl"
+    assert lines(path) == ["alice"]
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
+
+
+def test_an_empty_list_of_sinks_switches_the_audit_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    trail = open_trail(load_settings(environ={"RANGER_CDAP_AUDIT__SINKS": ""}).audit, BUILT_IN_SINKS)
+    trail.write([record()])
+    trail.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_processes_that_write_and_rotate_at_once_lose_and_mix_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+
+    def work(number: int) -> None:
+        sink = FileSink(path, max_bytes=5000, keep=200)
+        for n in range(100):
+            sink.write([record(f"{number}-{n}")])
+
+    children = [in_a_child(partial(work, number)) for number in range(4)]
+    assert [ended_well(child) for child in children] == [True] * 4
+    written = [user for file in tmp_path.iterdir() for user in lines(file)]
+    assert sorted(written) == sorted(f"{number}-{n}" for number in range(4) for n in range(100))
+
+
+def test_what_a_full_disk_took_of_a_record_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    sink = FileSink(path)
+    sink.write([record()])
+    with full_disk(path.stat().st_size + 50), pytest.raises(OSError, match="File too large"):
+        sink.write([record("bob")])
+    sink.write([record("carol")])
+    assert lines(path) == ["alice", "carol"]
+
+
+def test_without_older_files_a_full_one_is_begun_again(tmp_path: Path) -> None:
+    sink = FileSink(tmp_path / "a", max_bytes=500, keep=0)
+    for user in ("alice", "bob", "carol"):
+        sink.write([record(user)])
+    assert lines(tmp_path / "a") == ["carol"]
+    assert len(list(tmp_path.iterdir())) == 1

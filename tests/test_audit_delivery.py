@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from audit_samples import numbered
 
 from ranger_cdap.audit.delivery import Delivery
 from ranger_cdap.audit.record import AuditRecord
@@ -20,23 +21,8 @@ PATIENCE = 30.0
 SOON = 0.01
 
 
-def record(number: int) -> AuditRecord:
-    return AuditRecord(
-        repo="cdapdev",
-        reqUser=f"user{number}",
-        evtTime=number,
-        access="dataset.get",
-        resource="cdap/ns1/kv",
-        resType="dataset",
-        action="read",
-        result=1,
-        policy=7,
-        id=str(number),
-    )
-
-
 def records(*numbers: int) -> list[AuditRecord]:
-    return [record(number) for number in numbers]
+    return [numbered(number) for number in numbers]
 
 
 class Store:
@@ -109,10 +95,10 @@ def test_what_waits_for_a_store_that_was_away_is_sent_in_order_when_it_is_back(t
     store = Store(away=True)
     delivery = Delivery("store", store, capacity=50, spool=spool(tmp_path), first_pause=SOON)
     for number in range(1, 21):
-        delivery.write([record(number)])
+        delivery.write([numbered(number)])
         store.was_asked(min(number, 3))
     store.away = False
-    delivery.write([record(21)])
+    delivery.write([numbered(21)])
     assert store.have(21) == list(range(1, 22))
     delivery.close()
     assert delivery.counts.lost == 0

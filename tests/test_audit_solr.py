@@ -14,7 +14,7 @@ from ranger_cdap.audit.solr import SolrSink, document
 from ranger_cdap.config import Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 
-URL = "http://solr.test:8983/solr/ranger_audits"
+URL = "https://solr.test:8983/solr/ranger_audits"
 DONE = {"responseHeader": {"status": 0, "QTime": 3}}
 
 

@@ -16,11 +16,11 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_the_environment_goes_before_the_file_and_the_file_before_the_default(tmp_path: Path) -> None:
-    file = write(tmp_path, '[ranger]\nurl = "http://one:6080"\nservice = "a"\n')
+    file = write(tmp_path, '[ranger]\nurl = "https://one:6182"\nservice = "a"\n')
 
-    settings = load_settings(file, {"RANGER_CDAP_RANGER__URL": "http://two:6080"})
+    settings = load_settings(file, {"RANGER_CDAP_RANGER__URL": "https://two:6182"})
 
-    assert settings.ranger.url == "http://two:6080"
+    assert settings.ranger.url == "https://two:6182"
     assert settings.ranger.service == "a"
     assert settings.cdap.instance == "cdap"
 
@@ -43,11 +43,15 @@ def test_numbers_can_come_from_the_environment(tmp_path: Path) -> None:
         ('[ranger]\nurll = "http://x"', "did you mean `ranger.url`"),
         ("[rangr]", "did you mean `ranger`"),
         ("[[sync.sources]]\nnme = 1", r"did you mean `sync.sources\[0\].name`"),
-        ('[ranger]\nurl = "ftp://x"', "must begin with http"),
+        ('[ranger]\nurl = "ftp://x"', "must be an address like `https://ranger.example:6182`"),
         ('[ranger]\nurl = "http://u:p@x"', "must not hold a user name"),
         ("[plugin]\npoll_interval = 0", "greater than zero"),
         ("[plugin]\npoll_interval = inf", "greater than zero"),
         ("[plugin]\npoll_interval = true", "poll_interval"),
+        ('[sync.confirm]\nurl = "https://c"', "`sync.confirm.url` is set, so `sync.confirm.user` must be set too"),
+        ('[sync.confirm]\nurl = "https://c"\nuser = "u"', "so `sync.confirm.caller` must be set too"),
+        ('[sync.confirm]\nurl = "https://c"\nuser = "u"\ncaller = "c"', "so `sync.confirm.secret` must be set too"),
+        ('[sync.confirm]\nurll = "x"', "did you mean `sync.confirm.url`"),
         ("[ranger", "is not TOML"),
         ('[plugin]\npassword = "env:NOT_SET_ANYWHERE"', "`NOT_SET_ANYWHERE`"),
         ('[plugin]\npassword = "file:/nonexistent/secret"', "can't be read"),
@@ -69,7 +73,11 @@ def test_a_bad_setting_is_one_sentence_that_names_it(tmp_path: Path, text: str, 
         (["ranger.ulr=x"], {}, "flag --set ranger.ulr: unknown setting `ranger.ulr`; did you mean `ranger.url`?"),
         (["ranger.attempts=0"], {}, "flag --set ranger.attempts: `ranger.attempts` must be greater than zero"),
         (["rangr.url=x"], {}, "flag --set rangr.url: unknown setting `rangr`; did you mean `ranger`?"),
-        ([], {"RANGER_CDAP_RANGER__URL": "x"}, "environment RANGER_CDAP_RANGER__URL: `ranger.url` must begin with"),
+        (
+            [],
+            {"RANGER_CDAP_RANGER__URL": "x"},
+            "environment RANGER_CDAP_RANGER__URL: `ranger.url` must be an address like",
+        ),
         ([], {}, "file other.toml: `plugin.poll_interval`: expected a number, got a text"),
     ],
 )
@@ -115,3 +123,13 @@ def test_a_secret_is_never_printed(tmp_path: Path) -> None:
 
     assert "hunter2" not in f"{settings!r} {settings} {settings.plugin.password!r} {Secret('hunter2')}"
     assert settings.plugin.password == Secret("hunter2")
+
+
+def test_cdap_is_asked_only_where_an_address_is_set(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('[sync.confirm]\nuser = "u"\n')
+    assert load_settings(config, {}).sync.confirm.url == ""
+    config.write_text('[sync.confirm]\nurl = "https://c"\nuser = "u"\ncaller = "c"\nsecret = "env:S"\n')
+    confirm = load_settings(config, {"S": "a secret"}).sync.confirm
+    assert (confirm.url, confirm.secret.reveal()) == ("https://c", "a secret")
+    assert "a secret" not in repr(confirm)

@@ -50,18 +50,18 @@ def test_each_place_goes_before_the_ones_below_it(tmp_path: Path) -> None:
         tmp_path,
         security={
             P + "service.name": "of xml",
-            P + "policy.rest.url": "http://xml:6080",
+            P + "policy.rest.url": "https://xml:6182",
             P + "policy.rest.client.username": "xml",
             P + "policy.pollIntervalMs": "60000",
         },
-        toml='[ranger]\nservice = "of file"\nurl = "http://file:6080"\n[plugin]\nusername = "file"',
-        environ={"RANGER_CDAP_RANGER__SERVICE": "of env", "RANGER_CDAP_RANGER__URL": "http://env:6080"},
+        toml='[ranger]\nservice = "of file"\nurl = "https://file:6182"\n[plugin]\nusername = "file"',
+        environ={"RANGER_CDAP_RANGER__SERVICE": "of env", "RANGER_CDAP_RANGER__URL": "https://env:6182"},
         flags=("ranger.service=of flag",),
     )
 
     settings = found.settings
     assert settings.ranger.service == "of flag"
-    assert settings.ranger.url == "http://env:6080"
+    assert settings.ranger.url == "https://env:6182"
     assert settings.plugin.username == "file"
     assert settings.plugin.poll_interval == 60.0
     assert settings.cdap.instance == "cdap"
@@ -83,9 +83,14 @@ KEYS = [
     (P + "policy.cache.dir", "/var/cache/cdap", "plugin.cache_dir", Path("/var/cache/cdap")),
     (P + "use.rangerGroups", "FALSE", "plugin.use_ranger_groups", False),
     ("xasecure.policymgr.clientssl.truststore", "/etc/ca.pem", "ranger.ca_file", "/etc/ca.pem"),
-    ("xasecure.audit.destination.solr.urls", "http://s:8983/a, http://t:8983/a", "audit.solr_url", "http://s:8983/a"),
+    (
+        "xasecure.audit.destination.solr.urls",
+        "https://s:8983/a, https://t:8983/a",
+        "audit.solr_url",
+        "https://s:8983/a",
+    ),
     ("xasecure.audit.destination.solr", "true", "audit.sinks", ("solr",)),
-    ("xasecure.audit.destination.solr", "false", "audit.sinks", ()),
+    ("xasecure.audit.destination.solr", "false", "audit.sinks", ("file",)),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from ranger_cdap.audit.record import AuditRecord, event_id, record_of
 from ranger_cdap.audit.sinks import BUILT_IN_SINKS, AuditSink, SinkFactory
-from ranger_cdap.audit.trail import AuditTrail, open_trail
+from ranger_cdap.audit.trail import AuditTrail, check_audit, open_trail
 
 __all__ = [
     "BUILT_IN_SINKS",
@@ -10,6 +10,7 @@ __all__ = [
     "AuditSink",
     "AuditTrail",
     "SinkFactory",
+    "check_audit",
     "event_id",
     "open_trail",
     "record_of",

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
-import requests
 
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Secret
+from ranger_cdap.config.address import SOLR, checked_address
 from ranger_cdap.errors import AuditRefused, AuditSinkError
+from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.sign_in import BasicAuth, TlsFiles
 
-_TIMEOUT: Final = (5.0, 30.0)
+_CONNECT_SECONDS: Final = 5.0
+_READ_SECONDS: Final = 30.0
+_LARGEST_ANSWER: Final = 1 << 20
 _SEEN_WITHIN_MS: Final = 15_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_ANSWER: Final = 200
@@ -45,14 +50,25 @@ _FIELDS: Mapping[str, Callable[[AuditRecord], Any]] = {
 
 
 class SolrSink:
-    """A Solr collection by its address, like `https://solr:8983/solr/ranger_audits`; TLS is verified."""
+    """A Solr collection by its address, like `https://solr:8983/solr/ranger_audits`; TLS is verified.
 
-    def __init__(self, url: str, username: str, password: Secret, *, ca_file: str | None = None) -> None:
-        self._url = f"{url.rstrip('/')}/update"
-        self._session = requests.Session()
-        self._session.trust_env = False  # no proxy, no .netrc: audit goes where the settings say
-        self._session.auth = (username, password.reveal()) if username else None
-        self._session.verify = ca_file or True
+    Raises:
+        ConfigError: the address or the file of certificates can't be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        username: str,
+        password: Secret,
+        *,
+        ca_file: str | None = None,
+        allow_plain_http: bool = False,
+    ) -> None:
+        self._url = checked_address(url, SOLR, allow_plain_http=allow_plain_http)
+        self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+        if username:
+            self._exchange.session.auth = BasicAuth(username, password)
 
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Add the records; Solr replaces those it has by id, so sending twice changes nothing.
@@ -63,24 +79,25 @@ class SolrSink:
         """
         body = msgspec.json.encode([document(record) for record in records])
         try:
-            answer = self._session.post(
+            status, answer = self._exchange.ask(
                 self._url,
-                params={"commitWithin": str(_SEEN_WITHIN_MS), "wt": "json"},
-                data=body,
+                "POST",
+                "/update",
+                query={"commitWithin": str(_SEEN_WITHIN_MS), "wt": "json"},
+                body=body,
                 headers={"Content-Type": "application/json"},
-                timeout=_TIMEOUT,
-                allow_redirects=False,
+                largest=_LARGEST_ANSWER,
             )
-        except requests.RequestException as e:
-            raise AuditSinkError(f"Solr at `{self._url}` can't be reached: {type(e).__name__}") from None
-        if answer.status_code == requests.codes.bad_request:
+        except (NoAnswer, TooLarge, TooSlow) as e:
+            raise AuditSinkError(f"Solr at `{self._url}` can't be reached: {e}") from None
+        if status == HTTPStatus.BAD_REQUEST:
             raise AuditRefused(f"Solr at `{self._url}` refuses audit records: {_said(answer)}")
-        if answer.status_code != requests.codes.ok or not _succeeded(answer):
-            raise AuditSinkError(f"Solr at `{self._url}` answers {answer.status_code}: {_said(answer)}")
+        if status != HTTPStatus.OK or not _succeeded(answer):
+            raise AuditSinkError(f"Solr at `{self._url}` answers {status}: {_said(answer)}")
 
     def close(self) -> None:
         """Give the connections back."""
-        self._session.close()
+        self._exchange.close()
 
 
 def document(record: AuditRecord) -> dict[str, Any]:
@@ -92,14 +109,14 @@ def _moment(milliseconds: int) -> str:
     return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _succeeded(answer: requests.Response) -> bool:
+def _succeeded(answer: bytes) -> bool:
     """A login page or another program's page has 200, too."""
     try:
-        status: object = answer.json()["responseHeader"]["status"]
-    except (ValueError, KeyError, TypeError):
+        status: object = msgspec.json.decode(answer)["responseHeader"]["status"]
+    except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError):
         return False
     return status == 0
 
 
-def _said(answer: requests.Response) -> str:
-    return " ".join(answer.text[:_LONGEST_ANSWER].split()) or "nothing"
+def _said(answer: bytes) -> str:
+    return " ".join(answer[:_LONGEST_ANSWER].decode(errors="replace").split()) or "nothing"

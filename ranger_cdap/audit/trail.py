@@ -1,10 +1,12 @@
-"""`AuditTrail`: hands records to every sink; a sink that fails never changes a decision."""
+"""`AuditTrail`: hands records to every sink; whether a decision waits for its record is a setting."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
+from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.audit.delivery import Delivery
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.audit.sinks import AuditSink, SinkFactory
@@ -14,14 +16,26 @@ from ranger_cdap.errors import ConfigError
 
 logger = logging.getLogger(__name__)
 
+_FILE: Final = "file"
+
 
 class AuditTrail:
-    """Hands records to every sink, in the thread of the caller; `open_trail` puts a queue before each."""
+    """Hands records to every sink, in the thread of the caller; `open_trail` puts a queue before each.
 
-    def __init__(self, sinks: Iterable[AuditSink]) -> None:
+    With `required`, nothing counts as written before that has it; it writes where the first of the sinks does, and the
+    others get copies.
+    """
+
+    def __init__(self, sinks: Iterable[AuditSink], required: GroupCommit | None = None) -> None:
         self._sinks = tuple(sinks)
+        self._required = required
         self._failing: set[int] = set()
         self._lost = 0
+
+    @property
+    def is_required(self) -> bool:
+        """Whether `write` waits for a disk, and raises where that does not have the records."""
+        return self._required is not None
 
     @property
     def lost(self) -> int:
@@ -29,10 +43,35 @@ class AuditTrail:
         return self._lost + sum(sink.counts.lost for sink in self._sinks if isinstance(sink, Delivery))
 
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Give the records to each sink; never raises."""
+        """Give the records to each sink.
+
+        Raises:
+            AuditSinkError: records are required, and these are not on the disk; no other sink has them.
+        """
         if not records:
             return
-        for number, sink in enumerate(self._sinks):
+        if self._required is not None:
+            self._required.write(records)
+            self._hand_over(records, beginning=1)
+        else:
+            self._hand_over(records)
+
+    def write_later(self, records: Sequence[AuditRecord]) -> None:
+        """Give records of what is denied anyway to each sink; never waits for a disk and never raises."""
+        self._hand_over(records)
+
+    def close(self) -> None:
+        """Close every sink; a sink that fails doesn't keep the others open."""
+        if self._required is not None:
+            self._required.close()
+        for sink in self._sinks:
+            try:
+                sink.close()
+            except Exception as e:
+                logger.warning("audit sink `%s` could not be closed: %s", type(sink).__name__, type(e).__name__)
+
+    def _hand_over(self, records: Sequence[AuditRecord], beginning: int = 0) -> None:
+        for number, sink in enumerate(self._sinks[beginning:], beginning):
             try:
                 sink.write(records)
                 self._failing.discard(number)
@@ -44,26 +83,37 @@ class AuditTrail:
                         "audit records are being lost: sink `%s` fails with %s", type(sink).__name__, type(e).__name__
                     )
 
-    def close(self) -> None:
-        """Close every sink; a sink that fails doesn't keep the others open."""
-        for sink in self._sinks:
-            try:
-                sink.close()
-            except Exception as e:
-                logger.warning("audit sink `%s` could not be closed: %s", type(sink).__name__, type(e).__name__)
-
 
 def open_trail(settings: AuditSettings, factories: Mapping[str, SinkFactory]) -> AuditTrail:
     """The trail to the sinks that the settings name: each has a queue of its own, so none keeps a decision waiting.
 
+    With `audit.required` the file has none: a decision waits until the disk has its record.
+
     Raises:
-        ConfigError: a name is unknown, or its sink lacks a setting.
+        ConfigError: a name is unknown, or a setting is missing.
     """
+    check_audit(settings, factories)
+    made = {name: factories[name](settings) for name in settings.sinks}
+    deliveries = {name: _delivery(name, sink, settings) for name, sink in made.items()}
+    if not settings.required:
+        return AuditTrail(deliveries.values())
+    required = GroupCommit(made[_FILE], capacity=settings.queue_size)
+    return AuditTrail([deliveries.pop(_FILE), *deliveries.values()], required)
+
+
+def check_audit(settings: AuditSettings, known: Iterable[str]) -> None:
+    """Check the settings that depend on each other.
+
+    Raises:
+        ConfigError: a sink is unknown, or a setting needs the file, which is none of the sinks.
+    """
+    names = sorted(known)
     for name in settings.sinks:
-        if name not in factories:
-            raise ConfigError(f"there is no audit sink `{name}`; known are {', '.join(sorted(factories))}")
-    made = [(name, factories[name](settings)) for name in dict.fromkeys(settings.sinks)]
-    return AuditTrail([_delivery(name, sink, settings) for name, sink in made])
+        if name not in names:
+            raise ConfigError(f"there is no audit sink `{name}`; known are {', '.join(names)}")
+    for setting in ("required", "chain"):
+        if getattr(settings, setting) and _FILE not in settings.sinks:
+            raise ConfigError(f"`audit.{setting}` needs the sink `{_FILE}`; add it to `audit.sinks`")
 
 
 def _delivery(name: str, sink: AuditSink, settings: AuditSettings) -> Delivery:

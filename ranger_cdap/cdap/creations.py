@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -56,7 +56,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class RequestRow:
-    """A row for data-plane records: request, response and an allowed check make an event."""
+    """A row for data-plane records: request, response and an allowed check make an event.
+
+    `several`: the request is about several entities, so that it may have changed some of them whatever its answer is.
+    Where neither URI nor check names the entity, it is about all of its type in the checked one. `of_version`: it is
+    about one version of the entity, the one that the check names.
+    """
 
     entity: EntityType
     checked: EntityType
@@ -64,13 +69,16 @@ class RequestRow:
     permission: str
     kind: Kind
     strength: Strength
+    several: bool = False
+    of_version: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
     """A row for the router's access log: request and response alone make an event.
 
-    `response`: the JSON path of the entity's last part in the response; empty where the URI names it.
+    `response`: the JSON path of the entity's last part in the response; empty where the URI names it. `several`,
+    `of_version`: as in `RequestRow`.
     """
 
     entity: EntityType
@@ -78,22 +86,60 @@ class AccessRow:
     response: str
     kind: Kind
     strength: Strength
+    several: bool = False
+    of_version: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRow:
+    """What an allowed check of one permission on one type of entity may begin or end.
+
+    `child`: the type of the entities below the checked one that it is about; empty for the checked one itself.
+    """
+
+    checked: EntityType
+    permission: str
+    kind: Kind
+    child: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Calling methods that decide whether an allowed check is journalled (`[frames]` of the table)."""
+
+    early: frozenset[str]
+    preview: frozenset[str]
+    schedule: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Creations:
-    """The whole table. `skipped`: regular expressions on an entity's text."""
+    """The whole table. `skipped`: regular expressions on an entity's text.
+
+    `replaced`: the types of what CDAP deletes of an entity of a type whenever it is created once more.
+    """
 
     audit: tuple[AuditRow, ...]
     data_plane: tuple[RequestRow, ...]
     http_access: tuple[AccessRow, ...]
     skipped: tuple[str, ...]
+    replaced: Mapping[str, frozenset[str]]
+    frames: Frames
+    journalled: Mapping[tuple[str, str], JournalRow]
 
     @property
     def entities(self) -> frozenset[EntityType]:
         """The types whose creations and deletions any source can tell of."""
         rows: tuple[AuditRow | RequestRow | AccessRow, ...] = (*self.audit, *self.data_plane, *self.http_access)
         return frozenset(row.entity for row in rows)
+
+    def journal_row(self, cdap_type: str, permissions: Iterable[str]) -> JournalRow | None:
+        """The row of an allowed check, by CDAP's entity type and permissions; `None` where it begins and ends nothing.
+
+        Of several permissions one that creates comes first: what may begin a life must not be overlooked.
+        """
+        found = (self.journalled.get((cdap_type, permission)) for permission in permissions)
+        return min((row for row in found if row), key=lambda row: row.kind is Kind.DELETE, default=None)
 
 
 @cache
@@ -108,6 +154,8 @@ def load_creations() -> Creations:
             permission=row["permission"],
             kind=Kind(row["kind"]),
             strength=Strength(row["strength"]),
+            several=row.get("several", False),
+            of_version=row.get("scope") == "version",
         )
         for row in table["data_plane"]
     )
@@ -125,7 +173,7 @@ def load_creations() -> Creations:
         data_plane=data_plane,
         http_access=(
             *(
-                AccessRow(row.entity, row.request, "", row.kind, row.strength)
+                AccessRow(row.entity, row.request, "", row.kind, row.strength, row.several, row.of_version)
                 for row in data_plane
                 if set(row.entity.path[1:]) <= set(row.request.variables)
             ),
@@ -141,7 +189,20 @@ def load_creations() -> Creations:
             ),
         ),
         skipped=tuple(table["skipped"].values()),
+        replaced={name: frozenset(below) for name, below in table["replaced"].items()},
+        frames=Frames(**{name: frozenset(frames) for name, frames in table["frames"].items()}),
+        journalled=_journalled(data_plane),
     )
+
+
+def _journalled(rows: Iterable[RequestRow]) -> dict[tuple[str, str], JournalRow]:
+    """The checks that any row needs; where one permission both creates and deletes, what it creates counts."""
+    journalled: dict[tuple[str, str], JournalRow] = {}
+    for row in sorted(rows, key=lambda row: row.kind is Kind.DELETE):
+        child = "" if row.entity == row.checked else row.entity.name
+        for name in row.checked.cdap_names:
+            journalled.setdefault((name, row.permission), JournalRow(row.checked, row.permission, row.kind, child))
+    return journalled
 
 
 def _request(row: Mapping[str, Any]) -> Request:

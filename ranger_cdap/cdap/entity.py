@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType
 
+LONGEST_PART: Final = 1_000
+"""Characters of a name: CDAP itself checks none, but a file system takes no more than 255 for most of them."""
 PROGRAM_TYPES = frozenset({"mapreduce", "workflow", "service", "spark", "worker", "custom", "flow"})
 
 
@@ -101,8 +103,13 @@ def entity_id(type_name: str, parts: Sequence[str]) -> EntityId:
 
     Raises:
         UnknownEntityType: there is no such type.
-        InvalidEntity: the number of parts is wrong or a part has characters CDAP does not allow.
+        InvalidEntity: the number of parts is wrong, or a part is too long or has characters CDAP does not allow.
     """
+    for part in parts:
+        if len(part) > LONGEST_PART:
+            raise InvalidEntity(
+                f"a part of the {type_name} has {len(part)} characters; CDAP's names have {LONGEST_PART}"
+            )
     return _checked(type_name, tuple(parts))
 
 

@@ -32,7 +32,10 @@ from ranger_cdap.errors import NotReady
 @pass_invocation
 @click.pass_context
 def check(context: click.Context, invocation: Invocation, asked: Question) -> None:
-    """Say whether USER may do OPERATION on ENTITY, by which policies, or what is missing. It is audited."""
+    """Check whether USER may perform OPERATION on ENTITY, by which policies, or what is missing.
+
+    Writes an audit record, to `audit.file` by default, where the policies ask for it.
+    """
     with open_authorizer(invocation) as authorizer:
         answer = authorizer.check(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
     if invocation.as_json:

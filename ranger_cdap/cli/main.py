@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cli.audit import audit_group
 from ranger_cdap.cli.cdap_extension import cdap_extension
 from ranger_cdap.cli.check import check
 from ranger_cdap.cli.command import Group
@@ -57,6 +58,7 @@ class BuiltInCommands:
             policies,
             config_group,
             doctor,
+            audit_group,
             plugins_group,
             serve,
             evaluate,

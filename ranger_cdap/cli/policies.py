@@ -7,6 +7,7 @@ import click
 from ranger_cdap.cli.command import Group
 from ranger_cdap.cli.expectations import test_command
 from ranger_cdap.cli.lint import lint_command
+from ranger_cdap.cli.refresh import refresh_command
 from ranger_cdap.cli.transfer import diff_command, export_command, import_command
 
 
@@ -15,5 +16,5 @@ def policies() -> None:
     """Look at the policies of the service, and carry them from one Ranger Admin to another."""
 
 
-for command in (lint_command, test_command, export_command, diff_command, import_command):
+for command in (lint_command, test_command, refresh_command, export_command, diff_command, import_command):
     policies.add_command(command)

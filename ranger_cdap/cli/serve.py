@@ -10,7 +10,7 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.service.json_log import JsonLines
+from ranger_cdap.service.json_log import JsonLines, Repeats
 from ranger_cdap.service.server import DecisionService
 
 _LONGEST_TURN = 0.0005  # seconds
@@ -60,6 +60,7 @@ def _log_json(level: int) -> None:
     logging.getLogger("ranger_cdap.policies.keeper").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(Repeats())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -1,5 +1,13 @@
 """The settings, and how they are read; see docs/how-to/configure.md."""
 
+from ranger_cdap.config.address import (
+    Address,
+    AddressSetting,
+    addresses,
+    checked_address,
+    configured_addresses,
+    is_exposed,
+)
 from ranger_cdap.config.reading import Configuration, load_settings, parse_settings, read_configuration
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings, JwtSettings, ProxySettings, ServiceSettings
@@ -14,15 +22,19 @@ from ranger_cdap.config.settings import (
     RangerSettings,
     Settings,
 )
-from ranger_cdap.config.sync import SourceSettings, SyncSettings
+from ranger_cdap.config.sync import ConfirmSettings, SourceSettings, SyncSettings
 from ranger_cdap.config.table import Table, UserDirectory
+from ranger_cdap.config.watched_files import WatchedFiles
 
 __all__ = [
+    "Address",
+    "AddressSetting",
     "AdminSettings",
     "AuditSettings",
     "CallerSettings",
     "CdapSettings",
     "Configuration",
+    "ConfirmSettings",
     "EnforceSettings",
     "HadoopSettings",
     "JwtSettings",
@@ -37,6 +49,11 @@ __all__ = [
     "SyncSettings",
     "Table",
     "UserDirectory",
+    "WatchedFiles",
+    "addresses",
+    "checked_address",
+    "configured_addresses",
+    "is_exposed",
     "load_settings",
     "parse_settings",
     "read_configuration",

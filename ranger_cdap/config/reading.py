@@ -19,10 +19,11 @@ from typing import Any, get_args
 
 import msgspec
 
+from ranger_cdap.config.address import configured_addresses
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings
 from ranger_cdap.config.settings import Settings
-from ranger_cdap.config.sync import SourceSettings
+from ranger_cdap.config.sync import ConfirmSettings, SourceSettings
 from ranger_cdap.config.table import Table
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.exposure import exposed_files, secrets
@@ -226,18 +227,33 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
         "ranger.attempts": ranger.attempts,
         "plugin.poll_interval": plugin.poll_interval,
         "plugin.max_staleness": plugin.max_staleness,
+        "sync.unfinished_after": settings.sync.unfinished_after,
         "sync.keep_days": settings.sync.keep_days,
         "sync.concurrency": settings.sync.concurrency,
+        "service.jwt.poll_interval": settings.service.jwt.poll_interval,
+        "service.jwt.max_staleness": settings.service.jwt.max_staleness,
         "service.max_body": settings.service.max_body,
         "service.max_batch": settings.service.max_batch,
         "service.max_requests": settings.service.max_requests,
+        "service.max_connections": settings.service.max_connections,
+        "service.max_connections_per_peer": settings.service.max_connections_per_peer,
+        "service.idle_timeout": settings.service.idle_timeout,
         "service.body_timeout": settings.service.body_timeout,
         "service.stop_timeout": settings.service.stop_timeout,
     }
     for name, number in positive.items():
         if not 0 < number < float("inf"):
             raise ConfigError(f"{stands(name)}: `{name}` must be greater than zero, not `{number}`")
-    for name, number in {"sync.rate": settings.sync.rate, "sync.patience": settings.sync.patience}.items():
+    not_negative = {
+        "audit.file_max_bytes": settings.audit.file_max_bytes,
+        "audit.file_keep": settings.audit.file_keep,
+        "service.rate": settings.service.rate,
+        **{f"service.callers.{row.name}.rate": row.rate or 0 for row in settings.service.callers},
+        "sync.clock_skew": settings.sync.clock_skew,
+        "sync.rate": settings.sync.rate,
+        "sync.patience": settings.sync.patience,
+    }
+    for name, number in not_negative.items():
         if not 0 <= number < float("inf"):
             raise ConfigError(f"{stands(name)}: `{name}` must be zero or greater, not `{number}`")
     if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
@@ -249,12 +265,19 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
                 f"{stands('sync.sources')}: `name` of `sync.sources` is that of a directory: at most 100 letters, "
                 f"digits and `._-`, not `{source.name[:100]!a}`"
             )
-    for url in map(str.strip, ranger.url.split(",")):
-        if not url.startswith(("http://", "https://")):
-            where, shown = stands("ranger.url"), url.split("@")[-1]
-            raise ConfigError(f"{where}: `ranger.url` must begin with http:// or https://, not `{shown}`")
-        if "@" in url.split("//", 1)[1].split("/", 1)[0]:
-            raise ConfigError(f"{stands('ranger.url')}: `ranger.url` must not hold a user name or password")
+    _check_confirm(settings.sync.confirm, stands)
+    for address in configured_addresses(settings):
+        try:
+            address.checked()
+        except ConfigError as e:
+            raise ConfigError(f"{stands(address.setting.name)}: {e}") from None
+
+
+def _check_confirm(confirm: ConfirmSettings, stands: Callable[[str], str]) -> None:
+    for name in ("user", "caller", "secret"):
+        if confirm.url and getattr(confirm, name) in ("", Secret("")):
+            where = stands("sync.confirm.url")
+            raise ConfigError(f"{where}: `sync.confirm.url` is set, so `sync.confirm.{name}` must be set too")
 
 
 def _lower(text: str) -> str:

@@ -20,6 +20,8 @@ class CallerSettings(Table, frozen=True):
     """What it may ([decision-service.md](decision-service.md))."""
     secret: Secret | None = None
     """Its secret; without one it comes with a token (`[service.jwt]`) or through a proxy (`[service.proxy]`)."""
+    rate: int | None = None
+    """Requests a second it may make, 0 for any number; without it `service.rate`, and any number with `enforce`."""
 
 
 class JwtSettings(Table, frozen=True):
@@ -27,6 +29,14 @@ class JwtSettings(Table, frozen=True):
 
     key_file: Path | None = None
     """The key that signed them: a public key as PEM, or the shared one of `HS256`."""
+    jwks_url: str = ""
+    """Instead of `key_file`: the address of the issuer's current keys (JWKS); `https`, or `http` on this machine."""
+    jwks_ca_file: str | None = None
+    """The authorities that are trusted for `jwks_url`, as PEM; without it those of the system."""
+    poll_interval: float = 300.0
+    """Seconds between two looks at `jwks_url`; a token with an unknown key makes one sooner. Greater than zero."""
+    max_staleness: float = 24 * 3600.0
+    """Seconds without an answer of `jwks_url` after which no token is accepted; greater than zero."""
     algorithms: tuple[Literal["RS256", "ES256", "EdDSA", "HS256"], ...] = ("RS256",)
     """How they may be signed; `HS256` only alone."""
     issuer: str = ""
@@ -78,7 +88,15 @@ class ServiceSettings(Table, frozen=True):
     max_batch: int = 5_000
     """Entities or records of a request; greater than zero."""
     max_requests: int = 256
-    """Requests at once; greater than zero."""
+    """Requests at once, of one caller half of them (of one with `enforce` all); greater than zero."""
+    max_connections: int = 512
+    """Connections at once, and 256 below the limit of open files at most; greater than zero."""
+    max_connections_per_peer: int = 256
+    """Those of one address; of more the longest idle are closed. Greater than zero."""
+    idle_timeout: float = 15.0
+    """Seconds after which a connection without a request is closed; greater than zero."""
+    rate: int = 1_000
+    """Requests a second of one caller, and of an address without one; more get 429. 0: any number."""
     body_timeout: float = 10.0
     """Seconds for the head of a request, and for its body, to come; greater than zero."""
     stop_timeout: float = 10.0

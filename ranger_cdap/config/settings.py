@@ -18,6 +18,8 @@ class RangerSettings(Table, frozen=True):
 
     url: str = "http://127.0.0.1:6080"
     """The address of Ranger Admin; of one that runs several times all of them, separated by commas or as a list."""
+    allow_plain_http: bool = False
+    """Plain http in `url` beyond this machine; whoever is on the way can read passwords and change policies."""
     service: str = "cdapdev"
     """The Ranger service with CDAP's policies."""
     auth: Literal["basic", "bearer", "kerberos", "certificate"] = "basic"
@@ -111,16 +113,22 @@ class PluginSettings(Table, frozen=True):
 class AuditSettings(Table, frozen=True):
     """Where audit records go ([audit.md](audit.md))."""
 
-    sinks: tuple[str, ...] = ()
-    """`file`, `solr`, `log`, and those of plugins; none: nothing is audited."""
-    file: Path | None = None
-    """The file of the sink `file`."""
+    sinks: tuple[str, ...] = ("file",)
+    """`file`, `solr`, `log`, and those of plugins; an empty list switches the audit off."""
+    required: bool = False
+    """Deny what cannot be audited: nothing is allowed before the disk has its record. Needs the sink `file`."""
+    chain: bool = False
+    """Chain the records of the file by hashes, for `ranger-cdap audit verify`."""
+    file: Path = msgspec.field(default_factory=UserDirectory("state", "audit/records.jsonl"))
+    """The file of the sink `file`; for its owner only."""
     file_max_bytes: int = 100_000_000
     """The size at which another file is begun; 0: never."""
     file_keep: int = 10
-    """How many full files are kept."""
+    """How many full files are kept besides; the oldest is deleted."""
     solr_url: str = ""
     """The collection of the sink `solr`, like `https://solr:8983/solr/ranger_audits`."""
+    solr_allow_plain_http: bool = False
+    """Plain http in `solr_url` beyond this machine; whoever is on the way can read its password and the records."""
     solr_username: str = ""
     """The account in Solr."""
     solr_password: Secret = Secret("")
@@ -157,7 +165,7 @@ class Settings(Table, frozen=True):
     admin: AdminSettings = AdminSettings()
     master: MasterSettings = MasterSettings()
     plugin: PluginSettings = PluginSettings()
-    audit: AuditSettings = AuditSettings()
+    audit: AuditSettings = msgspec.field(default_factory=AuditSettings)
     sync: SyncSettings = SyncSettings()
     service: ServiceSettings = ServiceSettings()
     hadoop: HadoopSettings = HadoopSettings()

@@ -36,10 +36,33 @@ class SourceSettings(Table, frozen=True):
     """Options of Kafka's client; values may be secrets."""
     url: str = ""
     """`audit-messaging`: the address of CDAP's messaging service."""
+    allow_plain_http: bool = False
+    """Plain http in `url` beyond this machine; whoever is on the way can read the token and become a creator."""
     token_file: Path | None = None
     """A token for that address."""
     ca_file: Path | None = None
     """The authorities that are trusted for it, as PEM; without it those of the system."""
+
+
+class ConfirmSettings(Table, frozen=True):
+    """Asking CDAP whether an entity exists where the events cannot tell ([more](../how-to/operate-the-sync.md))."""
+
+    url: str = ""
+    """The address of CDAP's router; empty: CDAP is not asked."""
+    allow_plain_http: bool = False
+    """Plain http in `url` and `decision_service` beyond this machine; secrets and answers then travel in the clear."""
+    token_file: Path | None = None
+    """The account's token for CDAP; the account needs READ on everything and nothing else."""
+    ca_file: Path | None = None
+    """The authorities that are trusted for `url` and `decision_service`, as PEM; without it those of the system."""
+    user: str = ""
+    """The account's name, as CDAP's permission checks have it; required with `url`."""
+    decision_service: str = "http://127.0.0.1:6500"
+    """The address of the decision service, which says whether CDAP may have hidden an entity from the account."""
+    caller: str = ""
+    """A caller of the decision service with the role `delegate`, or `evaluate` if it is named like `user`."""
+    secret: Secret = Secret("")
+    """The caller's secret."""
 
 
 class SyncSettings(Table, frozen=True):
@@ -55,6 +78,12 @@ class SyncSettings(Table, frozen=True):
     """What is read: one table `[[sync.sources]]` each."""
     hold_back: float = 120.0
     """Seconds that every source has to tell of an event before it is decided; 0 for a single source only."""
+    clock_skew: float = 2.0
+    """Seconds by which the clocks of two processes may differ."""
+    unfinished_after: float = 600.0
+    """Seconds after which an allowed request counts as lost if no record says how it ended; greater than zero."""
+    uncorroborated: Literal["hold", "grant"] = "hold"
+    """What becomes of creations where no check is journalled: held, or granted though one stolen secret forges them."""
     non_creators: tuple[str, ...] = ("cdap", "root")
     """Users who never get anything for what they create; the master user is one of them anyway."""
     mapped: dict[str, str] = msgspec.field(default_factory=dict)
@@ -77,5 +106,9 @@ class SyncSettings(Table, frozen=True):
     """Seconds that Ranger Admin may be away before a run ends; what is owed stays owed."""
     jars_dir: Path | None = None
     """Spark's jars for Delta Lake and Kafka, without `spark-submit`; without it `jars` of the virtual environment."""
+    allow_open_spark: bool = False
+    """With `spark-submit`, run where anyone who reaches Spark's ports can run code as the job and read its data."""
     metrics_file: Path | None = None
     """The figures of each run, for the text files of Prometheus's node exporter."""
+    confirm: ConfirmSettings = ConfirmSettings()
+    """Asking CDAP: the table `[sync.confirm]`."""

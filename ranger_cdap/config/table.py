@@ -18,7 +18,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 @dataclass(frozen=True, slots=True)
 class UserDirectory:
-    """A default that is in one of the directories a user has, wherever the system puts it."""
+    """A default path in one of the directories of a user, wherever the system puts them."""
 
     kind: Literal["cache", "data", "state"]
     below: str = ""

@@ -5,14 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from ranger_cdap.config import Configuration
+from ranger_cdap.config import Configuration, addresses
 from ranger_cdap.doctor.accounts import Seen, accounts, examine_account, examine_service
 from ranger_cdap.doctor.finding import Finding, Health
-from ranger_cdap.doctor.local import examine_cache, examine_java_keys, examine_rules, examine_secrets, examine_state
-from ranger_cdap.doctor.network import reach
+from ranger_cdap.doctor.local import (
+    examine_audit,
+    examine_cache,
+    examine_java_keys,
+    examine_rules,
+    examine_secrets,
+    examine_state,
+)
+from ranger_cdap.doctor.network import examine_encryption, reach
+from ranger_cdap.doctor.ownership import examine_ownership
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.sources import examine_sources
-from ranger_cdap.policies.http import addresses
 from ranger_cdap.policies.sign_in import tls_context
 
 __all__ = ["Finding", "Health", "examine"]
@@ -29,6 +36,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     context = tls_context(ranger.ca_file, ranger.cert_file, ranger.key_file)
     for url in addresses(ranger.url):
         yield from reach(url, context, ranger.connect_timeout, now)
+    yield from examine_encryption(settings)
     policies = service = None
     told: set[str] = set()
     for account in accounts(settings):
@@ -40,8 +48,10 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
         yield from examine_service(settings, Seen(policies, service))
     yield from examine_cache(settings, policies.policyVersion if policies else None, now())
     yield from examine_rules(settings)
+    yield from examine_audit(settings)
     yield from examine_decision_service(settings)
     yield from examine_sources(settings)
+    yield from examine_ownership(settings, now())
     yield from examine_state(settings)
     yield from examine_secrets(configuration.exposed)
     yield from examine_java_keys(configuration.not_used)

@@ -1,4 +1,4 @@
-"""What can be said without Ranger Admin: the cache, what is enforced, who is who."""
+"""What can be said without Ranger Admin: the cache, the audit, what is enforced, who is who."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ranger_cdap.config import Settings
+from ranger_cdap.audit import check_audit
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.doctor.finding import Finding, Health, failed, note, skipped, well
-from ranger_cdap.errors import CacheError, InvalidInput, reason
+from ranger_cdap.errors import CacheError, InvalidInput, PluginError, reason
 from ranger_cdap.hadoop import NotUsed
+from ranger_cdap.plugins import audit_sinks, plugin_manager
 from ranger_cdap.policies.cache import PolicyCache
 from ranger_cdap.rules import Rules
 
@@ -26,9 +28,42 @@ def examine_cache(settings: Settings, ranger_version: int | None, now: float) ->
 
 
 def examine_state(settings: Settings) -> Iterator[Finding]:
-    """The sync job's directory is ours, where the job is configured."""
+    """The sync job's directory is ours, where the job is configured, and so is its Spark."""
     if settings.sync.username or settings.sync.sources:
         yield _STATE.examine(settings.sync.state_dir)
+    if settings.sync.allow_open_spark:
+        seen = "with `spark-submit`, anyone who reaches Spark's ports can run code as the sync job"
+        advice = "have `spark-submit` set authentication and encryption, and take `sync.allow_open_spark` out"
+        yield note("Spark on a cluster", seen, advice)
+
+
+def examine_audit(settings: Settings) -> Iterator[Finding]:
+    """Where decisions are audited, and whether that can work."""
+    check, audit = "audit", settings.audit
+    try:
+        check_audit(audit, audit_sinks(plugin_manager()))
+    except (InvalidInput, PluginError) as e:
+        yield failed(check, str(e), "correct `[audit]`")
+        return
+    if not audit.sinks:
+        yield note(check, "nothing is audited: `audit.sinks` is empty", "leave `audit.sinks` out to audit to a file")
+        return
+    places = {
+        "file": f"file `{audit.file}` ({_rotation(audit)})",
+        "solr": f"Solr `{audit.solr_url}`",
+        "log": "the log",
+    }
+    extras = ["what cannot be audited is denied"] * audit.required + ["records are chained"] * audit.chain
+    where = ", ".join(places.get(name, f"`{name}`") for name in audit.sinks)
+    yield well(check, "; ".join([f"records go to {where}", *extras]))
+    if "file" in audit.sinks:
+        yield _AUDIT.examine(audit.file.parent)
+
+
+def _rotation(audit: AuditSettings) -> str:
+    if not audit.file_max_bytes:
+        return "never rotated"
+    return f"rotated at {audit.file_max_bytes:,} bytes, {audit.file_keep} kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +99,9 @@ class _Ours:
 
 
 _CACHE: Final = _Ours("cache directory", "plugin.cache_dir", "the plugin", "the first download", "put policies there")
+_AUDIT: Final = _Ours(
+    "audit directory", "audit.file", "the plugin", "the first audit record", "change or remove audit records"
+)
 _STATE: Final = _Ours(
     "state directory", "sync.state_dir", "the sync job", "the first run", "make themselves creators there"
 )

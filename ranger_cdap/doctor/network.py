@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import ssl
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
 from urllib.parse import urlsplit
 
+from ranger_cdap.config import Settings, SourceSettings, addresses, configured_addresses, is_exposed
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import reason
 
@@ -34,9 +34,32 @@ def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], f
         HTTPSConnection(host, port, timeout=timeout, context=context) if secure else HTTPConnection(host, port, timeout)
     )
     try:
-        yield from _connected(connection, url, secure, all(map(_is_loopback, found)), now)
+        yield from _connected(connection, url, now)
     finally:
         connection.close()
+
+
+def examine_encryption(settings: Settings) -> Iterator[Finding]:
+    """Each address that is reached by plain http beyond this machine."""
+    exposed = dict.fromkeys(address for address in configured_addresses(settings) if is_exposed(address.url))
+    for address in exposed:
+        seen = "plain http: whoever is on the way can read its secrets and change its answers"
+        advice = f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out"
+        yield note(f"encryption of `{address.setting.name}` {address.url}", seen, advice)
+    yield from (kafka := [found for source in settings.sync.sources if (found := _kafka(source))])
+    if not exposed and not kafka:
+        yield well("encryption", "nothing goes beyond this machine unencrypted")
+
+
+def _kafka(source: SourceSettings) -> Finding | None:
+    """Kafka's own option says how its client talks; without one that is not encrypted."""
+    exposed = [server for server in addresses(source.bootstrap) if is_exposed(f"http://{server}")]
+    named = {name.lower(): protocol.reveal() for name, protocol in source.options.items()}
+    protocol = named.get("kafka.security.protocol", "PLAINTEXT")
+    if not exposed or protocol.upper().endswith("SSL"):
+        return None
+    seen = f"{protocol}: whoever is on the way to {', '.join(exposed)} can become a creator"
+    return note(f"encryption of source `{source.name}`", seen, "set its option `kafka.security.protocol` to `SASL_SSL`")
 
 
 def no_connection(error: OSError) -> str:
@@ -48,9 +71,7 @@ def no_connection(error: OSError) -> str:
     return f"no connection: {reason(error)}"
 
 
-def _connected(
-    connection: HTTPConnection, url: str, secure: bool, loopback: bool, now: Callable[[], float]
-) -> Iterator[Finding]:
+def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Iterator[Finding]:
     try:
         connection.connect()
     except ssl.SSLCertVerificationError as e:
@@ -58,7 +79,7 @@ def _connected(
         yield failed(f"TLS of {url}", f"the certificate is not accepted: {e.verify_message}", advice)
         return
     except ssl.SSLError as e:
-        advice = "use http:// if the server has no TLS, or give `ranger.cert_file` if it asks for a certificate"
+        advice = "have the server speak TLS, or give `ranger.cert_file` if it asks for a certificate"
         yield failed(f"TLS of {url}", no_connection(e), advice)
         return
     except OSError as e:
@@ -67,18 +88,14 @@ def _connected(
         )
         return
     yield well(f"connection to {url}", "open")
-    yield _tls(connection, url, secure, loopback, now())
+    if isinstance(connection.sock, ssl.SSLSocket):
+        yield _certificate(connection.sock, url, now())
     yield _clock(connection, url, now)
 
 
-def _tls(connection: HTTPConnection, url: str, secure: bool, loopback: bool, now: float) -> Finding:
+def _certificate(connection: ssl.SSLSocket, url: str, now: float) -> Finding:
     check = f"TLS of {url}"
-    if not secure:
-        if loopback:
-            return well(check, "none, and the server is on this machine")
-        return note(check, "none: passwords and policies travel in the clear", "use https:// in `ranger.url`")
-    assert isinstance(connection.sock, ssl.SSLSocket)
-    expiry = (connection.sock.getpeercert() or {}).get("notAfter")
+    expiry = (connection.getpeercert() or {}).get("notAfter")
     left = ssl.cert_time_to_seconds(str(expiry)) - now
     seen = f"certificate accepted, valid for {int(left // _DAY)} days"
     return well(check, seen) if left > _EXPIRES_SOON else note(check, seen, "renew the certificate of Ranger Admin")
@@ -99,7 +116,3 @@ def _clock(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Fi
         return well(check, "agrees with the clock of this machine")
     advice = "synchronise both clocks (NTP): policies with a schedule, Kerberos and certificates depend on them"
     return failed(check, f"{apart:.0f} s apart from the clock of this machine", advice)
-
-
-def _is_loopback(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback

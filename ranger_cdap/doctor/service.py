@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from ranger_cdap.config import CallerSettings, ServiceSettings, Settings
+from ranger_cdap.config import CallerSettings, JwtSettings, ServiceSettings, Settings
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.network import no_connection
 from ranger_cdap.errors import ConfigError, ServerError, reason
 from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.server import check_exposure
+from ranger_cdap.service.signing_keys import KeyServer, KeysUnavailable
 
 _TIMEOUT: Final = 5.0
 _NAME: Final = "ranger-pdp"
@@ -50,8 +51,22 @@ def _callers(service: ServiceSettings) -> Iterator[Finding]:
         yield failed(check, str(e), "correct `[[service.callers]]`, `[service.jwt]` or `[service.proxy]`")
         return
     yield well(check, "; ".join(f"{caller.name}: {', '.join(caller.roles) or 'nothing'}" for caller in service.callers))
+    if service.jwt.jwks_url:
+        yield _token_keys(service.jwt)
     for caller in service.callers:
         yield from _purposes(caller)
+
+
+def _token_keys(settings: JwtSettings) -> Finding:
+    check = "keys of tokens"
+    try:
+        keys = KeyServer(settings)()
+    except KeysUnavailable as e:
+        return failed(check, str(e), "correct `service.jwt.jwks_url` and `.jwks_ca_file`, or start the key server")
+    if not keys:
+        seen = f"`{settings.jwks_url}` has no key that may verify {', '.join(settings.algorithms)}"
+        return failed(check, seen, "correct `service.jwt.algorithms`, or have the issuer publish its keys with ids")
+    return well(check, f"{len(keys)} that may verify {', '.join(settings.algorithms)}")
 
 
 def _purposes(caller: CallerSettings) -> Iterator[Finding]:

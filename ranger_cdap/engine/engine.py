@@ -17,7 +17,7 @@ from ranger_cdap.engine.items import ItemRules, principals
 from ranger_cdap.engine.lanes import QuickLanes
 from ranger_cdap.engine.options import EngineOptions, Privileged
 from ranger_cdap.engine.policy import CompiledPolicy
-from ranger_cdap.engine.problem import Problem
+from ranger_cdap.engine.problem import Problem, ProblemCode
 from ranger_cdap.engine.query import (
     Query,
     asked_of,
@@ -25,6 +25,7 @@ from ranger_cdap.engine.query import (
     is_wide,
     requested,
     tokens_of,
+    too_long,
 )
 from ranger_cdap.engine.quick import QuickDecider
 from ranger_cdap.engine.repository import Policies, is_empty, ordered
@@ -48,12 +49,13 @@ _FIXED_AUDIT = {"audit-all": True, "audit-none": False}
 class PolicyEngine:
     """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
 
-    __slots__ = ("_parts", "_quick", "_rules", "_timed_tags")
+    __slots__ = ("_costly", "_parts", "_quick", "_rules", "_timed_tags")
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         p = parts
         self._rules = p.compiler.rules
+        self._costly = any(problem.code is ProblemCode.COSTLY_RESOURCE for problem in p.problems)
         self._timed_tags = p.tag_repository is not None and p.tag_table.depends_on_time
         special = self._timed_tags or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
         anybody = any(getattr(p.privileged, name) for name in Privileged.__slots__)
@@ -107,6 +109,11 @@ class PolicyEngine:
         definition = self._parts.policies.serviceDef
         assert definition is not None  # `build` refuses a set without one
         return definition
+
+    @property
+    def may_be_costly(self) -> bool:
+        """Whether some policy takes many steps to match with long values."""
+        return self._costly
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -172,6 +179,8 @@ class PolicyEngine:
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume: bool | None = None
     ) -> Decision:
+        if invalid := too_long(request):
+            return Decision(False, True, audited=True, reason=invalid)
         query, tags = self._query(request, access)
         query.assume = assume
         zones: tuple[str | None, ...] = self._parts.zone_table.of(query.path, query.values)

@@ -11,6 +11,7 @@ from ranger_cdap.engine.request import AccessRequest, MatchingScope
 from ranger_cdap.engine.service_def import Path, ServiceModel
 
 _MOST_RESOURCES = 20_000
+_LONGEST_RESOURCE = 1_000
 
 Lane = Callable[[Path, tuple[str, ...], bool], QuickDecider | None]
 """The decider for a resource (path, values, and whether what lies below counts); None: only the general way will do."""
@@ -48,7 +49,9 @@ class QuickLanes:
         values = single_values(resource, path) if path else None
         if not path or values is None:
             return None
-        if len(self._remembered) >= _MOST_RESOURCES:
-            self._remembered = {}
-        quick = self._remembered[key] = self._lane(path, values, wide)
+        quick = self._lane(path, values, wide)
+        if sum(map(len, values)) <= _LONGEST_RESOURCE:
+            if len(self._remembered) >= _MOST_RESOURCES:
+                self._remembered = {}
+            self._remembered[key] = quick
         return quick

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ranger_cdap.engine import wire
+from ranger_cdap.engine import cost, wire
 from ranger_cdap.engine.decision import NO_POLICY
 from ranger_cdap.engine.doubts import doubts
 from ranger_cdap.engine.policy import CompiledPolicy, PolicyCompiler, decode_raw
@@ -16,12 +16,18 @@ from ranger_cdap.engine.problem import Doubt, Problem, ProblemCode, Unusable, na
 from ranger_cdap.engine.resource_match import Known, ResourceMatcher
 
 _ACCESS_POLICY = 0
+_COSTLY = Doubt(
+    ProblemCode.COSTLY_RESOURCE,
+    "resources",
+    f"to match values of {cost.LONGEST_USUAL} characters with all of its wildcards takes more than {cost.MOST_STEPS} "
+    "steps, and such values are not matched: it allows nothing there, and denies if it has a deny side",
+)
 
 
 class Record:
     """A policy as it came, with its resources; `compiled` makes it ready to decide on first use."""
 
-    __slots__ = ("_compiled", "_compiler", "id", "name", "raw", "resources")
+    __slots__ = ("_compiled", "_compiler", "_exhausted", "costly", "id", "name", "raw", "resources")
 
     def __init__(
         self,
@@ -38,6 +44,9 @@ class Record:
         self.resources = resources
         self._compiler = compiler
         self._compiled = compiled
+        self.costly = compiler.cautious and sum([m.most_steps() for m in resources]) > cost.MOST_STEPS
+        """Whether to match it with long values may take more steps than a policy may take."""
+        self._exhausted: tuple[Record, ...] | None = None
 
     @property
     def compiled(self) -> CompiledPolicy:
@@ -45,6 +54,14 @@ class Record:
         if self._compiled is None:
             self._compiled = self._compiler.compile(self._compiler.decode(self.raw), self.resources)
         return self._compiled
+
+    @property
+    def exhausted(self) -> tuple[Record, ...]:
+        """What stands for a policy where it would take too many steps: nothing, or one that denies."""
+        if self._exhausted is None:
+            compiled = self._compiler.exhausted(self.compiled)
+            self._exhausted = () if compiled is None else (_denying(self.raw, compiled, self._compiler),)
+        return self._exhausted
 
     @property
     def broad(self) -> bool:
@@ -58,6 +75,10 @@ class Loaded:
 
     records: tuple[Record, ...]
     silent: frozenset[int]
+
+
+def _denying(raw: msgspec.Raw, compiled: CompiledPolicy, compiler: PolicyCompiler) -> Record:
+    return Record(raw, None, compiled.resources, compiler, compiled)
 
 
 def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problems: list[Problem]) -> Loaded:
@@ -85,6 +106,8 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
                 # A schedule may turn out to be unreadable, so it is compiled at once; the rest waits for its first use.
                 compiled = compiler.compile(policy, resources) if policy.validitySchedules else None
                 records.append(Record(raw, policy, resources, compiler, compiled))
+                if records[-1].costly and sum(m.most_steps(cost.LONGEST_USUAL) for m in resources) > cost.MOST_STEPS:
+                    problems.extend(of_policy(policy.id, policy.name, [_COSTLY]))
             problems.extend(of_policy(policy.id, policy.name, doubts(policy, compiler)))
         except Unusable as e:
             if not compiler.cautious:
@@ -111,7 +134,7 @@ def _add_substitute(
         effect = "the policy is left out" if substitute is None else "the policy denies everybody on its resource"
         problems.extend(of_policy(id_, name, reasons, effect))
         if substitute is not None:
-            records.append(Record(raw, None, substitute.resources, compiler, substitute))
+            records.append(_denying(raw, substitute, compiler))
             return set()
     return {NO_POLICY if id_ is None else id_}
 

@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 from ranger_cdap.engine import wildcard
+from ranger_cdap.engine.cost import FREE, Cost, cost_of_folding, cost_of_glob, cost_of_macros, cost_of_text
 from ranger_cdap.engine.java import fold
 from ranger_cdap.engine.service_def import LevelOptions
 
@@ -31,11 +32,12 @@ class Kind(Enum):
 
 
 class ValueTest(msgspec.Struct, frozen=True, gc=False):
-    """One policy value; `text` has no leading or trailing stars unless it is a glob."""
+    """One policy value; `text` has no leading or trailing stars unless it is a glob; `glob`: it, normalised."""
 
     kind: Kind
     text: str
     dynamic: bool
+    glob: str = ""
 
     @property
     def literal_prefix(self) -> str:
@@ -57,6 +59,7 @@ class Element(msgspec.Struct, frozen=True, gc=False):
     match_any: bool
     excludes: bool
     exact: frozenset[str] | None
+    cost: Cost = FREE
 
     @property
     def never(self) -> bool:
@@ -95,7 +98,7 @@ class Element(msgspec.Struct, frozen=True, gc=False):
     def _begins_one(self, value: str, tokens: Tokens) -> bool:
         folded = self._folds(value)
         value = fold(value) if folded else value
-        return any(_test_prefix(t.kind, self._text(t, tokens, folded), value) for t in self.tests)
+        return any(_test_prefix(t.kind, self._raw(t, tokens, folded), value) for t in self.tests)
 
     def _folds(self, value: str) -> bool:
         options = self.options
@@ -104,6 +107,13 @@ class Element(msgspec.Struct, frozen=True, gc=False):
         return not (options.quoted_case_sensitive and value[:1] and value[0] in options.quote_chars)
 
     def _text(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
+        """What the value is compared with; a glob is normalised, but for one that macros make at each test."""
+        if test.kind is Kind.GLOB and not test.dynamic:
+            return fold(test.glob) if folded else test.glob
+        raw = self._raw(test, tokens, folded)
+        return wildcard.normalise(raw) if test.kind is Kind.GLOB else raw
+
+    def _raw(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
         text = expand(test.text, self.options, tokens) if test.dynamic and tokens is not None else test.text
         return fold(text) if folded else text
 
@@ -118,7 +128,18 @@ def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions
     if simple and all(t.kind is Kind.EQUALS and not t.dynamic for t in tests):
         exact = frozenset(fold(t.text) if options.ignore_case else t.text for t in tests)
         exact = None if exact & {"*"} else exact  # a request for `*` asks for all, a literal star is never met
-    return Element(options, tuple(kept), tests, match_any, excludes, exact)
+    cost = FREE if exact is not None else sum((_cost(test, options) for test in tests), FREE)
+    if cost is not FREE and options.ignore_case:
+        cost += cost_of_folding(test.text for test in tests)
+    return Element(options, tuple(kept), tests, match_any, excludes, exact, cost)
+
+
+def _cost(test: ValueTest, options: LevelOptions) -> Cost:
+    cost = cost_of_glob(test.glob) if test.kind is Kind.GLOB else cost_of_text(test.text)
+    if test.dynamic:
+        macros = test.text.count(options.delimiter_start)
+        cost += cost_of_macros(test.text, macros, glob=test.kind is Kind.GLOB)
+    return cost
 
 
 def has_expression(values: Iterable[str], options: LevelOptions) -> bool:
@@ -171,7 +192,7 @@ def _value_test(value: str, options: LevelOptions) -> ValueTest:
         return ValueTest(Kind.EQUALS, value, dynamic)
     middle = value.strip("*")
     if "?" in value or "*" in middle or (value[0] == "*" and value[-1] == "*"):
-        return ValueTest(Kind.GLOB, value, dynamic)
+        return ValueTest(Kind.GLOB, value, dynamic, wildcard.normalise(value))
     return ValueTest(Kind.ENDS_WITH if value[0] == "*" else Kind.STARTS_WITH, middle, dynamic)
 
 
@@ -182,7 +203,7 @@ def _test(kind: Kind, text: str, value: str) -> bool:
         return value.startswith(text)
     if kind is Kind.ENDS_WITH:
         return value.endswith(text)
-    return wildcard.matches(wildcard.normalise(text), value)
+    return wildcard.matches(text, value)
 
 
 def _test_prefix(kind: Kind, text: str, value: str) -> bool:

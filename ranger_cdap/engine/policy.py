@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.engine import wire
+from ranger_cdap.engine import cost, wire
 from ranger_cdap.engine.ancestor import EVERYWHERE, doubts_of_resource, smallest_readable_ancestor
 from ranger_cdap.engine.conditions import Circumstances, Condition, ConditionMaker, Outcome
 from ranger_cdap.engine.decision import NO_POLICY
@@ -121,7 +121,8 @@ class PolicyCompiler:
 
     def lost_resources(self, policy: wire.Policy) -> list[Doubt]:
         """Why resources of a usable policy match nothing, as Ranger has it."""
-        return [d for place, r in self._places(policy) for d in doubts_of_resource(r, self.model, place)]
+        doubts = (d for place, r in self._places(policy) for d in doubts_of_resource(r, self.model, place))
+        return [d for d in doubts if d.code is not ProblemCode.VALUE_TOO_LONG]
 
     def _places(self, policy: wire.Policy) -> list[tuple[str, Mapping[str, wire.PolicyResource]]]:
         more = ((f"additionalResources[{n}]", r) for n, r in enumerate(policy.additionalResources))
@@ -166,6 +167,24 @@ class PolicyCompiler:
             priority=min(priority, ABOVE_ALL_PRIORITIES),
             zone=zone if isinstance(zone, str) else None,
             broad=broad,
+        )
+
+    def exhausted(self, policy: CompiledPolicy) -> CompiledPolicy | None:
+        """What stands for a policy where its resource takes too many steps to match: as `substitute`.
+
+        It covers whatever the dearest levels may cover.
+        """
+        if not (policy.deny or policy.deny_all_else):
+            return None
+        return denying(
+            [matcher.without_dearest(len(policy.resources)) for matcher in policy.resources],
+            f"its resource takes more than {cost.MOST_STEPS} steps to match",
+            id=policy.id,
+            version=policy.version,
+            name=policy.name,
+            priority=policy.priority,
+            zone=policy.zone,
+            broad=False,
         )
 
     def _has_deny_side(self, raw: Mapping[str, Any]) -> bool:

@@ -21,6 +21,8 @@ class ProblemCode(StrEnum):
     UNKNOWN_RESOURCE = "unknown-resource"
     NO_HIERARCHY = "no-hierarchy"
     RESOURCE_EXPRESSION = "resource-expression"
+    VALUE_TOO_LONG = "value-too-long"
+    COSTLY_RESOURCE = "costly-resource"
     UNKNOWN_ACCESS_TYPE = "unknown-access-type"
     UNUSABLE_CONDITION = "unusable-condition"
     UNREADABLE_SCHEDULE = "unreadable-schedule"

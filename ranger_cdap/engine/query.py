@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ranger_cdap.engine.conditions import Circumstances
+from ranger_cdap.engine.cost import LONGEST_VALUE
 from ranger_cdap.engine.matcher import Value
 from ranger_cdap.engine.request import ANY_ACCESS, AccessRequest, MatchingScope
 from ranger_cdap.engine.service_def import Path, ServiceModel
@@ -47,11 +48,30 @@ def requested(resource: Mapping[str, Value], model: ServiceModel) -> tuple[Path 
     return path, tuple(v for v in values if v is not None)
 
 
+def too_long(request: AccessRequest) -> str:
+    """Why the request can't be matched with policies; empty where no text of it is too long (engine/cost.py)."""
+    for name, value in request.resource.items():
+        if any(isinstance(one, str) and len(one) > LONGEST_VALUE for one in _each(value)):
+            return f"invalid: the {name} is longer than {LONGEST_VALUE} characters"
+    if stand_for_too_much(tokens_of(request)):
+        return f"invalid: what a macro stands for is longer than {LONGEST_VALUE} characters"
+    return ""
+
+
+def stand_for_too_much(tokens: Mapping[str, str]) -> bool:
+    """Whether what some macro stands for can't be matched."""
+    return any(len(text) > LONGEST_VALUE for text in tokens.values())
+
+
+def _each(value: Value) -> Iterable[object]:
+    return value if isinstance(value, tuple | list) else (value,)
+
+
 def single_values(resource: Mapping[str, Value], path: Path) -> tuple[str, ...] | None:
-    """The values of a resource from the root down, if each level has a single one."""
+    """The values of a resource from the root down, if each level has a single one, and none that is too long."""
     values = tuple([resource[name] for name in path])
     for value in values:
-        if type(value) is not str:
+        if type(value) is not str or len(value) > LONGEST_VALUE:
             return None
     return values  # type: ignore[return-value]
 

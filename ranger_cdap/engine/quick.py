@@ -16,7 +16,7 @@ from ranger_cdap.engine.evaluate import Evaluator, Progress, no_trace
 from ranger_cdap.engine.items import ItemRules
 from ranger_cdap.engine.node import Node, Step
 from ranger_cdap.engine.principal_sets import PrincipalSets
-from ranger_cdap.engine.query import Query, single_values, tokens_of
+from ranger_cdap.engine.query import Query, single_values, stand_for_too_much, tokens_of
 from ranger_cdap.engine.repository import Policies
 from ranger_cdap.engine.request import ADMIN_ACCESS, ANY_ACCESS, SUPER_USER_ACCESS, AccessRequest, MatchingScope
 from ranger_cdap.engine.roles import RoleTable
@@ -79,9 +79,10 @@ class QuickDecider:
             return None
         if node is None:
             values = single_values(resource, shape.path)
-            if values is None:
+            tokens = tokens_of(request)
+            if values is None or stand_for_too_much(tokens):
                 return None
-            node = self._policies.node(shape.path, values, tokens_of(request))
+            node = self._policies.node(shape.path, values, tokens)
         if node.conditional:
             return None
         steps = node.ready.get(access)
@@ -144,9 +145,9 @@ class QuickDecider:
         names = tuple(request.resource)
         shape = self._shapes[names] if names in self._shapes else self._new_shape(names)
         values = single_values(request.resource, shape.path) if shape and shape.path else None
-        if not shape or values is None:
-            return None
         tokens = tokens_of(request)
+        if not shape or values is None or stand_for_too_much(tokens):
+            return None
         node = self._policies.node(shape.path, values, tokens, wide=True)
         if node.conditional or not node.sure:
             return None

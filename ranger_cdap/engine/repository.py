@@ -6,16 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from ranger_cdap.engine import cost
 from ranger_cdap.engine.index import ResourceIndex
 from ranger_cdap.engine.load import Loaded, Record
 from ranger_cdap.engine.matcher import Tokens, Value
 from ranger_cdap.engine.node import Node
 from ranger_cdap.engine.policy import CompiledPolicy
-from ranger_cdap.engine.resource_match import MatchType
+from ranger_cdap.engine.resource_match import SELF_KINDS, MatchType
 from ranger_cdap.engine.service_def import Path, ServiceModel
 
 _MOST_SHARED_NODES = 100_000
 _MOST_PASSING = 20_000
+_LONGEST_PASSING = 1_000
+"""Characters of a resource that no policy names and that is remembered all the same."""
 _MOST_RECENT = 64
 _MOST_PATCHED = 4096
 _T = TypeVar("_T", bound=Hashable)
@@ -113,9 +116,10 @@ class _Remembering(ABC):
         if node is not None:
             return node, True
         node, lasting = self._find(path, values, tokens, wide)
-        if lasting:
-            if not self.names(path, values, wide=wide):
-                self._keep_for_a_while(nodes, values)
+        if lasting and self.names(path, values, wide=wide):
+            nodes[values] = node
+        elif lasting and sum(map(len, values)) <= _LONGEST_PASSING:
+            self._keep_for_a_while(nodes, values)
             nodes[values] = node
         return node, lasting
 
@@ -148,10 +152,17 @@ class Repository(_Remembering):
         records: Sequence[Record] = loaded.records
         self._records = records
         self._index = ResourceIndex(
-            ((slot, r) for slot, record in enumerate(records) if not record.broad for r in record.resources),
+            (
+                (slot, r)
+                for slot, record in enumerate(records)
+                if not (record.broad or record.costly)
+                for r in record.resources
+            ),
             {name: level.ignore_case for name, level in model.levels.items()},
         )
         self._broad = tuple(record for record in records if record.broad)
+        self._costly = tuple(record for record in records if record.costly and not record.broad)
+        self._macros = any(e.dynamic for record in self._costly for r in record.resources for e in r.elements)
         self._by_id: dict[int, tuple[Record, ...]] = {}
         for record in records:
             if record.id is not None:
@@ -170,9 +181,10 @@ class Repository(_Remembering):
     def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]:
         shape = self._index.wide(path) if wide else self._index.plain(path)
         slots, lasting = shape.find(values, tokens) if shape else (set[int](), True)
-        if self._broad:
+        if self._broad or self._costly:
             found = self._records_of(slots) | self._broad_for(path, values, tokens)
-            return self._shared.of(frozenset(found), _themselves), False
+            found |= self._costly_for(path, values, tokens, wide=wide)
+            return self._shared.of(frozenset(found), _themselves), lasting and not (self._broad or self._macros)
         return self._shared.of(frozenset(slots), self._records_of), lasting
 
     def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
@@ -191,7 +203,8 @@ class Repository(_Remembering):
         shape = self._index.wide(cut) if wide or upto is not None else self._index.plain(cut)
         slots = shape.find_any(cut_values, tokens) if shape else set()
         broad = self._broad_for(path, values, tokens) if upto is None else self._broad
-        return self._records_of(slots).union(broad)
+        costly = self._costly_for(path, values, tokens, wide=wide, upto=upto)
+        return self._records_of(slots).union(broad, costly)
 
     def with_id(self, id_: int) -> set[Record]:
         """See `Policies`."""
@@ -207,6 +220,19 @@ class Repository(_Remembering):
             for record in self._broad
             if any(not r.path or r.match(path, values, tokens) is not MatchType.NONE for r in record.resources)
         }
+
+    def _costly_for(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
+    ) -> set[Record]:
+        """Of the policies that can take too many steps, those that hold, or what stands for them."""
+        found: set[Record] = set()
+        for record in self._costly:
+            spent = sum(r.steps(values, tokens) for r in record.resources)
+            for one in (record,) if spent <= cost.MOST_STEPS else record.exhausted:
+                kinds = (r.match(path, values, tokens) for r in one.resources)
+                if upto is not None or any(k in SELF_KINDS or (wide and k is MatchType.DESCENDANT) for k in kinds):
+                    found.add(one)
+        return found
 
 
 def _themselves(records: frozenset[Record]) -> frozenset[Record]:
@@ -224,6 +250,7 @@ class Patched(_Remembering):
         super().__init__()
         self.base = base
         self.gone = gone
+        self._left_out = gone.union(*(record.exhausted for record in gone if record.costly))
         self.extra = extra
         self._silent = silent
 
@@ -249,15 +276,15 @@ class Patched(_Remembering):
     def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]:
         node, lasting = self.base.look(path, values, tokens, wide=wide)
         more, same = self.extra.look(path, values, tokens, wide=wide)
-        if more.policies or not self.gone.isdisjoint(node.records):
-            node = self._shared.of(node.records - self.gone | more.records, _themselves)
+        if more.policies or not self._left_out.isdisjoint(node.records):
+            node = self._shared.of(node.records - self._left_out | more.records, _themselves)
         return node, lasting and same
 
     def found(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
     ) -> set[Record]:
         """See `Policies`."""
-        kept = self.base.found(path, values, tokens, wide=wide, upto=upto) - self.gone
+        kept = self.base.found(path, values, tokens, wide=wide, upto=upto) - self._left_out
         return kept | self.extra.found(path, values, tokens, wide=wide, upto=upto)
 
     def with_id(self, id_: int) -> set[Record]:

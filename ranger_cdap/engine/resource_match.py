@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import msgspec
 
+from ranger_cdap.engine import cost
+from ranger_cdap.engine.cost import FREE, LONGEST_VALUE
 from ranger_cdap.engine.matcher import EXPRESSION, Element, Tokens, Value, compile_element
 from ranger_cdap.engine.request import ElementScope
 from ranger_cdap.engine.service_def import Path, ServiceModel
@@ -32,6 +34,25 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
     path: Path
     elements: tuple[Element, ...]
     last_specific: int
+
+    def most_steps(self, longest: int = LONGEST_VALUE) -> int:
+        """What it costs to match values of that length at most (engine/cost.py)."""
+        return sum([e.cost.most(longest) for e in self.elements if e.cost is not FREE])
+
+    def steps(self, values: tuple[Value, ...], tokens: Tokens) -> int:
+        """What it costs to match these values."""
+        replacement = max(map(len, tokens.values()), default=0) if tokens else 0
+        return sum(
+            e.cost.steps(len(one), replacement)
+            for e, value in zip(self.elements, values, strict=False)
+            for one in ((value,) if isinstance(value, str) else value)
+        )
+
+    def without_dearest(self, resources: int) -> ResourceMatcher:
+        """The resource with every value at those levels that alone cost too much for one of so many resources."""
+        most = cost.MOST_STEPS // (resources * max(1, len(self.elements)))
+        elements = tuple(compile_element((), False, e.options) if e.cost.most() > most else e for e in self.elements)
+        return ResourceMatcher(self.path, elements, last_specific(elements))
 
     @property
     def never(self) -> bool:
@@ -69,12 +90,12 @@ class Known:
         self.paths: dict[tuple[str, ...], Path | None] = {}
 
     def is_usual(self, resources: Mapping[str, PolicyResource]) -> bool:
-        """Whether its levels were met before and found to be a path, and no value holds an expression."""
+        """Whether its levels were met before and found to be a path, and every value can be matched."""
         if self.paths.get(tuple(resources)) is None:
             return False
         for level in resources.values():
             for value in level.values:
-                if EXPRESSION in value:
+                if EXPRESSION in value or len(value) > LONGEST_VALUE:
                     return False
         return True
 
@@ -90,14 +111,19 @@ def compile_resource(
         if path is None:
             return None
     elements = []
-    last_specific = -1
-    for level, name in enumerate(path):
+    for name in path:
         resource = resources[name]
         key = (name, tuple(resource.values), resource.isExcludes)
         element = known.elements.get(key)
         if element is None:
             element = known.elements[key] = compile_element(resource.values, resource.isExcludes, model.levels[name])
         elements.append(element)
-        if not element.match_any:
-            last_specific = level
-    return ResourceMatcher(path, tuple(elements), last_specific)
+    return ResourceMatcher(path, tuple(elements), last_specific(elements))
+
+
+def last_specific(elements: Sequence[Element]) -> int:
+    """The last level that does not cover everything; -1: all do."""
+    for level in range(len(elements) - 1, -1, -1):
+        if not elements[level].match_any:
+            return level
+    return -1

@@ -1,7 +1,7 @@
 """Wildcards as Ranger's Java engine matches them: `*` any run of characters, `?` one (policy-engine.md, 5.1.1).
 
 `*?` means the same as `?`: a trap of the library Ranger uses, kept because answers depend on it.
-Matching costs at most pattern length times value length, whatever the pattern.
+Matching costs time in proportion to the value, whatever the pattern.
 """
 
 from __future__ import annotations
@@ -22,22 +22,50 @@ def normalise(pattern: str) -> str:
 
 
 def matches(pattern: str, value: str) -> bool:
-    """Whether a normalised pattern covers the whole value."""
-    p = v = 0
-    star = resume = -1
-    while v < len(value):
-        if p < len(pattern) and pattern[p] == "*":
-            star, resume = p, v
-            p += 1
-        elif p < len(pattern) and (pattern[p] == "?" or pattern[p] == value[v]):
-            p += 1
-            v += 1
-        elif star >= 0:
-            resume += 1
-            p, v = star + 1, resume
-        else:
+    """Whether a normalised pattern covers the whole value.
+
+    What stands between stars is found one after another, each as early as it can be; only the last has its place.
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return len(first) == len(value) and _fits(first, value, 0)
+    *middle, last = rest
+    at, end = len(first), len(value) - len(last)
+    if at > end or not _fits(first, value, 0) or not _fits(last, value, end):
+        return False
+    for segment in middle:
+        found = _find(segment, value, at, end)
+        if found < 0:
             return False
-    return all(c == "*" for c in pattern[p:])
+        at = found + len(segment)
+    return True
+
+
+def _fits(segment: str, value: str, at: int) -> bool:
+    """Whether a segment without stars stands there; the value must be long enough."""
+    if "?" not in segment:
+        return value.startswith(segment, at)
+    return all(c in ("?", found) for c, found in zip(segment, value[at : at + len(segment)], strict=True))
+
+
+def _find(segment: str, value: str, start: int, end: int) -> int:
+    """Where a segment without stars stands first between two places of the value, or -1.
+
+    With question marks, all beginnings are looked at in one pass: bit n says that the segment's first n + 1 characters
+    end at this place (the algorithm Shift-And).
+    """
+    if "?" not in segment:
+        return value.find(segment, start, end)
+    anything = sum(1 << n for n, c in enumerate(segment) if c == "?")
+    at_place = dict.fromkeys(segment, anything)
+    for n, c in enumerate(segment):
+        at_place[c] |= 1 << n
+    whole, beginnings = 1 << (len(segment) - 1), 0
+    for at in range(start, end):
+        beginnings = ((beginnings << 1) | 1) & at_place.get(value[at], anything)
+        if beginnings & whole:
+            return at - len(segment) + 1
+    return -1
 
 
 State = tuple[int, int, bool]

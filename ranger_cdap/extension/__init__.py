@@ -48,6 +48,10 @@ def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterato
 
 
 def _url(service: ServiceSettings) -> str:
-    """Where the master of the same host asks; a service that listens everywhere listens on loopback too."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(service.host, service.host)  # noqa: S104 nothing is bound
+    """Where the master of the same host asks; a service that listens everywhere listens on loopback too.
+
+    The extension takes no name for this machine.
+    """
+    here = {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}  # noqa: S104 nothing is bound
+    host = here.get(service.host, service.host)
     return f"{'https' if service.tls_certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{service.port}"

@@ -1,6 +1,8 @@
 """The documents of one service on disk, named and shaped like those of Ranger's Java plugins, and their age.
 
-Several processes may share a directory. A file that can't be trusted never decides: it is set aside, and said so.
+Several processes may share a directory. A file that can't be trusted never decides: it is set aside, and said so. Nor
+does a set that is older than one this host has used: the highest versions are kept beside it, so that an old cache that
+is put back does not bring back a right that was revoked.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Final
 import filelock
 import msgspec
 
+from ranger_cdap.disk import fsync_directory
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError, reason
 from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, pieces
@@ -28,6 +31,7 @@ _ROLES: Final = "_roles"
 _TAGS: Final = "_tag"
 _USERS: Final = "_userstore"
 _CONTACT: Final = "_contact"
+_USED: Final = "_used"
 _LARGEST_FILE: Final = 1 << 30
 _LATEST: Final = 1e11  # seconds since 1970: the year 5138
 _LOCK_TIMEOUT: Final = 10.0
@@ -36,12 +40,14 @@ _NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, er
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 # msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
 _contact_decoder: Final = msgspec.json.Decoder(Contact)
+_versions_decoder: Final = msgspec.json.Decoder(Versions)
 
 
 class PolicyCache:
     """The cache of one service for one application; `report` is told what was set aside, in a sentence.
 
-    A set without the users is not whole for a program that takes groups from them (`with_users`).
+    A set without the users is not whole for a program that takes groups from them (`with_users`). With `allow_older`
+    whatever is written becomes the newest that was used, as after a Ranger Admin was restored from a backup.
     """
 
     def __init__(
@@ -52,8 +58,10 @@ class PolicyCache:
         *,
         report: Callable[[str], None],
         with_users: bool = False,
+        allow_older: bool = False,
         options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
     ) -> None:
+        self._allow_older = allow_older
         self._directory = directory
         self._service = service
         self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{app_id}_{service}")
@@ -62,7 +70,7 @@ class PolicyCache:
         self._options = options
 
     def path(self, kind: str = _POLICIES) -> Path:
-        """The file of a document: policies by default, else `_roles`, `_tag`, `_userstore` or `_contact`."""
+        """The file of a document: policies by default, else `_roles`, `_tag`, `_userstore`, `_contact` or `_used`."""
         return self._directory / f"{self._stem}{kind}.json"
 
     def load(self, now: float) -> tuple[PolicySet, float] | None:
@@ -98,7 +106,7 @@ class PolicyCache:
             raise CacheError(f"policy cache `{self.path()}` can't be looked at: {reason(e)}") from None
 
     def write(self, documents: Documents, contact: Contact) -> None:
-        """Put documents and then their contact in the place of what is there, unless that was confirmed later.
+        """Put documents and then their contact in the place of what is there, unless that is newer or confirmed later.
 
         Raises:
             CacheError: the disk did not take it; what was there before is whole.
@@ -108,6 +116,9 @@ class PolicyCache:
             there = self._contact()
             if there is not None and contact.at < there.at <= contact.noted:
                 return
+            used = Versions() if self._allow_older else self._used()
+            if contact.versions.older_than(used):
+                return  # another process has used newer ones meanwhile
             beside = {_ROLES: documents.roles, _TAGS: documents.tags, _USERS: documents.users}
             files = {**beside, _POLICIES: documents.policies}
             for kind, content in files.items():
@@ -116,6 +127,17 @@ class PolicyCache:
                 else:
                     self._replace(kind, pieces(content), contact.at)
             self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
+            # Last: should this be cut short, what is on disk is never older than what is noted.
+            self._replace(_USED, (msgspec.json.encode(contact.versions.newest(used)),), contact.at)
+
+    def refusal(self, versions: Versions) -> str:
+        """Why a set of these versions is not to be used; empty where it is not older than what this host has used.
+
+        Raises:
+            CacheError: what was used can't be read.
+        """
+        older = "" if self._allow_older or not self._is_there() else versions.older_than(self._used())
+        return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
 
     def note(self, contact: Contact) -> None:
         """Put a contact in the place of the one that is there, unless that one is later.
@@ -143,6 +165,9 @@ class PolicyCache:
         if (documents := self._documents()) is None:
             return None
         found = compile_set(documents, self._service, self._options)
+        if older := self.refusal(found.versions):
+            self._report(f"policy cache `{self.path()}` is not used: it has {older}")
+            return None
         if (age := self._age(found.versions, now)) is None:
             self._report(f"policy cache `{self.path()}` is not used: it was written in the future")
             return None
@@ -170,6 +195,13 @@ class PolicyCache:
         written = [p.stat().st_mtime for k in (_POLICIES, _ROLES, _TAGS, _USERS) if (p := self.path(k)).exists()]
         age = now - min(written, default=math.inf)
         return age if age >= 0 else None
+
+    def _used(self) -> Versions:
+        content = self._read(_USED)
+        try:
+            return Versions() if content is None else _versions_decoder.decode(content)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            raise CacheError(f"policy cache `{self.path(_USED)}` can't be read; remove it, and note why") from None
 
     def _contact(self) -> Contact | None:
         try:
@@ -216,7 +248,7 @@ class PolicyCache:
                 os.utime(descriptor, (confirmed, confirmed))
                 os.fsync(descriptor)
             beside.replace(path)
-            self._sync_directory()
+            fsync_directory(self._directory)
         except OSError as e:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
@@ -229,7 +261,9 @@ class PolicyCache:
             raise CacheError(f"policy cache `{self.path(kind)}` can't be removed: {reason(e)}") from None
 
     def _set_aside(self, suffix: str, why: str) -> None:
-        for kind in (_POLICIES, _ROLES, _TAGS, _USERS, _CONTACT):
+        # A service that is gone and made anew begins with its versions; a cache that is corrupt is put back in vain.
+        kinds = (_POLICIES, _ROLES, _TAGS, _USERS, _CONTACT, *([_USED] if suffix == "gone" else []))
+        for kind in kinds:
             path = self.path(kind)
             try:
                 path.replace(path.with_name(f"{path.name}.{suffix}"))
@@ -276,13 +310,6 @@ class PolicyCache:
                 f"cache directory `{self._directory}` can be changed by other users, so it is not used; "
                 "give it to this user alone (mode 0700)"
             )
-
-    def _sync_directory(self) -> None:
-        descriptor = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _ours_alone(status: os.stat_result) -> bool:

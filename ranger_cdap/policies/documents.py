@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Final
 
 import msgspec
@@ -26,6 +26,22 @@ class Versions:
     roles: int = NO_VERSION
     tags: int = NO_VERSION
     users: int = NO_VERSION
+
+    def older_than(self, used: Versions) -> str:
+        """What of a set of these versions is older than what was used, in a sentence; empty where nothing is.
+
+        Tags count among equal policies only: a service that is linked to another tag service has other versions.
+        """
+        pairs = [("policies", self.policies, used.policies), ("roles", self.roles, used.roles)]
+        pairs += [("tags", self.tags, used.tags)] if self.policies == used.policies else []
+        pairs += [("users", self.users, used.users)] if self.users != NO_VERSION else []
+        return "; ".join(
+            f"version {own} of the {what}, and this host has used {other}" for what, own, other in pairs if own < other
+        )
+
+    def newest(self, other: Versions) -> Versions:
+        """The higher version of each."""
+        return Versions(*(max(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import requests
 import urllib3
 
+from ranger_cdap.config import Address
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.sign_in import VerifyingAdapter
+from ranger_cdap.policies.sign_in import TlsFiles, VerifyingAdapter
+
+_log = logging.getLogger(__name__)
 
 _LARGEST_ERROR: Final = 1 << 20
 _SLOWEST_ANSWER: Final = 10  # read time-outs: an answer that comes byte by byte ends here
@@ -56,18 +59,24 @@ class TooSlow(Exception):
 
 
 class Exchange:
-    """Sends requests by one TLS context; safe to use from several threads.
+    """Sends requests by the certificates of `tls`, read again when they change; safe to use from several threads.
 
     Proxies and credentials of the environment (`HTTP_PROXY`, `.netrc`) are not used and redirects not followed:
-    a password or token must reach the server it is for and nobody else.
+    a password or token must reach the server it is for and nobody else. Certificates that cannot be used leave those
+    read before in use.
+
+    Raises:
+        ConfigError: a file of certificates can't be used.
     """
 
-    def __init__(self, context: ssl.SSLContext, *, connect_timeout: float, read_timeout: float) -> None:
+    def __init__(self, tls: TlsFiles, *, connect_timeout: float, read_timeout: float) -> None:
+        self._tls, self._tls_files = tls, tls.watched()
+        self._adapter = VerifyingAdapter(tls.context())
         self._timeout = (connect_timeout, read_timeout)
         self._slowest = read_timeout * _SLOWEST_ANSWER
         self.session = requests.Session()
         self.session.trust_env = False
-        self.session.mount("https://", VerifyingAdapter(context))
+        self.session.mount("https://", self._adapter)
         # A browser's name would make Ranger Admin ask for its CSRF header.
         self.session.headers.update({"User-Agent": "ranger-cdap", "Accept-Encoding": "identity"})
 
@@ -77,7 +86,7 @@ class Exchange:
 
     def ask(
         self,
-        url: str,
+        url: Address,
         method: str,
         path: str,
         *,
@@ -93,6 +102,9 @@ class Exchange:
             TooLarge: it is larger.
             TooSlow: it takes longer than ten read time-outs.
         """
+        if path and not path.startswith("/"):
+            raise ValueError("a path without a slash could name another server")
+        self._tls_files.if_changed(self._read_again)
         deadline = time.monotonic() + self._slowest
         try:
             with self.session.request(
@@ -110,24 +122,14 @@ class Exchange:
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
             raise NoAnswer(*_what_failed(e)) from None
 
-
-def checked_url(url: str, whose: str, example: str) -> str:
-    """The address of a server, without a slash at its end.
-
-    Raises:
-        ConfigError: it is not one, or holds a user name or password.
-    """
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
-        _ = parts.port
-    except ValueError:
-        usable = None
-    if not usable:
-        raise ConfigError(f"`{url.split('@')[-1]}` is not an address of {whose}, like `{example}`")
-    if "@" in url:
-        raise ConfigError(f"the address of {whose} must not hold a user name or password")
-    return url.rstrip("/")
+    def _read_again(self) -> None:
+        try:
+            context = self._tls.context()
+        except ConfigError as e:
+            _log.warning("%s; the certificates read before stay in use", e)
+            return
+        self._adapter.replace_context(context)
+        _log.info("certificates were read again: %s", ", ".join(self._tls.names))
 
 
 def _bounded(response: requests.Response, bound: int, deadline: float, call: str) -> Iterator[bytes]:

@@ -16,7 +16,8 @@ import msgspec
 import stamina
 from apache_ranger.utils import API, HttpMethod
 
-from ranger_cdap.config import Secret
+from ranger_cdap.config import Address, Secret, addresses
+from ranger_cdap.config.address import RANGER, checked_address
 from ranger_cdap.errors import (
     AdminFailed,
     AdminUnreachable,
@@ -27,8 +28,8 @@ from ranger_cdap.errors import (
     UnexpectedAnswer,
 )
 from ranger_cdap.policies.answers import Answer, error_of, json_of
-from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow, checked_url
-from ranger_cdap.policies.sign_in import Way, credentials, tls_context
+from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.sign_in import TlsFiles, Way, credentials
 
 _log = logging.getLogger(__name__)
 
@@ -83,15 +84,19 @@ class AdminHttp:
         connect_timeout: float = 5.0,
         read_timeout: float = 30.0,
         attempts: int = 3,
+        allow_plain_http: bool = False,
     ) -> None:
-        self._urls = tuple(_checked_url(one) for one in addresses(url)) or (_checked_url(url),)
+        self._urls = tuple(
+            checked_address(one, RANGER, allow_plain_http=allow_plain_http) for one in addresses(url) or ("",)
+        )
         self._first = 0
         self._secrets = (password,)
         self._attempts = attempts
         if auth == "certificate" and (cert_file is None or not all(one.startswith("https:") for one in self._urls)):
             raise ConfigError('`ranger.auth = "certificate"` needs `ranger.cert_file` and an https:// address')
-        context = tls_context(ca_file, cert_file, key_file)
-        self._exchange = Exchange(context, connect_timeout=connect_timeout, read_timeout=read_timeout)
+        self._exchange = Exchange(
+            TlsFiles(ca_file, cert_file, key_file), connect_timeout=connect_timeout, read_timeout=read_timeout
+        )
         self._exchange.session.auth = credentials(auth, username, password)
 
     @property
@@ -164,7 +169,7 @@ class AdminHttp:
         said = "no Ranger Admin is there: " + "; ".join(map(str, away))
         raise kind(said, method=api.method.value, path="/" + api.path.lstrip("/"))
 
-    def _send(self, url: str, api: API, query: Mapping[str, Any] | None, content: bytes | None) -> Answer:
+    def _send(self, url: Address, api: API, query: Mapping[str, Any] | None, content: bytes | None) -> Answer:
         method, path = api.method.value, "/" + api.path.lstrip("/")
         where: dict[str, Any] = {"method": method, "path": path}
         headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if content is not None else {})
@@ -181,11 +186,6 @@ class AdminHttp:
             advice = " (`ranger.ca_file` names the CA to trust)" if e.of_tls else ""
             raise kind(f"Ranger Admin at `{url}` can't be reached: {e}{advice}", **where) from None
         return Answer(method, path, status, body)
-
-
-def addresses(url: str) -> tuple[str, ...]:
-    """The addresses of a text that has several, separated by commas."""
-    return tuple(filter(None, (one.strip() for one in url.split(","))))
 
 
 def _content(answer: Answer, api: API, secrets: tuple[Secret, ...]) -> bytes | None:
@@ -217,7 +217,3 @@ def _not_json(api: API) -> UnexpectedAnswer:
         path=f"/{api.path}",
         status=HTTPStatus.OK,
     )
-
-
-def _checked_url(url: str) -> str:
-    return checked_url(url, "a Ranger Admin", "https://ranger.example:6182")

@@ -131,7 +131,8 @@ class PolicyKeeper:
     """Keeps the policies of one service fresh; safe to share between threads.
 
     `refresh` and the background thread never raise for what Ranger Admin or the disk does: the snapshot tells.
-    `on_change` is called after a swap or a change of state, in the thread that refreshes.
+    `on_change` is called after a swap or a change of state, in the thread that refreshes. What is older than what this
+    host has used is refused, from the cache and from Ranger Admin, unless `allow_older`.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class PolicyKeeper:
         clock: Callable[[], Instant] = read_clocks,
         spread: Callable[[], float] = spread_out,
         on_change: Callable[[Snapshot], None] | None = None,
+        allow_older: bool = False,
     ) -> None:
         plugin, service = settings.plugin, settings.ranger.service
         self._admin = admin
@@ -157,6 +159,7 @@ class PolicyKeeper:
             service,
             report=logger.warning,
             with_users=plugin.use_ranger_groups,
+            allow_older=allow_older,
             options=options,
         )
         self._clock = clock
@@ -290,7 +293,7 @@ class PolicyKeeper:
     def _download(self, known: Versions) -> Event:
         self._failed = None
         try:
-            current = self._fetch(known)
+            current = self._not_older(self._fetch(known))
         except RangerCdapError as e:
             self._failed = e
             failure = next(failure for kind, failure in _FAILURES if isinstance(e, kind))
@@ -301,6 +304,19 @@ class PolicyKeeper:
             self._failed = UnexpectedAnswer(f"the refresh failed unexpectedly: {type(e).__name__}")
             return RefreshFailed(self._clock(), Failure.AWAY, str(self._failed))
         return Confirmed(self._clock(), current)
+
+    def _not_older(self, current: PolicySet) -> PolicySet:
+        """What was downloaded, unless this host has used newer; where the disk can't say, Ranger Admin is believed."""
+        if current is self._current[0].in_force:
+            return current
+        try:
+            older = self._cache.refusal(current.versions)
+        except CacheError as e:
+            logger.warning("%s", e)
+            return current
+        if older:
+            raise PolicySetError(f"Ranger Admin has {older}")
+        return current
 
     def _fetch(self, known: Versions) -> PolicySet:
         """What Ranger Admin has now: the very set in force if nothing changed; whole or not at all."""

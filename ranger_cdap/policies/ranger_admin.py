@@ -50,6 +50,7 @@ class RangerAdmin:
         connect_timeout: float = 5.0,
         read_timeout: float = 30.0,
         attempts: int = 3,
+        allow_plain_http: bool = False,
     ) -> None:
         self._http = AdminHttp(
             url,
@@ -62,6 +63,7 @@ class RangerAdmin:
             connect_timeout=connect_timeout,
             read_timeout=read_timeout,
             attempts=attempts,
+            allow_plain_http=allow_plain_http,
         )
 
     @property
@@ -83,6 +85,7 @@ class RangerAdmin:
             connect_timeout=ranger.connect_timeout,
             read_timeout=ranger.read_timeout,
             attempts=ranger.attempts,
+            allow_plain_http=ranger.allow_plain_http,
         )
 
     def close(self) -> None:

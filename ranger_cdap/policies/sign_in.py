@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ssl
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import requests
-from requests.adapters import HTTPAdapter
+from requests.adapters import DEFAULT_POOLSIZE, HTTPAdapter
 from requests.auth import AuthBase, HTTPBasicAuth
 
-from ranger_cdap.config import Secret
+from ranger_cdap.config import Secret, WatchedFiles
 from ranger_cdap.errors import AuthenticationFailed, ConfigError
 
 Way = Literal["basic", "bearer", "kerberos", "certificate"]
@@ -37,6 +38,32 @@ def credentials(way: Way, username: str, password: Secret) -> AuthBase | None:
             return None
 
 
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """The files by which a client trusts and shows who it is, as `tls_context` takes them."""
+
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+
+    def context(self) -> ssl.SSLContext:
+        """A context of what the files hold now.
+
+        Raises:
+            ConfigError: one of the files can't be used.
+        """
+        return tls_context(self.ca_file, self.cert_file, self.key_file)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files there are."""
+        return tuple(filter(None, (self.ca_file, self.cert_file, self.key_file)))
+
+    def watched(self) -> WatchedFiles:
+        """What says whether one has changed."""
+        return WatchedFiles(self.names)
+
+
 def tls_context(ca_file: str | None, cert_file: str | None, key_file: str | None) -> ssl.SSLContext:
     """Trusts the authorities of `ca_file` and nobody else, or without one those of the system; shows `cert_file`.
 
@@ -52,11 +79,19 @@ def tls_context(ca_file: str | None, cert_file: str | None, key_file: str | None
 
 
 class VerifyingAdapter(HTTPAdapter):
-    """HTTPS by one TLS context and by nothing else: neither the authorities nor the settings `requests` brings."""
+    """HTTPS by one TLS context and by nothing else: neither the authorities nor the settings `requests` brings.
+
+    The context may be replaced while others send: what is under way ends by the old one.
+    """
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
         super().__init__()
+
+    def replace_context(self, context: ssl.SSLContext) -> None:
+        """Make new connections by this context."""
+        self._context = context
+        self.init_poolmanager(DEFAULT_POOLSIZE, DEFAULT_POOLSIZE)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Every connection gets the context."""
@@ -65,6 +100,19 @@ class VerifyingAdapter(HTTPAdapter):
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
         """The context verifies; `requests` would add the authorities it brings to those trusted."""
         conn.cert_reqs = "CERT_REQUIRED"
+
+
+class BasicAuth(AuthBase):
+    """Name and password as they are when a request is sent."""
+
+    def __init__(self, username: str, password: Secret) -> None:
+        self._username = username
+        self._password = password
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the header."""
+        HTTPBasicAuth(self._username.encode(), self._password.reveal().encode())(request)
+        return request
 
 
 class _Bearer(AuthBase):
@@ -100,9 +148,7 @@ class _Ticket(AuthBase):
 def _basic(username: str, password: Secret) -> AuthBase | None:
     if ":" in username:
         raise ConfigError("the user name for Ranger Admin must not have a colon: Basic authentication can't carry it")
-    if not username:
-        return None
-    return HTTPBasicAuth(username.encode(), password.reveal().encode())
+    return BasicAuth(username, password) if username else None
 
 
 _NO_KERBEROS: Final = (

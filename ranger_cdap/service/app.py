@@ -11,8 +11,9 @@ from traceback import extract_tb
 from typing import Final
 
 import msgspec
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -24,10 +25,11 @@ from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.service.call import NOBODY, Call
 from ranger_cdap.service.callers import Caller, Callers
 from ranger_cdap.service.desk import Desk
-from ranger_cdap.service.gate import Gate, send_reply, too_long
+from ranger_cdap.service.gate import Gate, send_reply
 from ranger_cdap.service.json_body import refuse_repeated_fields
 from ranger_cdap.service.reply import JSON, Refused, Reply, coded_error
 from ranger_cdap.service.routes import Row
+from ranger_cdap.service.shares import Shares
 
 _log = logging.getLogger(__name__)
 
@@ -35,15 +37,19 @@ _log = logging.getLogger(__name__)
 _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     408: {"connection": "close"},
     413: {"connection": "close"},
+    429: {"retry-after": "1"},
     503: {"retry-after": "1"},
 }
+_READ_AT_ONCE: Final = 16_384
+"""Bytes of a body that the thread of the event loop reads itself; more would make all others wait."""
 _TWICE: Final = "\0"
 
 
 def create_app(desk: Desk, callers: Callers, rows: Sequence[Row]) -> ASGIApp:
     """The application that answers the rows of the table from the desk."""
+    shares = Shares(desk.settings.service)
     app = Starlette(
-        routes=[Route(row.path, _Endpoint(row, desk, callers), methods=[row.method]) for row in rows],
+        routes=[Route(row.path, _Endpoint(row, desk, callers, shares), methods=[row.method]) for row in rows],
         exception_handlers={HTTPException: _no_such_route, Exception: _failed},
     )
     app.router.redirect_slashes = False
@@ -60,30 +66,26 @@ def create_app(desk: Desk, callers: Callers, rows: Sequence[Row]) -> ASGIApp:
 class _Endpoint:
     """One row: who asks, may he, what did he send, and the handler."""
 
-    def __init__(self, row: Row, desk: Desk, callers: Callers) -> None:
+    def __init__(self, row: Row, desk: Desk, callers: Callers, shares: Shares) -> None:
         self._row = row
         self._desk = desk
         self._callers = callers
+        self._shares = shares
         self._read = _reader(row.takes) if row.takes else None
-        self._waits = row.waits or desk.authorizer.asks_hooks
+        most = desk.settings.service.max_body
+        self._longest = min(most, row.longest) if row.longest else most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         row = self._row
         request = Request(scope, receive)
         scope["state"]["route"] = row.path
         try:
-            caller = self._admit(request)
-            scope["state"]["caller"] = caller.name
-            body = await self._body(request)
-            call = Call(
-                self._desk,
-                caller,
-                body,
-                dict(request.query_params),
-                scope["state"]["request_id"],
-                f"{request.url.scheme}://{request.url.netloc}",
-            )
-            reply = await run_in_threadpool(self._handle, call) if self._waits else self._handle(call)
+            peer = request.client.host if request.client else ""
+            caller = self._callers.admit(_sent_once(request.headers), peer) if row.roles else NOBODY
+            who = caller.name if caller else ""
+            scope["state"]["caller"] = who
+            with self._shares.taking(who or peer):
+                reply = await self._answer(request, self._allowed(caller))
         except Refused as refused:
             headers = {"www-authenticate": row.challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})
             reply = replace(row.error(refused), headers=headers)
@@ -94,17 +96,23 @@ class _Endpoint:
             reply = row.error(Refused(500, "Internal Server Error"))
         await send_reply(reply, send)
 
-    def _admit(self, request: Request) -> Caller:
-        if not self._row.roles:
-            return NOBODY
-        caller = self._callers.admit(_sent_once(request.headers), request.client.host if request.client else None)
+    def _allowed(self, caller: Caller | None) -> Caller:
         if caller is None:
             raise Refused(401, "Authentication required")
-        if self._row.roles.isdisjoint(caller.roles):
+        if self._row.roles and self._row.roles.isdisjoint(caller.roles):
             raise Refused(403, f"{caller.name} is not authorized")
         return caller
 
-    async def _body(self, request: Request) -> object:
+    async def _answer(self, request: Request, caller: Caller) -> Reply:
+        state = request.scope["state"]
+        body = await self._body(request, caller)
+        base_url = f"{request.url.scheme}://{request.url.netloc}"
+        call = Call(self._desk, caller, body, dict(request.query_params), state["request_id"], base_url)
+        if threads := self._threads(call):
+            return await run_sync(self._handle, call, limiter=threads)
+        return self._handle(call)
+
+    async def _body(self, request: Request, caller: Caller) -> object:
         if self._read is None:
             return None
         if not _is_json(request.headers.get("content-type", "")):
@@ -113,15 +121,23 @@ class _Endpoint:
         service = self._desk.settings.service
         try:
             async with asyncio.timeout(service.body_timeout):
-                data = await _read(request, service.max_body)
+                data = await _read(request, self._longest)
         except TimeoutError:
             raise Refused(408, "the body did not come in time") from None
         try:
+            if len(data) > _READ_AT_ONCE:
+                return await run_sync(self._read, data, limiter=self._shares.working(caller.name))
             return self._read(data)
         except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             raise Refused(
                 400, f"the body is not what `{self._row.path}` takes: {' '.join(str(e).split())[:300]}"
             ) from None
+
+    def _threads(self, call: Call) -> CapacityLimiter | None:
+        """The threads the handler runs in; None: that of the event loop."""
+        if self._desk.authorizer.asks_hooks or _so(self._row.waits, call):
+            return self._shares.waiting(call.caller.name)
+        return self._shares.working(call.caller.name) if _so(self._row.works, call) else None
 
     def _handle(self, call: Call) -> Reply:
         try:
@@ -145,6 +161,10 @@ def _reader(takes: type) -> Callable[[bytes], object]:
     return itself or read
 
 
+def _so(said: bool | Callable[[Call], bool], call: Call) -> bool:
+    return said if isinstance(said, bool) else said(call)
+
+
 def _is_json(content_type: str) -> bool:
     return content_type.partition(";")[0].strip().lower() == JSON
 
@@ -162,7 +182,7 @@ async def _read(request: Request, most: int) -> bytes:
     async for chunk in request.stream():
         length += len(chunk)
         if length > most:
-            raise too_long(most)
+            raise Refused(413, f"the body is longer than {most} bytes, the most that is read here")
         chunks.append(chunk)
     return b"".join(chunks)
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from ranger_cdap.service.pdp_wire import PolicyInfo
+from ranger_cdap.service.pdp_wire import Attributes, Name, PolicyInfo
 
 
-class Open(msgspec.Struct, kw_only=True, omit_defaults=True):
+class Open(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """A body that may hold more than what is read."""
 
 
 class Entity(Open):
     """A subject or a resource."""
 
-    type: str | None = None
+    type: Name | None = None
     id: str | None = None
-    properties: dict[str, Any] | None = None
+    properties: Attributes | None = None
 
 
 class Action(Open):
     """What the subject wants to do."""
 
-    name: str | None = None
-    properties: dict[str, Any] | None = None
+    name: Name | None = None
+    properties: Attributes | None = None
 
 
 class EvaluationRequest(Open):
@@ -34,7 +34,7 @@ class EvaluationRequest(Open):
     subject: Entity | None = None
     action: Action | None = None
     resource: Entity | None = None
-    context: dict[str, Any] | None = None
+    context: Attributes | None = None
 
 
 class EvaluationOptions(Open):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 
@@ -16,6 +17,7 @@ from ranger_cdap.service.cdap_wire import (
     VisibleRequest,
     WirePrincipal,
 )
+from ranger_cdap.service.check_journal import Entry
 from ranger_cdap.service.hello import Hello, differences
 from ranger_cdap.service.reply import Refused, Reply, json_reply
 
@@ -38,7 +40,10 @@ def enforce(call: Call) -> Reply:
         hint=body.hint,
         from_container=body.from_container,
     )
-    enforced = desk.enforcer.enforce(body.principal.name, check, client_ip=body.client_ip)
+    journal = _Journalling(call)
+    enforced = desk.enforcer.enforce(body.principal.name, check, client_ip=body.client_ip, last_word=journal.refusal)
+    if not enforced.allowed:
+        journal.take_back()
     desk.metrics.decided("cdap", enforced.allowed)
     return json_reply(
         EnforceReply(
@@ -46,10 +51,26 @@ def enforce(call: Call) -> Reply:
             enforced=enforced.enforced,
             reason=desk.reason(enforced.reason, enforced.answers),
             missing=[m.privilege for m in enforced.missing],
-            cacheable=_may_be_kept(call, enforced),
+            cacheable=journal.entry is None and _may_be_kept(call, enforced),
             generation=generation,
         )
     )
+
+
+def may_wait(call: Call) -> bool:
+    """Whether the answer to the check waits for a disk: for that of the audit or, if it is allowed, of the journal."""
+    return audit_waits(call) or _entry(call) is not None
+
+
+def audit_waits(call: Call) -> bool:
+    """Whether each answer waits until its audit record is on the disk."""
+    return call.desk.authorizer.audit_is_required
+
+
+def may_be_long(call: Call) -> bool:
+    """Whether a policy may take long to match, so that many checks at once would hold up all others."""
+    engine = call.desk.authorizer.snapshot.engine
+    return engine is not None and engine.may_be_costly
 
 
 def visible(call: Call) -> Reply:
@@ -74,6 +95,8 @@ def hello(call: Call) -> Reply:
     rules = desk.authorizer.rules
     found = differences(body, rules, desk.settings.admin.users)
     desk.hello.heard(found)
+    if desk.events is not None:
+        desk.events.store.records = body.records
     desk.metrics.hello_differences.set(len(found))
     snapshot = desk.authorizer.snapshot
     return json_reply(
@@ -106,6 +129,47 @@ def _no_user(principal: WirePrincipal) -> str:
 
 def _denied(reason: str, generation: str) -> EnforceReply:
     return EnforceReply(allowed=False, enforced=True, reason=reason, missing=[], cacheable=False, generation=generation)
+
+
+def _entry(call: Call) -> Entry | None:
+    events = call.desk.events
+    return events.journal.entry(call.caller, call.body) if events is not None else None
+
+
+@dataclass(slots=True)
+class _Journalling:
+    """The entry of a check that the policies allow, once there is one."""
+
+    call: Call
+    entry: Entry | None = None
+
+    def refusal(self) -> str:
+        """Why the check is denied all the same; empty once its entry, if it needs one, is on the disk for good."""
+        self.entry = _entry(self.call)
+        return _journal(self.call, self.entry) if self.entry is not None else ""
+
+    def take_back(self) -> None:
+        """Nothing is created by a check that is denied after it was journalled."""
+        events = self.call.desk.events
+        if events is not None and self.entry is not None:
+            events.journal.open.close([self.entry.id])
+
+
+def _journal(call: Call, entry: Entry) -> str:
+    """Why the check is denied all the same; empty once its entry is on the disk for good."""
+    events = call.desk.events
+    assert events is not None  # an entry is made for its journal
+    if refusal := events.journal.refusal(entry):
+        return refusal
+    try:
+        events.journal.write(entry, call.caller)
+    except OSError as e:
+        call.desk.metrics.checks_not_journalled.inc()
+        return (
+            f"what creates or deletes is denied while it can't be journalled ({e}); tell who runs the decision service"
+        )
+    call.desk.metrics.checks_journalled.inc()
+    return ""
 
 
 def _may_be_kept(call: Call, enforced: Enforced) -> bool:

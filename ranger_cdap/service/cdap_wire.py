@@ -6,6 +6,8 @@ from typing import Annotated
 
 import msgspec
 
+from ranger_cdap.service.event_wire import Hex, Milliseconds
+
 Name = Annotated[str, msgspec.Meta(max_length=1_000)]
 Names = Annotated[list[Name], msgspec.Meta(max_length=100)]
 
@@ -29,6 +31,14 @@ class WireEntity(Strict):
     parts: Names
 
 
+class WireStamp(Strict):
+    """What tells this check from every other: an id, the process that asks, and its clock when it was about to."""
+
+    id: Hex
+    process: Hex
+    at: Milliseconds
+
+
 class EnforceRequest(Strict):
     """A call of CDAP's authorizer; with `child_type` about children of that type in the entity."""
 
@@ -39,6 +49,7 @@ class EnforceRequest(Strict):
     hint: Annotated[str, msgspec.Meta(max_length=4_000)] | None = None
     from_container: bool = False
     client_ip: Name | None = None
+    check: WireStamp | None = None
 
 
 class EnforceReply(Strict):

@@ -59,6 +59,9 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         metrics=ServiceMetrics(),
         events=Events.of(settings),
         bridge=bridge,
+        token_keys=callers.fetched_keys,
     )
+    if desk.token_keys is not None:
+        desk.token_keys.start()
     desk.metrics.watch(desk.read_metrics)
     return desk, create_app(desk, callers, ROWS)

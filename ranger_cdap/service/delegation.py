@@ -50,19 +50,37 @@ def believe(caller: Caller, said: Said) -> Believed:
     Raises:
         Refused: with 403 if only a delegate may say it, with 400 if nobody may or the owner is no name.
     """
-    attributes = said.resource_attributes or {}
-    brings = bool(said.groups or said.roles or said.user_attributes or attributes)
+    brings = bool(said.groups or said.roles or said.user_attributes)
     brings |= any(key.startswith(_OF_DELEGATES) for key in said.circumstances)
     if Role.DELEGATE not in caller.roles and (brings or said.user != caller.name):
-        raise Refused(403, f"{caller.name} is not authorized")
+        raise _not_authorized(caller)
     if said.roles:
         raise Refused(400, "`roles` are not taken from a request: Ranger's role definitions say who has which")
+    context = _texts("", said.circumstances) | _texts(_OF_SUBJECT, said.user_attributes or {})
+    return of_resource(
+        caller, Believed(said.user, frozenset(said.groups or ()), None, context), said.resource_attributes
+    )
+
+
+def of_resource(caller: Caller, believed: Believed, attributes: Mapping[str, Any] | None) -> Believed:
+    """The same with what is said of one resource; what is said of none is the same object.
+
+    Raises:
+        Refused: as `believe`.
+    """
+    if not attributes:
+        return believed
+    if Role.DELEGATE not in caller.roles:
+        raise _not_authorized(caller)
     owner = attributes.get(OWNER)
     if owner is not None and (not isinstance(owner, str) or not owner):
         raise Refused(400, f"the attribute `{OWNER}` must be the name of a user")
-    context = _texts("", said.circumstances)
-    context |= _texts(_OF_SUBJECT, said.user_attributes or {}) | _texts(_OF_RESOURCE, attributes)
-    return Believed(said.user, frozenset(said.groups or ()), owner, context)
+    context = {**believed.context, **_texts(_OF_RESOURCE, attributes)}
+    return Believed(believed.user, believed.groups, owner, context)
+
+
+def _not_authorized(caller: Caller) -> Refused:
+    return Refused(403, f"{caller.name} is not authorized")
 
 
 def _texts(prefix: str, values: Mapping[str, Any]) -> dict[str, str]:

@@ -17,8 +17,9 @@ from ranger_cdap.service.events_api import Events
 from ranger_cdap.service.generation import Generation
 from ranger_cdap.service.grant_bridge import Bridge
 from ranger_cdap.service.hello import HelloLog
-from ranger_cdap.service.metrics import ServiceMetrics, state_metrics
+from ranger_cdap.service.metrics import ServiceMetrics, journal_metrics, state_metrics, token_key_metrics
 from ranger_cdap.service.ranger_service import RangerService
+from ranger_cdap.service.signing_keys import FetchedKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Desk:
     hello: HelloLog = field(default_factory=HelloLog)
     events: Events | None = None
     bridge: Bridge | None = None
+    token_keys: FetchedKeys | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
         """What a denial is to say besides its reason, where it is about something the person himself created lately."""
@@ -49,6 +51,8 @@ class Desk:
             self.events.store.close()
         if self.bridge is not None:
             self.bridge.close()
+        if self.token_keys is not None:
+            self.token_keys.close()
         for service in self.services.values():
             service.keeper.close()
         self.authorizer.close()
@@ -72,6 +76,9 @@ class Desk:
         yield unknown
         lost = next(iter(self.services.values())).audit.lost
         yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records no sink will ever have.", value=lost)
+        if self.events is not None:
+            yield from journal_metrics(len(self.events.journal.open), self.events.store.age)
+        yield from token_key_metrics(self.token_keys.age if self.token_keys is not None else None)
         enforced = GaugeMetricFamily(
             "ranger_cdap_enforced",
             "1 where everything is enforced, 0 where some is only reported or closed.",

@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Final
 
 import filelock
+import msgspec
 
+from ranger_cdap.disk import fsync_directory
 from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.service.watermark import WatermarkFile
 
 INCOMING: Final = ".incoming"
 SUFFIX: Final = ".jsonl"
@@ -40,11 +43,18 @@ class EventFiles:
         self._lock: filelock.BaseFileLock | None = None
         self._segment: _Segment | None = None
         self._last = 0
+        self._received = 0
+        self.watermark = WatermarkFile(directory, self._incoming)
 
     @property
     def is_open(self) -> bool:
         """Whether the directory is ours."""
         return self._lock is not None
+
+    @property
+    def last_received(self) -> int:
+        """When the last line that was there at `open` was received, in epoch milliseconds; 0 if there is none."""
+        return self._received
 
     @property
     def size(self) -> int:
@@ -70,7 +80,9 @@ class EventFiles:
                 )
         self._lock = self._taken()
         try:
-            self._last = max(map(_stamp, (*self._files(self._directory), *self._files(self._incoming))), default=0)
+            published, left = self._files(self._directory), self._files(self._incoming)
+            self._last = max(map(_stamp, (*published, *left)), default=0)
+            self._received = max(map(_last_received, (*published[-1:], *left)), default=0)
             self.publish()
         except OSError:
             self._give_back()
@@ -101,6 +113,7 @@ class EventFiles:
         if self._segment is not None:
             self._segment.close()
             self._segment = None
+        self._make_directories()
         failed: OSError | None = None
         if paths := self._files(self._incoming):
             for path in paths:
@@ -108,8 +121,8 @@ class EventFiles:
                     self._move_in(path)
                 except OSError as e:  # one that can't be moved must not keep the others back
                     failed = e
-            _fsync_directory(self._directory)
-            _fsync_directory(self._incoming)
+            fsync_directory(self._directory)
+            fsync_directory(self._incoming)
         if failed is not None:
             raise failed
 
@@ -132,7 +145,7 @@ class EventFiles:
         path = self._incoming / f"{self._last:015d}-{uuid.uuid4().hex[:12]}{SUFFIX}"
         segment = _Segment(path)
         try:
-            _fsync_directory(self._incoming)
+            fsync_directory(self._incoming)
         except OSError:
             segment.abandon()
             raise
@@ -140,7 +153,8 @@ class EventFiles:
 
     def _move_in(self, path: Path) -> None:
         with _opened(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
-            length, whole = os.fstat(descriptor).st_size, _length_of_whole_lines(descriptor)
+            length = os.fstat(descriptor).st_size
+            whole = _length_of_whole_lines(descriptor, length)
             if whole < length:
                 os.ftruncate(descriptor, whole)
             os.fsync(descriptor)
@@ -156,8 +170,8 @@ class EventFiles:
         if not self._incoming.is_dir():
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._incoming.mkdir(exist_ok=True, mode=0o700)
-            _fsync_directory(self._directory.parent)
-            _fsync_directory(self._directory)
+            fsync_directory(self._directory.parent)
+            fsync_directory(self._directory)
 
     def _taken(self) -> filelock.BaseFileLock:
         # Taken here and given back in another thread.
@@ -213,8 +227,20 @@ class _Segment:
             os.close(self._descriptor)
 
 
-def _length_of_whole_lines(descriptor: int) -> int:
-    end = os.fstat(descriptor).st_size
+class _Received(msgspec.Struct):
+    received: int = 0
+
+
+def _last_received(path: Path) -> int:
+    """When the last whole line was received: lines are in that order; 0 if nobody can tell."""
+    with suppress(OSError, msgspec.MsgspecError), _opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
+        end = _length_of_whole_lines(descriptor, os.fstat(descriptor).st_size)
+        start = _length_of_whole_lines(descriptor, max(0, end - 1))
+        return msgspec.json.decode(os.pread(descriptor, end - start, start), type=_Received).received
+    return 0
+
+
+def _length_of_whole_lines(descriptor: int, end: int) -> int:
     while end:
         start = max(0, end - _PIECE)
         found = os.pread(descriptor, end - start, start).rfind(b"\n")
@@ -227,11 +253,6 @@ def _length_of_whole_lines(descriptor: int) -> int:
 def _stamp(path: Path) -> int:
     time_, _, _ = path.name.partition("-")
     return int(time_) if time_.isascii() and time_.isdecimal() else 0
-
-
-def _fsync_directory(directory: Path) -> None:
-    with _opened(directory, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
-        os.fsync(descriptor)
 
 
 @contextmanager

@@ -1,17 +1,17 @@
-"""`/cdap/v1/audit`: what CDAP answered, kept for the sync job before CDAP is told that it is."""
+"""`/cdap/v1/audit`: what CDAP answered, stored for the sync job before CDAP is told that it is."""
 
 from __future__ import annotations
 
 import logging
-import time
 from threading import Lock
 
 from ranger_cdap.config import Settings
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.callers import Role
+from ranger_cdap.service.check_journal import CheckJournal
 from ranger_cdap.service.event_files import EventFiles
 from ranger_cdap.service.event_store import EventStore
-from ranger_cdap.service.event_wire import AuditReply, BadRecord, Intake, RefusedRecord, stored_line
+from ranger_cdap.service.event_wire import AuditReply, BadRecord, Intake, RefusedRecord, line_of
 from ranger_cdap.service.recent_creations import Creators, RecentCreations
 from ranger_cdap.service.reply import Refused, Reply, json_reply
 
@@ -19,10 +19,14 @@ _log = logging.getLogger(__name__)
 
 
 class Events:
-    """The store of one CDAP instance's records, what they told of lately, and which kinds of bad ones were logged."""
+    """The stream of one CDAP instance's records and journalled checks.
 
-    def __init__(self, store: EventStore, intake: Intake, creations: RecentCreations) -> None:
+    Knows also what the records told of lately, and which kinds of bad ones were logged.
+    """
+
+    def __init__(self, store: EventStore, intake: Intake, creations: RecentCreations, journal: CheckJournal) -> None:
         self.store = store
+        self.journal = journal
         self.intake = intake
         self.creations = creations
         self._told: set[tuple[str, str]] = set()
@@ -40,7 +44,8 @@ class Events:
         if not any(Role.AUDIT in caller.roles for caller in settings.service.callers):
             return None
         creations = RecentCreations(Creators.of(settings))
-        return cls(EventStore(EventFiles(settings.service.events_dir)), Intake(settings.cdap.instance), creations)
+        store = EventStore(EventFiles(settings.service.events_dir))
+        return cls(store, Intake(settings.cdap.instance), creations, CheckJournal.of(settings, store))
 
     def tell(self, caller: str, bad: BadRecord) -> None:
         """Log the first bad record of its kind."""
@@ -61,7 +66,6 @@ def audit(call: Call) -> Reply:
     events = desk.events
     if events is None:
         raise Refused(503, "records are not stored here")
-    now = int(time.time() * 1000)
     records, refused = [], []
     for index, raw in enumerate(raws):
         try:
@@ -71,11 +75,13 @@ def audit(call: Call) -> Reply:
             events.tell(call.caller.name, e)
     if records:
         try:
-            events.store.append(b"".join(stored_line(record, call.caller.name, now) for record in records))
+            lines = [line_of(record, call.caller.name) for record in records]
+            events.store.append(lambda received: b"".join(line(received) for line in lines))
         except OSError as e:
             raise Refused(503, f"the records are not stored ({e}); send them again") from None
     for record in records:
         events.creations.hear(call.caller.name, record)
+        events.journal.hear(record)
     desk.metrics.events_stored.inc(len(records))
     desk.metrics.events_refused.inc(len(refused))
     return json_reply(AuditReply(len(records), refused))

@@ -67,7 +67,7 @@ class Gate:
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = scope["state"]["status"] = message["status"]
                 message = {
                     **message,
                     "headers": [*message["headers"], *_ALWAYS.items(), (REQUEST_ID.encode(), request_id.encode())],

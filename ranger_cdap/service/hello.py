@@ -15,13 +15,17 @@ _SHOWN = 200
 
 
 class Hello(msgspec.Struct, forbid_unknown_fields=True):
-    """What the extension knows of its CDAP; everything but its own version may be missing."""
+    """What the extension knows of its CDAP; everything but its own version may be missing.
+
+    `records`: whether it delivers a record of every request that CDAP answered.
+    """
 
     extension: str
     cdap: str | None = None
     instance: str | None = None
     master_user: str | None = None
     admin_users: list[str] | None = None
+    records: bool | None = None
 
 
 class HelloLog:

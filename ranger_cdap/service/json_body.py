@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+
+_LOOKED_THROUGH: Final = 16_384
+"""Bytes of a body in which a repeated field is looked for by name, which takes some fifty times as long."""
 
 
 class Repeated(ValueError):
@@ -16,10 +19,13 @@ def refuse_repeated_fields(data: bytes) -> None:
     """Read all objects of a body that is valid JSON.
 
     Raises:
-        Repeated: one of them has a field twice.
+        Repeated: one of them has a field twice; which, is said where that is quickly found.
     """
-    if b"\\" in data or not _holds_all(msgspec.json.decode(data), data):
+    if _holds_all(msgspec.json.decode(data), data):
+        return
+    if len(data) <= _LOOKED_THROUGH:
         json.loads(data, object_pairs_hook=_object)
+    raise Repeated("a field comes twice")
 
 
 def refuse_repeated_outer_fields(data: bytes, read: msgspec.Struct) -> None:
@@ -33,12 +39,20 @@ def refuse_repeated_outer_fields(data: bytes, read: msgspec.Struct) -> None:
 
 
 def _holds_all(read: Any, data: bytes) -> bool:
-    """Whether nothing was dropped: a text has two quotation marks, unless there are escaped ones."""
-    return msgspec.json.encode(read).count(b'"') == data.count(b'"')
+    """Whether nothing was dropped: each text has two quotation marks of its own."""
+    return _marks(msgspec.json.encode(read)) == _marks(data)
+
+
+def _marks(data: bytes) -> int:
+    """The quotation marks that begin and end texts; those inside are escaped."""
+    if b"\\" in data:
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return data.count(b'"')
 
 
 def _object(pairs: list[tuple[str, Any]]) -> None:
-    names = {name for name, _ in pairs}
-    if len(names) != len(pairs):
-        twice = next(name for n, (name, _) in enumerate(pairs) if name in {before for before, _ in pairs[:n]})
-        raise Repeated(f"field `{twice[:80]}` comes twice")
+    names: set[str] = set()
+    for name, _ in pairs:
+        if name in names:
+            raise Repeated(f"field `{name[:80]}` comes twice")
+        names.add(name)

@@ -1,17 +1,60 @@
-"""Log records as JSON lines: one object a line, whatever a message holds."""
+"""Log records as JSON lines: one object a line, whatever a message holds, and not without end."""
 
 from __future__ import annotations
 
 import json
 import logging
+import math
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
-_FIELDS: Final = ("request_id", "caller", "route", "status", "seconds")
+_FIELDS: Final = ("request_id", "caller", "route", "status", "seconds", "repeated")
+_REFUSED: Final = frozenset({401, 421, 429, 503})
+_SECONDS: Final = 60.0
+_MOST_KINDS: Final = 1_000
 # JSON leaves them as they are, and some programs that read lines take them for the end of one.
 _OTHER_LINE_ENDS: Final = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+class Repeats(logging.Filter):
+    """Lets one record a minute through of warnings of one kind, and of refused requests of one route and status.
+
+    The next one says with `repeated` how many were left out since.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is written."""
+        kind = _kind(record)
+        if kind is None:
+            return True
+        now = self._clock()
+        at, left_out = self._seen.get(kind, (-math.inf, 0))
+        if now - at < _SECONDS:
+            self._seen[kind] = (at, left_out + 1)
+            return False
+        if len(self._seen) >= _MOST_KINDS:
+            self._seen.clear()
+        self._seen[kind] = (now, 0)
+        if left_out:
+            record.repeated = left_out
+        return True
+
+
+def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
+    """What the record repeats; None where each counts."""
+    status = record.__dict__.get("status")
+    if status is not None:
+        return (record.name, record.__dict__.get("route"), status) if status in _REFUSED else None
+    return (record.name, record.levelno, record.msg) if record.levelno >= logging.WARNING else None
 
 
 class JsonLines(logging.Formatter):

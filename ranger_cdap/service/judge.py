@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ranger_cdap.audit import AuditRecord, event_id, record_of
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, ProblemCode
 from ranger_cdap.engine.wire import ServiceDef
-from ranger_cdap.errors import NotReady
+from ranger_cdap.errors import AuditSinkError, NotReady
 from ranger_cdap.service.authz_error import AuthzProblem
 from ranger_cdap.service.ranger_service import RangerService
 from ranger_cdap.service.reply import Refused
@@ -32,11 +32,19 @@ class Judge:
         return any(resource.name == resource_type for resource in self.definition.resources)
 
     def decide(self, request: AccessRequest, action: str = "") -> tuple[Decision, str]:
-        """The decision and its name; audited under that name, with `action` as what the user does by it."""
+        """The decision and its name; audited under that name, with `action` as what the user does by it.
+
+        What must be audited and cannot be is denied.
+        """
         decision = self.engine.evaluate(request)
         name = event_id()
         if decision.audited:
-            self.service.write_audit([self._record(request, decision, action, name)])
+            try:
+                self.service.audit.write([self._record(request, decision, action, name)])
+            except AuditSinkError as e:
+                why = f"access is denied while it cannot be audited ({e})"
+                decision = Decision(allowed=False, determined=True, audited=True, reason=why)
+                self.service.audit.write_later([self._record(request, decision, action, name)])
         return decision, name
 
     def _record(self, request: AccessRequest, decision: Decision, action: str, name: str) -> AuditRecord:

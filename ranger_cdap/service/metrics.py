@@ -45,6 +45,16 @@ class ServiceMetrics:
         self.events_stored = Counter(
             "ranger_cdap_events_stored", "Records stored for the sync job.", registry=self.registry
         )
+        self.checks_journalled = Counter(
+            "ranger_cdap_checks_journalled",
+            "Allowed checks that were journalled before they were answered.",
+            registry=self.registry,
+        )
+        self.checks_not_journalled = Counter(
+            "ranger_cdap_checks_not_journalled",
+            "Checks that were denied because the disk did not take their entry.",
+            registry=self.registry,
+        )
         self.events_refused = Counter(
             "ranger_cdap_events_refused",
             "Records for the sync job that were refused; the log names the first of each kind.",
@@ -116,6 +126,27 @@ class _Watched(Collector):
 
     def collect(self) -> Iterable[Metric]:
         return self._reading()
+
+
+def journal_metrics(open_checks: int, age: float | None) -> Iterable[Metric]:
+    """How the journal of checks is; `age` is None where no watermark was written."""
+    yield GaugeMetricFamily(
+        "ranger_cdap_checks_open", "Creations that were allowed and are not known to have ended.", value=open_checks
+    )
+    yield GaugeMetricFamily(
+        "ranger_cdap_journal_age_seconds",
+        "Seconds since the watermark of records and journalled checks; NaN without one.",
+        value=float("nan") if age is None else age,
+    )
+
+
+def token_key_metrics(age: float | None) -> Iterable[Metric]:
+    """How the keys of tokens are; `age` is None where no key server has answered."""
+    yield GaugeMetricFamily(
+        "ranger_cdap_token_keys_age_seconds",
+        "Seconds since the key server of tokens answered; NaN without one.",
+        value=float("nan") if age is None else age,
+    )
 
 
 def state_metrics(service: str, state: PolicyState, age: float | None, number: int, problems: int) -> Iterable[Metric]:

@@ -20,7 +20,7 @@ PATH: Final = "/openapi.json"
 
 _REF: Final = "#/components/schemas/{name}"
 _REQUEST_ID: Final = {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"}
-_BY_EVERY_ROW: Final = (413, 421, 500, 503)
+_BY_EVERY_ROW: Final = (413, 421, 429, 500, 503)
 _BY_ROWS_WITH_ROLES: Final = (401, 403)
 _BY_ROWS_WITH_BODIES: Final = (400, 408, 415)
 _BY_THE_GATE: Final = frozenset({413, 421, 503})

@@ -14,11 +14,10 @@ from typing import Final
 import jinja2
 
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Settings, addresses
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.problem import Problem
 from ranger_cdap.engine.whereabouts import service_ids
-from ranger_cdap.policies.http import addresses
 from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.service.age import age_text
 from ranger_cdap.service.call import Call

@@ -13,7 +13,7 @@ from ranger_cdap.engine.acl import Accesses
 from ranger_cdap.service.authz_error import AuthzProblem
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.combining import Verdict, deciding, overall, verdict_of
-from ranger_cdap.service.delegation import Believed, Said, believe
+from ranger_cdap.service.delegation import Believed, Said, believe, of_resource
 from ranger_cdap.service.judge import Judge, Judges
 from ranger_cdap.service.pdp_wire import (
     AccessContext,
@@ -37,6 +37,9 @@ from ranger_cdap.service.resource_name import Resource, parse_resource, parse_su
 
 EVERYBODY: Final = "public"
 """The group of everybody."""
+
+MOST_CIRCUMSTANCES: Final = 100_000
+"""Attributes and circumstances of all accesses of a request together, where each has its own."""
 
 _SELF: Final = "SELF"
 _SCOPES: Final = {
@@ -106,7 +109,7 @@ def _questions(
     """Who decides, and what is asked; nothing is decided before all of it is known to be right."""
     if user is None or not (user.name or "").strip():
         raise Refused(400, "missing user info")
-    believed = [_believed(call, user, access, context) for access in accesses]
+    believed = _believed(call, user, accesses, context)
     checked = [_checked(access) for access in accesses]
     judge = _judge(call, context)
     most = call.desk.settings.service.max_batch
@@ -118,18 +121,22 @@ def _questions(
     return judge, [_question(judge, *pair, context) for pair in zip(checked, believed, strict=True)]
 
 
-def _believed(call: Call, user: UserInfo, access: AccessInfo | None, context: AccessContext | None) -> Believed:
-    return believe(
-        call.caller,
-        Said(
-            user=user.name or "",
-            groups=user.groups,
-            roles=user.roles,
-            user_attributes=user.attributes,
-            resource_attributes=access.resource.attributes if access and access.resource else None,
-            circumstances=(context.additional_info if context else None) or {},
-        ),
+def _believed(
+    call: Call, user: UserInfo, accesses: Sequence[AccessInfo | None], context: AccessContext | None
+) -> list[Believed]:
+    """What counts for each access; what all have in common is there once, however many there are."""
+    said = Said(
+        user=user.name or "",
+        groups=user.groups,
+        roles=user.roles,
+        user_attributes=user.attributes,
+        circumstances=(context.additional_info if context else None) or {},
     )
+    of_all = believe(call.caller, said)
+    attributes = [access.resource.attributes if access and access.resource else None for access in accesses]
+    if sum(len(each) + len(of_all.context) for each in attributes if each) > MOST_CIRCUMSTANCES:
+        raise Refused(400, f"the accesses have more than {MOST_CIRCUMSTANCES} attributes and circumstances together")
+    return [of_resource(call.caller, of_all, each) for each in attributes]
 
 
 def _checked(access: AccessInfo | None) -> AccessInfo:

@@ -3,44 +3,55 @@ not read."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
+from ranger_cdap.engine.cost import LONGEST_VALUE
 from ranger_cdap.service.combining import Verdict
+
+MOST_NAMES: Final = 10_000
+"""Names of a list: groups, permissions, addresses."""
+MOST_ATTRIBUTES: Final = 1_000
+"""Attributes of a user or a resource, and circumstances."""
 
 AccessTime = Annotated[int, msgspec.Meta(le=253_402_300_799_999)]
 """Milliseconds since 1970, up to the year 9999; 0 and less mean now."""
 
 
-class Ranger(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+Name = Annotated[str, msgspec.Meta(max_length=LONGEST_VALUE)]
+Names = Annotated[list[Name], msgspec.Meta(max_length=MOST_NAMES)]
+Attributes = Annotated[dict[Name, Any], msgspec.Meta(max_length=MOST_ATTRIBUTES)]
+
+
+class Ranger(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, gc=False):
     """A body in Ranger's spelling."""
 
 
 class UserInfo(Ranger):
     """Somebody, and what the caller says he is."""
 
-    name: str | None = None
-    attributes: dict[str, Any] | None = None
-    groups: list[str] | None = None
-    roles: list[str] | None = None
+    name: Name | None = None
+    attributes: Attributes | None = None
+    groups: Names | None = None
+    roles: Names | None = None
 
 
 class ResourceInfo(Ranger):
     """A resource by its name (`table:db1/t1`), and things one level below it (`column:c1`)."""
 
     name: str | None = None
-    sub_resources: list[str] | None = None
-    name_match_scope: str | None = None
-    attributes: dict[str, Any] | None = None
+    sub_resources: list[Name] | None = None
+    name_match_scope: Name | None = None
+    attributes: Attributes | None = None
 
 
 class AccessInfo(Ranger):
     """What somebody wants; `action` is for the audit only."""
 
     resource: ResourceInfo | None = None
-    action: str | None = None
-    permissions: list[str] | None = None
+    action: Name | None = None
+    permissions: Names | None = None
 
 
 class AccessContext(Ranger):
@@ -49,9 +60,9 @@ class AccessContext(Ranger):
     service_type: str | None = None
     service_name: str | None = None
     access_time: AccessTime | None = None
-    client_ip_address: str | None = None
-    forwarded_ip_addresses: list[str] | None = None
-    additional_info: dict[str, Any] | None = None
+    client_ip_address: Name | None = None
+    forwarded_ip_addresses: Names | None = None
+    additional_info: Attributes | None = None
 
 
 class AuthzRequest(Ranger):

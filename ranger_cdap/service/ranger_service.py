@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 
-from ranger_cdap.audit import AuditRecord, AuditTrail
+from ranger_cdap.audit import AuditTrail
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
 from ranger_cdap.people import GroupHook, People
 from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
@@ -44,7 +44,3 @@ class RangerService:
         people = People({request.user: request.groups}, self.keeper.snapshot.groups_of, self.groups)
         membership = people.membership(request.user)
         return msgspec.structs.replace(request, groups=membership.groups, groups_known=membership.known)
-
-    def write_audit(self, records: Iterable[AuditRecord]) -> None:
-        """Hand records to the sinks; never raises."""
-        self.audit.write(tuple(records))

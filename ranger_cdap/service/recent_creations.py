@@ -19,7 +19,7 @@ from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
 from ranger_cdap.config import Settings
 from ranger_cdap.service.age import age_text
 from ranger_cdap.service.event_wire import Record
-from ranger_cdap.service.told import Told, told_by
+from ranger_cdap.service.record_events import RecordedChange, creations_and_deletions
 
 KEPT: Final = 3_600_000
 """So many milliseconds after a creation its creator is told of it: a grant that takes longer has another trouble."""
@@ -30,7 +30,7 @@ MOST: Final = 10_000
 LONGEST: Final = 500
 """Longer names of users or entities are not remembered, so that records can't fill the memory."""
 
-_AHEAD: Final = 300_000
+_AHEAD: Final = 900_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class Creators:
             by_requester=sync.impersonated == "requester",
         )
 
-    def creator(self, told: Told) -> str:
+    def creator(self, change: RecordedChange) -> str:
         """Who gets something for a creation; empty if nobody."""
-        user = told.requester if self.by_requester and told.requester else told.user
+        user = change.requester if self.by_requester and change.requester else change.user
         user = self.mapped.get(user, user)
-        return "" if user in self.nobody or not self.gives.get(told.entity.type) else user
+        return "" if user in self.nobody or not self.gives.get(change.entity.type) else user
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ class _Life:
     def lasts(self) -> bool:
         return self.created > self.deleted
 
-    def after(self, told: Told, creator: str) -> _Life:
-        if told.kind is Kind.DELETE:
-            return replace(self, deleted=max(self.deleted, told.time))
-        if told.time <= self.deleted or (self.lasts and self.created <= told.time):
+    def after(self, change: RecordedChange, creator: str) -> _Life:
+        if change.kind is Kind.DELETE:
+            return replace(self, deleted=max(self.deleted, change.time))
+        if change.time <= self.deleted or (self.lasts and self.created <= change.time):
             return self
-        return replace(self, user=creator, created=told.time)
+        return replace(self, user=creator, created=change.time)
 
 
 class RecentCreations:
@@ -105,10 +105,10 @@ class RecentCreations:
         if self._creators.callers is not None and caller not in self._creators.callers:
             return
         now = self._now()
-        for told in told_by(record):
-            creator = self._creators.creator(told)
-            if now - KEPT < told.time <= now + _AHEAD and max(len(creator), len(str(told.entity))) <= LONGEST:
-                self._remember(told, creator)
+        for change in creations_and_deletions(record):
+            creator = self._creators.creator(change)
+            if now - KEPT < change.time <= now + _AHEAD and max(len(creator), len(str(change.entity))) <= LONGEST:
+                self._remember(change, creator)
 
     def told(self, answers: Iterable[Answer]) -> str:
         """What to add to the denials among the answers; empty unless the person denied is the creator himself.
@@ -138,10 +138,10 @@ class RecentCreations:
             gone = [self._lives[above].deleted for above in _above(entity) if above in self._lives]
         return life.created if all(deleted < life.created for deleted in gone) else None
 
-    def _remember(self, told: Told, creator: str) -> None:
+    def _remember(self, change: RecordedChange, creator: str) -> None:
         with self._lock:
-            self._lives[told.entity] = self._lives.get(told.entity, _Life()).after(told, creator)
-            self._lives.move_to_end(told.entity)
+            self._lives[change.entity] = self._lives.get(change.entity, _Life()).after(change, creator)
+            self._lives.move_to_end(change.entity)
             while len(self._lives) > self._most:
                 self._lives.popitem(last=False)
 

@@ -19,7 +19,9 @@ class Row:
 
     `roles`: any one of them lets a caller in; none at all: nobody has to say who he is. `takes` and `gives` are the
     structs of the bodies, `also` those that come with another status than 200; `query` says what the parameters are.
-    `waits`: the handler may wait for a disk or a network, or take long.
+    `waits`: the handler may wait for a disk or a network, or what says so of a request; `works`: it computes for long.
+    Neither is done in the thread of the event loop, and of what works only little at a time for one caller. `longest`:
+    bytes of a body, where the setting is more.
     """
 
     method: str
@@ -29,7 +31,9 @@ class Row:
     summary: str
     takes: type | None = None
     gives: Any = None
-    waits: bool = False
+    waits: bool | Callable[[Call], bool] = False
+    works: bool | Callable[[Call], bool] = False
+    longest: int = 0
     also: Mapping[int, Any] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     content_type: str = JSON

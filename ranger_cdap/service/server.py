@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import math
 import signal
 import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from ranger_cdap.config import ServiceSettings, Settings
+from ranger_cdap.config import ServiceSettings, Settings, WatchedFiles
 from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.listener import listen
+from ranger_cdap.service.connections import Connections, Listener
 
 if TYPE_CHECKING:
     import uvicorn
@@ -22,8 +25,9 @@ if TYPE_CHECKING:
 
     from ranger_cdap.service.desk import Desk
 
-_BACKLOG: Final = 512
-_KEEP_ALIVE_SECONDS: Final = 75
+_log = logging.getLogger(__name__)
+
+_BACKLOG: Final = 128
 _MARGIN_SECONDS: Final = 5
 _CIPHERS: Final = "DEFAULT:!aNULL"
 
@@ -41,7 +45,9 @@ class HttpServer:
         _check_certificate(settings)
         self._settings = settings
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
-        self._socket = listen(address, settings.port, backlog=_BACKLOG, advice="choose another `service.port`")
+        self.connections = Connections(settings.max_connections, settings.max_connections_per_peer)
+        listening = listen(address, settings.port, backlog=_BACKLOG, advice="choose another `service.port`")
+        self._socket = Listener.over(listening, self.connections)
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -69,24 +75,42 @@ class HttpServer:
 
         from ranger_cdap.service.heads import bounded
 
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                http=bounded(self._settings.body_timeout),
-                log_config=None,
-                access_log=False,
-                lifespan="off",
-                server_header=False,
-                # Whoever sends it could say he is at another address, that of a proxy we believe for one.
-                proxy_headers=False,
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),
-                ssl_certfile=self._settings.tls_certificate,
-                ssl_keyfile=self._settings.tls_key,
-                ssl_ciphers=_CIPHERS,
-            )
+        config = uvicorn.Config(
+            app,
+            http=bounded(self._settings.body_timeout, self.connections),
+            # One that accepts in C would not see how many there are.
+            loop="asyncio",
+            backlog=_BACKLOG,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            # Whoever sends it could say he is at another address, that of a proxy we believe for one.
+            proxy_headers=False,
+            timeout_keep_alive=math.ceil(self._settings.idle_timeout),
+            timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),
+            ssl_certfile=self._settings.tls_certificate,
+            ssl_keyfile=self._settings.tls_key,
+            ssl_ciphers=_CIPHERS,
         )
+        config.load()
+        if config.ssl is not None and self._settings.tls_certificate is not None:
+            # The next connection after a change has the new certificate; those that are open keep theirs.
+            files = [path for path in (self._settings.tls_certificate, self._settings.tls_key) if path is not None]
+            watched = WatchedFiles(files)
+            self._socket.before_accepting = partial(watched.if_changed, partial(self._read_certificate, config.ssl))
+        self._server = uvicorn.Server(config)
         return self._server
+
+    def _read_certificate(self, context: ssl.SSLContext) -> None:
+        """Take what the files hold now, if it can be used; a file that is half written is looked at again."""
+        try:
+            _check_certificate(self._settings)
+            _load_certificate(context, self._settings)
+        except (ConfigError, OSError) as e:
+            _log.warning("the certificate was not read again, and the one before is used: %s", e)
+        else:
+            _log.info("the certificate was read again")
 
     def stop(self) -> None:
         """Finish what is under way and close the port; once more does nothing."""
@@ -177,13 +201,18 @@ def _check_certificate(settings: ServiceSettings) -> None:
     if settings.tls_certificate is None:
         return
     try:
-        # Without a password for it, OpenSSL would ask the terminal.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key, lambda: "")
+        _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), settings)
     except (OSError, ValueError) as e:
         raise ConfigError(
             f"`service.tls_certificate` `{settings.tls_certificate}` and `service.tls_key` can't be used: "
             f"{getattr(e, 'reason', None) or e.strerror if isinstance(e, OSError) else type(e).__name__}"
         ) from None
+
+
+def _load_certificate(context: ssl.SSLContext, settings: ServiceSettings) -> None:
+    assert settings.tls_certificate is not None
+    # Without a password for it, OpenSSL would ask the terminal.
+    context.load_cert_chain(settings.tls_certificate, settings.tls_key, lambda: "")
 
 
 @contextmanager

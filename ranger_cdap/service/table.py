@@ -39,15 +39,21 @@ _AUDIT: Final = frozenset({Role.AUDIT})
 _GRANT: Final = frozenset({Role.GRANT})
 _ASK: Final = frozenset({Role.EVALUATE, Role.DELEGATE})
 
+_LONGEST: Final = 250_000
+"""Bytes of a question of those who ask for themselves: it is read at one go, and nobody is answered meanwhile."""
+
 _UNTOLD: Final = {501: ErrorBody}
 _UNTOLD_IN_TEXT: Final = {501: str}
 _PDP_CHALLENGE: Final = 'Bearer realm="Ranger PDP", Basic realm="Ranger PDP", charset="UTF-8"'
 
 CDAP: Final = (
-    Row("POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "May somebody do this?", EnforceRequest, EnforceReply),
+    Row(
+        "POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "May somebody do this?", EnforceRequest, EnforceReply,
+        waits=cdap_api.may_wait, works=cdap_api.may_be_long,
+    ),
     Row(
         "POST", "/cdap/v1/visible", _ENFORCE, cdap_api.visible, "Which of these does somebody see?",
-        VisibleRequest, VisibleReply, waits=True,
+        VisibleRequest, VisibleReply, works=True,
     ),
     Row("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Who is this service?", Hello, HelloReply),
 )  # fmt: skip
@@ -77,37 +83,42 @@ GRANTS: Final = (
 PDP: Final = (
     Row(
         "POST", "/authz/v1/authorize", _ASK, pdp.authorize, "May somebody do this, by Ranger's permissions?",
-        AuthzRequest, AuthzResult, also=_UNTOLD, challenge=_PDP_CHALLENGE,
+        AuthzRequest, AuthzResult, waits=cdap_api.audit_waits,
+        works=True, longest=_LONGEST, also=_UNTOLD, challenge=_PDP_CHALLENGE,
     ),
     Row(
         "POST", "/authz/v1/authorizeMulti", _ASK, pdp.authorize_multi, "May somebody do each of these?",
-        MultiAuthzRequest, MultiAuthzResult, waits=True, also=_UNTOLD, challenge=_PDP_CHALLENGE,
+        MultiAuthzRequest, MultiAuthzResult, waits=cdap_api.audit_waits,
+        works=True, longest=_LONGEST, also=_UNTOLD, challenge=_PDP_CHALLENGE,
     ),
     Row(
         "POST", "/authz/v1/permissions", _DELEGATE, pdp.permissions, "Who may do what on this?",
-        ResourcePermissionsRequest, ResourcePermissions, waits=True, also=_UNTOLD, challenge=_PDP_CHALLENGE,
+        ResourcePermissionsRequest, ResourcePermissions, works=True, longest=_LONGEST, also=_UNTOLD,
+        challenge=_PDP_CHALLENGE,
     ),
 )  # fmt: skip
 
 AUTHZEN: Final = (
     Row(
         "POST", authzen.EVALUATION, _ASK, authzen.evaluation, "May a subject do this?",
-        EvaluationRequest, Evaluated, also=_UNTOLD_IN_TEXT, error=text_error,
+        EvaluationRequest, Evaluated, waits=cdap_api.audit_waits,
+        works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
         "POST", authzen.EVALUATIONS, _ASK, authzen.evaluations, "May a subject do each of these?",
-        EvaluationsRequest, EvaluatedAll, waits=True, also=_UNTOLD_IN_TEXT, error=text_error,
+        EvaluationsRequest, EvaluatedAll, waits=cdap_api.audit_waits,
+        works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
         "POST", authzen.SEARCH_SUBJECT, _DELEGATE, authzen.search_subject, "Who may do this?",
-        EvaluationRequest, Subjects, waits=True, also=_UNTOLD_IN_TEXT, error=text_error,
+        EvaluationRequest, Subjects, works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
         "POST", authzen.SEARCH_ACTION, _DELEGATE, authzen.search_action, "What may a subject do?",
-        EvaluationRequest, Actions, also=_UNTOLD_IN_TEXT, error=text_error,
+        EvaluationRequest, Actions, works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
@@ -125,7 +136,7 @@ HEALTH: Final = (
 PAGE: Final = (
     Row(
         "GET", "/", _DELEGATE, page.show, "The page for a person: the policies, and may somebody do something, and why",
-        waits=True, also={400: str}, query=page.QUERY, content_type=page.HTML, error=page.html_error,
+        works=True, also={400: str}, query=page.QUERY, content_type=page.HTML, error=page.html_error,
     ),
     Row("GET", "/style.css", _DELEGATE, page.style, "How the page looks", content_type=page.CSS),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from ranger_cdap.cdap.entity import EntityId
@@ -19,20 +21,30 @@ from spark_sync.session import spark_session
 
 @click.command(
     cls=Command,
-    examples=("ranger-cdap sync assign dataset:ns1.purchases alice",),
+    examples=(
+        "ranger-cdap sync assign dataset:ns1.purchases alice",
+        "ranger-cdap sync assign namespace:payments alice --why 'ticket 4711: alice created it'",
+    ),
     exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
 )
 @click.argument("entity", type=ENTITY, metavar="ENTITY")
 @click.argument("user", metavar="USER")
+@click.option(
+    "--why", metavar="TEXT", default="", help="The reason, for the audit; required if ENTITY is contested or suspended."
+)
+@click.option("--anyone", is_flag=True, help="Allow a USER who is not among the candidates of a contested ENTITY.")
 @pass_invocation
-def assign(invocation: Invocation, entity: EntityId, user: str) -> None:
-    """Make USER the creator of ENTITY; whoever was it loses his grant first."""
+def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone: bool) -> None:
+    """Make USER the creator of ENTITY; the former creator loses the grant first."""
     settings = invocation.settings
     check_ledger(settings)
     check_grantee(user, non_creators=non_creators(settings))
+    now = time.time_ns() // 1_000_000
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        lives = by_hand.assign(settings, spark, entity, user)
+        lives = by_hand.assign(settings, spark, entity, user, now=now, why=why, anyone=anyone)
     if invocation.as_json:
         invocation.print_json({"lives": [as_json(life) for life in lives]})
     else:
         say_changes(invocation, lives)
+    if why and not settings.audit.sinks:
+        invocation.messages.print("note: the reason is not recorded, because there is no audit sink: `audit.sinks`")

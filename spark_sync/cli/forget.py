@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from ranger_cdap.cdap.entity import EntityId
@@ -21,13 +23,14 @@ from spark_sync.session import spark_session
     exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
 )
 @click.argument("entity", type=ENTITY, metavar="ENTITY")
+@click.option("--why", metavar="TEXT", default="", help="The reason, for the audit.")
 @pass_invocation
-def forget(invocation: Invocation, entity: EntityId) -> None:
-    """Forget who created ENTITY: his grant is taken back, and nobody else becomes its creator by touching it."""
+def forget(invocation: Invocation, entity: EntityId, why: str) -> None:
+    """Forget who created ENTITY: their grant is revoked, and no one else becomes its creator by touching it."""
     settings = invocation.settings
     check_ledger(settings)
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        lives = by_hand.forget(settings, spark, entity)
+        lives = by_hand.forget(settings, spark, entity, now=time.time_ns() // 1_000_000, why=why)
     if invocation.as_json:
         invocation.print_json({"lives": [as_json(life) for life in lives]})
     else:

@@ -5,31 +5,42 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Final
 
 import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.config import AddressSetting
 from spark_sync.cdap_http import CdapHttp
 from spark_sync.inventory import take_inventory, write_inventory
+
+_URL: Final = AddressSetting("--url", "https://cdap.example:11015", "--allow-plain-http")
 
 
 @click.command(
     cls=Command,
     examples=(
         "ranger-cdap sync inventory --url https://cdap.example:11015 --token-file token --out inventory.jsonl",
-        "ranger-cdap sync inventory --url http://localhost:11015 --programs --out inventory.jsonl",
+        "ranger-cdap sync inventory --url http://127.0.0.1:11015 --programs --out inventory.jsonl",
     ),
 )
 @click.option("--url", metavar="URL", required=True, help="CDAP's router, like https://cdap.example:11015.")
+@click.option("--allow-plain-http", is_flag=True, help="Send the token unencrypted beyond this machine.")
 @click.option("--out", "--to", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
 @click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
 @click.option("--ca-file", type=FILE, metavar="FILE", help="The CA that CDAP's certificate is of.")
 @click.option("--programs", is_flag=True, help="Programs too, for `ranger-cdap review`; a baseline needs none.")
 @pass_invocation
 def inventory(
-    invocation: Invocation, url: str, path: Path, token_file: Path | None, ca_file: Path | None, programs: bool
+    invocation: Invocation,
+    url: str,
+    allow_plain_http: bool,
+    path: Path,
+    token_file: Path | None,
+    ca_file: Path | None,
+    programs: bool,
 ) -> None:
     """List everything in CDAP, for `sync baseline`.
 
@@ -38,7 +49,7 @@ def inventory(
     """
     with (
         invocation.messages.status("asking CDAP") as shown,
-        CdapHttp(url, token_file=token_file, ca_file=ca_file) as cdap,
+        CdapHttp(url, setting=_URL, allow_plain_http=allow_plain_http, token_file=token_file, ca_file=ca_file) as cdap,
     ):
         taken = take_inventory(
             cdap,

@@ -9,8 +9,12 @@ from spark_sync.life import Life, State
 
 
 def rows(lives: Iterable[Life]) -> list[list[str]]:
-    """State, entity, creator and reason, for a table."""
-    return [[life.state.value, str(life.entity), life.creator or "", life.reason] for life in lives]
+    """State, entity, creator and reason, for a table; in place of an unknown creator the candidates."""
+    return [[life.state.value, str(life.entity), _creator(life), life.reason] for life in lives]
+
+
+def _creator(life: Life) -> str:
+    return life.creator or " or ".join(life.candidates) + ("?" if life.candidates else "")
 
 
 def as_json(life: Life) -> dict[str, object]:
@@ -22,6 +26,7 @@ def as_json(life: Life) -> dict[str, object]:
         "life": life.number,
         "state": life.state.value,
         "creator": life.creator,
+        "candidates": list(life.candidates),
         "accesses": list(life.accesses),
         "policy_id": life.policy_id if life.policy_id >= 0 else None,
         "reason": life.reason,
@@ -35,9 +40,10 @@ def say_changes(invocation: Invocation, lives: Iterable[Life]) -> None:
         owed = owed or life.state is not State.KNOWN
         match life.state:
             case State.CLOSING:
-                invocation.console.print(f"{life.entity}: the grant of `{life.creator}` is to be taken back")
+                former = life.creator or life.former
+                invocation.console.print(f"{life.entity}: the grant of `{former}` is to be revoked")
             case State.PENDING:
-                invocation.console.print(f"{life.entity}: `{life.creator}` is its creator; his grant is pending")
+                invocation.console.print(f"{life.entity}: `{life.creator}` is its creator; their grant is pending")
             case _:
                 invocation.console.print(f"{life.entity}: it has no creator")
     if owed:

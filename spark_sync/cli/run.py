@@ -15,7 +15,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from spark_sync.cli import planned
 from spark_sync.cli.lives import as_json, rows
-from spark_sync.life import State
+from spark_sync.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
 from spark_sync.session import spark_session
@@ -143,12 +143,14 @@ def show(invocation: Invocation, report: RunReport) -> None:
         invocation.print_table(
             ["change", "entity", "user", "access", "policy"],
             [
-                [change, str(life.entity), life.creator or "", ", ".join(life.accesses), str(life.policy_id)]
+                [change, str(life.entity), life.creator or life.former, ", ".join(life.accesses), str(life.policy_id)]
                 for change, life in changes
             ],
         )
     if report.waiting:
         invocation.print_table(["state", "entity", "creator", "why"], rows(report.waiting))
+    for source in report.silent:
+        invocation.console.print(f"silent: the decision service of source `{source}`, so the hold-back applies")
     if report.error:
         invocation.console.print(
             f"Ranger is not up to date: {len(report.granted)} granted, {len(report.revoked)} revoked; what was read is"
@@ -156,9 +158,11 @@ def show(invocation: Invocation, report: RunReport) -> None:
         )
         return
     written = "nothing new was written to Ranger" if report.wrote_nothing else "Ranger is up to date"
+    shown = [f"{report.counts.get(state, 0)} {state.value}" for state in (State.BLOCKED, State.UNCONFIRMED)]
+    shown += [f"{report.counts[state]} {state.value}" for state in DOUBTED_STATES if report.counts.get(state)]
     invocation.console.print(
         f"{written}: {len(report.granted)} granted, {len(report.revoked)} revoked, {report.unchanged} unchanged,"
-        f" {report.counts.get(State.BLOCKED, 0)} blocked, {report.counts.get(State.UNCONFIRMED, 0)} unconfirmed"
+        f" {', '.join(shown)}"
     )
 
 
@@ -173,6 +177,7 @@ def to_json(report: RunReport) -> dict[str, object]:
         "revoked": [as_json(life) for life in report.revoked],
         "waiting": [as_json(life) for life in report.waiting],
         "planned": [planned.to_json(step) for step in report.planned],
+        "silent": list(report.silent),
         "unchanged": report.unchanged,
         "counts": {state.value: count for state, count in report.counts.items()},
         "trouble": report.trouble,

@@ -11,9 +11,12 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.lives import as_json, rows
 from spark_sync.life import State
+from spark_sync.people import candidates
 from spark_sync.preflight import check_reading
 from spark_sync.session import spark_session
-from spark_sync.status import StatusReport
+from spark_sync.status import WAITING, StatusReport
+
+_DOUBTED = (State.CONTESTED, State.SUSPENDED, State.UNCONFIRMED)
 
 
 @click.command(cls=Command, examples=("ranger-cdap sync status", "ranger-cdap sync status --json"))
@@ -36,23 +39,52 @@ def show(invocation: Invocation, report: StatusReport) -> None:
     """The state of the job for people."""
     say = invocation.console.print
     say(f"baseline: {_when(report.baseline) or 'none; ambiguous events stay unconfirmed and grant nothing'}")
+    if report.journal_lost:
+        say("the baseline no longer counts: a check journal was replaced since; take a new inventory (`sync baseline`)")
     if report.newest is None or report.lag is None:
         say("decided: no events yet")
     else:
         say(f"decided: events until {_when(report.newest)}, {_ago(report.lag)} ago")
     if report.held_back:
-        say(f"held back: {report.held_back} events, which the next runs decide")
+        ahead = f", {report.ahead} of them with a time in the future" if report.ahead else ""
+        say(f"held back: {report.held_back} events, which the next runs decide{ahead}")
+    for source in report.silent:
+        say(f"silent: the decision service of source `{source}`; its events are decided after the hold-back")
     if oldest := report.oldest_pending:
         waited = _ago(report.now - oldest.begun.time)
         say(f"oldest pending: {oldest.entity} for `{oldest.creator}`, for {waited}")
     if report.dead_letters:
         say(f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory")
     invocation.print_table(["state", "lives"], [[state.value, str(report.counts.get(state, 0))] for state in State])
-    if report.waiting:
-        invocation.print_table(["state", "entity", "creator", "why"], rows(report.waiting))
-    if report.conflicts:
-        conflicts = [[str(life.entity), life.creator or "", life.conflict] for life in report.conflicts]
-        invocation.print_table(["conflict about", "creator", "what was told too late"], conflicts)
+    _show_doubts(invocation, report)
+    waiting = report.waiting_in(*(state for state in WAITING if state not in _DOUBTED))
+    if waiting:
+        invocation.print_table(["state", "entity", "creator", "why"], rows(waiting))
+
+
+def _show_doubts(invocation: Invocation, report: StatusReport) -> None:
+    """Lives without a grant because nobody can tell whose they are, or whether they still are."""
+    if contested := report.waiting_in(State.CONTESTED):
+        invocation.print_table(
+            ["contested", "candidates", "why"],
+            [[str(life.entity), ", ".join(life.candidates) or "unknown", life.reason] for life in contested],
+        )
+        invocation.console.print("to settle one: `ranger-cdap sync assign ENTITY USER --why TEXT`")
+    if suspended := report.waiting_in(State.SUSPENDED):
+        invocation.print_table(
+            ["suspended", "creator", "why"],
+            [[str(life.entity), life.creator or "", life.reason] for life in suspended],
+        )
+    if unconfirmed := report.waiting_in(State.UNCONFIRMED):
+        invocation.print_table(
+            ["unconfirmed", "candidates", "why"],
+            [[str(life.entity), ", ".join(candidates(life)) or "unknown", life.reason] for life in unconfirmed],
+        )
+    if report.old_rule:
+        invocation.print_table(
+            ["decided by the old rule", "creator", "what the new rule says"],
+            [[str(life.entity), life.creator or "", life.conflict] for life in report.old_rule],
+        )
 
 
 def to_json(report: StatusReport) -> dict[str, object]:
@@ -60,13 +92,16 @@ def to_json(report: StatusReport) -> dict[str, object]:
     oldest = report.oldest_pending
     return {
         "baseline": _when(report.baseline),
+        "journal_lost": report.journal_lost,
         "decided_until": _when(report.newest),
         "lag": None if report.lag is None else report.lag / 1000,
         "held_back": report.held_back,
         "counts": {state.value: report.counts.get(state, 0) for state in State},
         "oldest_pending": as_json(oldest) | {"begun": _when(oldest.begun.time)} if oldest else None,
         "waiting": [as_json(life) for life in report.waiting],
-        "conflicts": [as_json(life) | {"conflict": life.conflict} for life in report.conflicts],
+        "ahead": report.ahead,
+        "silent": list(report.silent),
+        "old_rule": [as_json(life) | {"conflict": life.conflict} for life in report.old_rule],
         "dead_letters": report.dead_letters,
     }
 

@@ -1,1 +1,1 @@
-"""Event sources: each reads lines of its own kind and finds entity events in them, in Spark SQL only."""
+"""Event sources: each reads lines of its kind with a pure function, which Spark runs on batches of lines."""

@@ -8,74 +8,147 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
 
 from ranger_cdap.cdap.creations import AuditRow, load_creations
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
-from spark_sync.sources.json_lines import misfit, missing, not_one_object, parsed, quoted, the_object
-from spark_sync.sources.source import FOUND, EventSource
-from spark_sync.sources.text_files import read_text_files
+from ranger_cdap.service.event_wire import Milliseconds
+from spark_sync.event import NEVER, EntityEvent, Stage
+from spark_sync.sources.line_reader import UNREADABLE_USER, Reading, bad_name, reading_of
+from spark_sync.sources.strict_json import BadLine, fitted, quoted, read_object
 
-SCHEMA = (
-    "version int, time bigint, entityId map<string,string>, metadataEntity struct<details:map<string,string>,"
-    "type:string>, user string, type string"
-)
-VERSIONS = (1, 2)
+_VERSIONS: Final = (1, 2)
+_READ: Final = ("version", "time", "entityId", "metadataEntity", "user", "type")
 
 
-def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
-    """As `EventSource.parse`; the messages name no instance, so all belong to the one the source is configured for."""
-    json = F.col("json")
-    m = lines.withColumn("json", parsed(F.col("line"), SCHEMA)).withColumn("m", the_object(json))
-    version, of_1 = F.col("m.version"), F.col("m.version") == 1
-    rejected = F.coalesce(
-        not_one_object(json),
-        missing(version=version),
-        F.when(~version.isin(*VERSIONS), F.concat(F.lit("unknown version "), quoted(version))),
-        missing(time=F.when(F.col("m.time") > 0, F.col("m.time"))),
-        F.when(of_1, missing(entityId=F.col("m.entityId"), entity=_type())).otherwise(
-            missing(metadataEntity=F.col("m.metadataEntity.type"), details=F.col("m.metadataEntity.details"))
-        ),
-        missing(user=F.col("m.user"), type=F.col("m.type")),
-        misfit(json, "audit messages"),
-    )
-    rows = load_creations().audit
-    events = F.filter(F.array(*map(_event, rows)), lambda event: event.isNotNull())
-    none = F.array().cast(f"array<{FOUND.simpleString()}>")
-    return m.select(
-        *lines.columns,
-        rejected.alias("rejected"),
-        F.when(F.col("m.type").isin(*{row.message for row in rows}), events).otherwise(none).alias("found"),
-    )
+class _Message(msgspec.Struct, frozen=True):
+    """What both versions have; CDAP may add what it likes."""
+
+    time: Milliseconds
+    user: str
+    type: str
 
 
-def _type() -> Column:
-    """CDAP's name of the entity's type."""
-    of_1 = F.coalesce(F.col("m.entityId")["entity"], F.col("m.entityId")["entityType"])
-    return F.upper(F.when(F.col("m.version") == 1, of_1).otherwise(F.col("m.metadataEntity.type")))
+class _Message1(_Message, frozen=True):
+    entityId: dict[str, Any]  # noqa: N815  (CDAP's name)
 
 
-def _event(row: AuditRow) -> Column:
-    details = F.when(F.col("m.version") == 1, F.col("m.entityId")).otherwise(F.col("m.metadataEntity.details"))
-    holds = (
-        F.col("m.version").isin(*row.versions) & _type().isin(*row.entity.cdap_names) & (F.col("m.type") == row.message)
-    )
+class _Entity(msgspec.Struct, frozen=True):
+    type: str
+    details: dict[str, Any]
+
+
+class _Message2(_Message, frozen=True):
+    metadataEntity: _Entity  # noqa: N815  (CDAP's name)
+
+
+def read(line: str, settings: SourceSettings, instance: str, now: int) -> Reading:
+    """The reading of a line; the messages name no instance, so all belong to the one the source is configured for."""
+    try:
+        found = read_object(line)
+    except BadLine as e:
+        return Reading(str(e))
+    try:
+        message, kind, details = _message(found)
+        events = [
+            _event(row, _parts(row, details), message.user, message.time, message.time, found, settings)
+            for row in load_creations().audit
+            if row.message == message.type and kind in row.entity.cdap_names and found["version"] in row.versions
+        ]
+    except BadLine as e:
+        return reading_of(line, _salvaged(found, settings), now, rejected=str(e))
+    return reading_of(line, events, now)
+
+
+def _message(found: Mapping[str, Any]) -> tuple[_Message, str, Mapping[str, Any]]:
+    """A message, CDAP's name of its entity's type, and the entity's names.
+
+    Raises:
+        BadLine: it is none.
+    """
+    version = found.get("version")
+    if "version" not in found:
+        raise BadLine("object missing required field `version`")
+    if type(version) is not int or version not in _VERSIONS:
+        raise BadLine(f"unknown version {quoted(version)}")
+    if version == 1:
+        message_1 = fitted(found, _Message1)
+        kind = message_1.entityId.get("entity", message_1.entityId.get("entityType"))
+        if not isinstance(kind, str):
+            raise BadLine("`entity` of `entityId` is missing or is no text")
+        return message_1, kind.upper(), message_1.entityId
+    message = fitted(found, _Message2)
+    return message, message.metadataEntity.type.upper(), message.metadataEntity.details
+
+
+def _parts(row: AuditRow, details: Mapping[str, Any]) -> tuple[str, ...]:
+    """The entity's parts.
+
+    Raises:
+        BadLine: one is missing or no text.
+    """
+    parts = [details.get(level) for level in row.entity.path[1:]]
+    texts = tuple("null" if part is None else str(part) for part in parts)
+    if not all(isinstance(part, str) for part in parts):
+        raise BadLine(bad_name(EntityId(row.entity.name, texts)))
+    return texts
+
+
+def _event(
+    row: AuditRow,
+    parts: tuple[str, ...],
+    user: str,
+    started: int,
+    ended: int,
+    found: Mapping[str, Any],
+    settings: SourceSettings,
+) -> EntityEvent:
     # Messages have no id; what we read of one stands for it, so that a repeated message is the same event.
-    read = ("m.version", "m.time", "m.entityId", "m.metadataEntity", "m.user", "m.type")
-    return F.when(
-        holds,
-        F.struct(
-            F.sha2(F.to_json(F.struct(*read)), 256).alias("id"),
-            F.lit(row.entity.name).alias("type"),
-            F.array(*(details[level] for level in row.entity.path[1:])).alias("parts"),
-            F.lit(row.kind.value).alias("kind"),
-            F.lit(row.strength.value).alias("strength"),
-            F.col("m.user").alias("user"),
-            F.col("m.time").alias("time"),
-            F.lit(None).cast("string").alias("requester"),
-        ).cast(FOUND),
+    read = json.dumps(
+        {name: found[name] for name in _READ if name in found}, ensure_ascii=False, separators=(",", ":")
+    ).encode("utf-8")
+    return EntityEvent(
+        entity=EntityId(row.entity.name, parts),
+        kind=row.kind,
+        stage=Stage.MESSAGE,
+        user=user,
+        started=started,
+        ended=ended,
+        source=settings.name,
+        id=hashlib.sha256(read).hexdigest(),
+        received=started,
     )
 
 
-AUDIT = EventSource(read=read_text_files, parse=parse, rank=10)
+def _salvaged(found: Mapping[str, Any], settings: SourceSettings) -> list[EntityEvent]:
+    """What a message that is rejected says, as far as it can be read, whatever its version."""
+    kind, details = _entity_of(found)
+    user, time = found.get("user"), found.get("time")
+    if user is None or user == "":
+        return []
+    name = user if isinstance(user, str) else UNREADABLE_USER
+    started, ended = (time, time) if type(time) is int and 0 < time < NEVER else (0, NEVER)
+    rows = {row.entity: row for row in load_creations().audit if row.message == found.get("type")}
+    events = []
+    for row in rows.values():
+        with suppress(BadLine):
+            if kind in row.entity.cdap_names:
+                events.append(_event(row, _parts(row, details), name, started, ended, found, settings))
+    return events
+
+
+def _entity_of(found: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """CDAP's name of the type and the names, wherever they stand; empty where they cannot be read."""
+    new, old = found.get("metadataEntity"), found.get("entityId")
+    if isinstance(new, dict) and isinstance(new.get("type"), str) and isinstance(new.get("details"), dict):
+        return new["type"].upper(), new["details"]
+    if isinstance(old, dict) and isinstance(kind := old.get("entity", old.get("entityType")), str):
+        return kind.upper(), old
+    return "", {}

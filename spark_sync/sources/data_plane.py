@@ -1,126 +1,223 @@
-"""Data-plane records, version 1: the requests CDAP answered, with every check our extension was asked.
+"""Lines of the decision service's store: data-plane records, versions 1 and 2, and journalled checks. Without Spark.
 
 The format is fixed in docs/reference/events.md.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated, Any, TypeGuard
 
-from ranger_cdap.cdap.creations import RequestRow, load_creations
+import msgspec
+
 from ranger_cdap.config import SourceSettings
-from spark_sync.event import Kind
-from spark_sync.sources.json_lines import misfit, missing, not_one_object, odd_fields, parsed, quoted, the_object
-from spark_sync.sources.requests import names_in, path_of, pattern_of
-from spark_sync.sources.source import FOUND, EventSource
-from spark_sync.sources.text_files import read_text_files
-
-VERSION = 1
-STORED = ("id", "caller", "received", "record")
-RECORD = ("v", "instance", "method", "uri", "handler", "code", "user_ip", "started", "ended", "checks")
-SCHEMA = (
-    "id string, caller string, received bigint, record struct<v:int, instance:string, method:string, uri:string,"
-    " handler:string, code:int, user_ip:string, started:bigint, ended:bigint, checks:array<struct<principal:string,"
-    " kerberos:string, type:string, parts:array<string>, child_type:string, permissions:array<string>,"
-    " allowed:boolean>>>"
+from ranger_cdap.service.event_wire import (
+    CHECK_VERSION,
+    STAMPED,
+    UNSTAMPED,
+    CheckRecord,
+    Hex,
+    JournalledCheck,
+    Milliseconds,
+    Record,
 )
+from ranger_cdap.service.record_events import NO_STATUS, RecordedChange, change_of_check, changes_in
+from spark_sync.event import NEVER, EntityEvent, Outcome, Stage
+from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, Reading, event_id, reading_of
+from spark_sync.sources.strict_json import BadLine, fitted, quoted, read_object
+
+_Name = Annotated[str, msgspec.Meta(min_length=1)]
+# The recorded examples, and programs that store for CDAP, write null where a field may be missing.
+_MAY_BE_NULL = ("handler", "user_ip")
 
 
-def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
-    """As `EventSource.parse`; a record counts only if a caller of the source stored it and it is of this instance."""
-    # Columns of their own, so that each is worked out once a line however often it is used below.
-    json = F.col("json")
-    s = lines.select(
-        *lines.columns,
-        parsed(F.col("line"), SCHEMA).alias("json"),
-        F.json_object_keys("line").alias("keys"),
-        F.json_object_keys(F.get_json_object(F.col("line"), "$.record")).alias("record_keys"),
-    ).withColumn("s", the_object(json))
-    record = F.col("s.record")
-    rejected = F.coalesce(
-        not_one_object(json),
-        odd_fields(F.col("keys"), STORED, "the stored form"),
-        missing(record=record, v=record.v),
-        F.when(record.v != VERSION, F.concat(F.lit("unknown version "), quoted(record.v))),
-        odd_fields(F.col("record_keys"), RECORD, "the record"),
-        missing(**{name: F.col(f"s.{name}") for name in ("id", "caller", "received")}),
-        missing(**{name: record[name] for name in RECORD if name not in ("handler", "user_ip")}),
-        F.when(F.exists(record.checks, _incomplete), F.lit("a check lacks a field or has one of a wrong type")),
-        misfit(json, "version 1"),
-        F.when(F.col("s.id") == "", F.lit("`id` is empty")),
-        F.when(~((record.started > 0) & (record.started <= record.ended)), F.lit("`ended` is before `started`")),
-        F.when(
-            ~F.col("s.caller").isin(*settings.callers),
-            F.concat(F.lit("caller "), quoted(F.col("s.caller")), F.lit(" is not one of the source's `callers`")),
-        ),
-        F.when(record.instance != instance, F.concat(F.lit("is of instance "), quoted(record.instance))),
-    )
-    rows = load_creations().data_plane
-    requests = [row.request for row in rows]
-    methods, codes = {request.method for request in requests}, {code for request in requests for code in request.codes}
-    events = F.transform(record.checks, lambda check: F.coalesce(*(_event(row, record, check) for row in rows)))
-    none = F.array().cast(f"array<{FOUND.simpleString()}>")
-    return s.select(
-        *lines.columns,
-        rejected.alias("rejected"),
-        F.when(
-            record.method.isin(*methods) & record.code.isin(*codes), F.filter(events, lambda event: event.isNotNull())
+class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What whoever stores adds to a line."""
+
+    caller: str
+    received: Milliseconds
+
+
+class _StoredRecord(_Stored, frozen=True):
+    id: _Name
+    record: Record
+
+
+class _StoredCheck(_Stored, frozen=True):
+    id: Hex
+    check: JournalledCheck
+
+
+def read(line: str, settings: SourceSettings, instance: str, now: int) -> Reading:
+    """The reading of a line; a record counts only if one of the source's `callers` brought it.
+
+    Whose checks are journalled is for the decision service to say: it takes them from callers that may `enforce`.
+    """
+    try:
+        found = read_object(line)
+    except BadLine as e:
+        return Reading(str(e))
+    try:
+        events = _events(found, settings, instance)
+    except BadLine as e:
+        return reading_of(line, _salvaged(found, settings, instance), now, rejected=str(e))
+    return reading_of(line, events, now)
+
+
+def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> list[EntityEvent]:
+    """The events of a line that is believed.
+
+    Raises:
+        BadLine: it is not.
+    """
+    if "check" in line and "record" not in line:
+        _refuse_version(line["check"], (CHECK_VERSION,))
+        journalled = fitted(line, _StoredCheck)
+        _refuse_instance(journalled.check.instance, instance)
+        change = change_of_check(journalled.check, journalled.id, NEVER)
+        return _in_ledger([change] if change else [], Stage.CHECK, settings.name, journalled.id, journalled)
+    record = line.get("record")
+    _refuse_version(record, (UNSTAMPED, STAMPED))
+    if isinstance(record, dict):
+        for name in _MAY_BE_NULL:
+            if name in record and record[name] is None:
+                del record[name]
+    stored = fitted(line, _StoredRecord)
+    record = stored.record
+    if record.started > record.ended:
+        raise BadLine("`ended` is before `started`")
+    if record.ended >= NEVER:  # a record has an end
+        raise BadLine(TOO_EARLY)
+    _refuse_stamps(record)
+    if stored.caller not in settings.callers:
+        raise BadLine(f"caller {quoted(stored.caller)} is not one of the source's `callers`")
+    _refuse_instance(record.instance, instance)
+    return _in_ledger(changes_in(record), Stage.REQUEST, settings.name, stored.id, stored)
+
+
+def _refuse_version(what: object, known: tuple[int, ...]) -> None:
+    if isinstance(what, dict) and "v" in what and (type(what["v"]) is not int or what["v"] not in known):
+        raise BadLine(f"unknown version {quoted(what['v'])}")
+
+
+def _refuse_instance(named: str, instance: str) -> None:
+    if named != instance:
+        raise BadLine(f"is of instance {quoted(named)}")
+
+
+def _refuse_stamps(record: Record) -> None:
+    wanted = record.v == STAMPED
+    for n, check in enumerate(record.checks):
+        for name, value in (("id", check.id), ("process", check.process), ("at", check.at)):
+            if (value is msgspec.UNSET) == wanted:
+                what = "is missing" if wanted else f"is not part of version {UNSTAMPED}"
+                raise BadLine(f"`{name}` of `checks[{n}]` {what}")
+
+
+def _in_ledger(
+    changes: Iterable[RecordedChange], stage: Stage, source: str, name: str, stored: _Stored
+) -> list[EntityEvent]:
+    return [
+        EntityEvent(
+            entity=change.entity,
+            kind=change.kind,
+            stage=stage,
+            user=change.user,
+            started=change.started,
+            ended=change.ended,
+            source=source,
+            id=event_id(name, change),
+            outcome=Outcome(change.outcome),
+            requester=change.requester,
+            clock=change.clock,
+            check=change.check,
+            request=change.request,
+            version=change.version,
+            child=change.child,
+            received=stored.received,
+            caller=stored.caller,
+            requested=change.requested,
         )
-        .otherwise(none)
-        .alias("found"),
+        for change in changes
+    ]
+
+
+def _salvaged(line: dict[str, Any], settings: SourceSettings, instance: str) -> list[EntityEvent]:
+    """What a line that is rejected says of this instance, as far as it can be read."""
+    received = line.get("received")
+    stored = _Stored(caller=_text(line.get("caller")), received=received if _is_time(received) else 0)
+    record, check = _record(line.get("record"), instance), _check(line.get("check"), instance)
+    changes = [] if record is None else list(changes_in(record))
+    if check is not None and (change := change_of_check(check, _text(line.get("id")), NEVER)) is not None:
+        # A frame that cannot be read may be one under which a check counts.
+        changes.append(change if isinstance(line["check"].get("frame"), str) else replace(change, outcome="unclear"))
+    return _in_ledger((change for change in changes if change.user), Stage.REJECTED, settings.name, "", stored)
+
+
+def _record(found: object, instance: str) -> Record | None:
+    """A record of what can be read; nothing where that is of another instance."""
+    if not isinstance(found, dict) or found.get("instance", instance) != instance:
+        return None
+    code, started, ended, checks = (found.get(name) for name in ("code", "started", "ended", "checks"))
+    return Record(
+        v=STAMPED,
+        instance=instance,
+        method=_text(found.get("method")),
+        uri=_text(found.get("uri")),
+        code=code if type(code) is int else NO_STATUS,
+        started=started if _is_time(started) else 0,
+        ended=ended if _is_time(ended) else NEVER,
+        checks=[_check_of_record(each) for each in checks if isinstance(each, dict)]
+        if isinstance(checks, list)
+        else [],
     )
 
 
-def _incomplete(check: Column) -> Column:
-    fields = ("principal", "type", "parts", "permissions", "allowed")
-    wrong = check.isNull()
-    for name in fields:
-        wrong = wrong | check[name].isNull()
-    return wrong | F.exists(check.parts, lambda part: part.isNull())
-
-
-def _event(row: RequestRow, record: Column, check: Column) -> Column:
-    path = path_of(record.uri)
-    named = names_in(path, row.request)
-    given = {level: F.get(check.parts, F.lit(n)) for n, level in enumerate(row.checked.path[1:])}
-    sizes = {len(given)} | ({len(given) + 1} if row.checked.version_at else set())
-    holds = (
-        (record.method == row.request.method)
-        & record.code.isin(*row.request.codes)
-        & check.allowed
-        & check.type.isin(*row.checked.cdap_names)
-        & check.child_type.isNull()
-        & F.array_contains(check.permissions, row.permission)
-        & F.size(check.parts).isin(*sizes)
-        & path.rlike(pattern_of(row.request))
-    )
-    for level in given.keys() & named.keys():
-        holds = holds & (given[level] == named[level])
-    parts = [given[level] if level in given else named[level] for level in row.entity.path[1:]]
-    entity = F.concat(F.lit(f"{row.entity.name}:"), F.concat_ws(".", *parts))
-    return F.when(
-        holds,
-        F.struct(
-            # One record may tell of several entities, so the record's id alone does not name the event.
-            F.concat(F.col("s.id"), F.lit("#"), entity).alias("id"),
-            F.lit(row.entity.name).alias("type"),
-            F.array(*parts).alias("parts"),
-            F.lit(row.kind.value).alias("kind"),
-            F.lit(row.strength.value).alias("strength"),
-            check.principal.alias("user"),
-            (record.started if row.kind is Kind.CREATE else record.ended).alias("time"),
-            _requester(record, check).alias("requester"),
-        ).cast(FOUND),
+def _check_of_record(found: dict[str, Any]) -> CheckRecord:
+    at, allowed = found.get("at"), found.get("allowed")
+    return CheckRecord(
+        principal=_user(found),
+        type=_text(found.get("type")),
+        parts=_texts(found.get("parts")),
+        child_type=msgspec.UNSET if found.get("child_type") is None else "",
+        permissions=_texts(found.get("permissions")),
+        allowed=allowed is not False,
+        id=_text(found.get("id")),
+        at=at if _is_time(at) else msgspec.UNSET,
     )
 
 
-def _requester(record: Column, check: Column) -> Column:
-    """Who sent the request: the one other person its checks are about; nobody knows where there are several."""
-    others = F.array_distinct(
-        F.filter(F.transform(record.checks, lambda c: c.principal), lambda name: name != check.principal)
+def _check(found: object, instance: str) -> JournalledCheck | None:
+    if not isinstance(found, dict) or found.get("instance", instance) != instance:
+        return None
+    at = found.get("at")
+    return JournalledCheck(
+        v=CHECK_VERSION,
+        instance=instance,
+        process="",
+        at=at if _is_time(at) else 0,
+        principal=_user(found),
+        type=_text(found.get("type")),
+        parts=_texts(found.get("parts")),
+        permissions=_texts(found.get("permissions")),
+        frame=_text(found.get("frame")),
     )
-    return F.when(F.size(others) == 1, F.get(others, F.lit(0)))
 
 
-DATA_PLANE = EventSource(read=read_text_files, parse=parse, rank=20)
+def _user(check: dict[str, Any]) -> str:
+    """The user of a check; empty where it says that there is none."""
+    user = check.get("principal")
+    return user if isinstance(user, str) else UNREADABLE_USER if user is not None else ""
+
+
+def _text(found: object) -> str:
+    return found if isinstance(found, str) else ""
+
+
+def _texts(found: object) -> list[str]:
+    return list(map(_text, found)) if isinstance(found, list) else []
+
+
+def _is_time(found: object) -> TypeGuard[int]:
+    return type(found) is int and 0 < found < NEVER

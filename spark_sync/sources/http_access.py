@@ -1,8 +1,8 @@
-"""The router's access log (logger `http-access`), as files: who sent which request, and how it was answered.
+"""The router's access log (logger `http-access`): who sent which request, and how it was answered. Without Spark.
 
 CDAP writes what a client sent into the line as it came, line breaks too, so a client could make up whole lines. So each
 line must begin and end with the source's `marker`, a secret of CDAP's log configuration and of this job
-(docs/reference/events.md); and of a line only what a client can't imitate is read.
+(docs/reference/events.md); and of a line only what a client cannot imitate is read.
 
 `10.1.2.3 - alice [21/Nov/2026:04:17:53 +0000] "PUT /v3/namespaces/ns1 HTTP/1.1" - {"description":"d"} 200 46 -`:
 address, user, time, request, headers, request body, code, length, response body (reference: CDAP facts, section 4.3).
@@ -10,37 +10,46 @@ address, user, time, request, headers, request body, code, length, response body
 
 from __future__ import annotations
 
+import hashlib
 import re
-
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
 
 from ranger_cdap.cdap.creations import AccessRow, load_creations
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.event import Kind
-from spark_sync.sources.requests import names_in, path_of, pattern_of
-from spark_sync.sources.source import FOUND, EventSource, check_path
-from spark_sync.sources.text_files import read_text_files
+from ranger_cdap.service.record_events import NO_STATUS, names_in_path, outcome_of, request_text
+from spark_sync.event import NEVER, EntityEvent, Outcome, Stage
+from spark_sync.sources.line_reader import Reading, bytes_of, reading_of
+from spark_sync.sources.regular_files import check_path
+from spark_sync.sources.strict_json import HALF, LONGEST, BadLine, read_object
 
-_MARKER = re.compile(r"[A-Za-z0-9_-]{16,}")
+_MARKER: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
-# Nobody can put a space into user, method or URI, so whatever a client sent is in the last group.
-_LINE = r'^(\S+) - (\S+) \[([^\]]+)\] "(\S+) (\S+) HTTP/[0-9.]+" (.*)\z'
-_TIME = "dd/MMM/yyyy:HH:mm:ss xx"
-_SHOWN = r'^(\S+ - \S+ \[[^\]]+\] "\S+ \S+ HTTP/[0-9.]+" )'
+# Nobody can put a space into user, method or URI, so whatever a client sent is in `rest`.
+_LINE: Final = re.compile(
+    r'(?P<shown>\S+ - (?P<user>\S+) \[(?P<time>[^\]]+)\] "(?P<method>\S+) (?P<uri>\S+) HTTP/[0-9.]+" )(?P<rest>.*)',
+    re.ASCII | re.DOTALL,
+)
+_TIME: Final = re.compile(
+    r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-])([0-9]{2})([0-9]{2})"
+)
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # The router answers after it has read the request, so code and length end the line where no response is logged.
-_WITHOUT_RESPONSE = r"^.* ([0-9]{3}) (?:[0-9]+|-) -\z"
+_WITHOUT_RESPONSE: Final = re.compile(r" ([0-9]{3}) (?:[0-9]+|-) -\Z")
 # Where the response is logged, the request body is not, and headers end with the only `} - `.
-_WITH_RESPONSE = r"^(?:-|\{.*\}) - ([0-9]{3}) (?:[0-9]+|-) (.*)\z"
-_END_OF_HEADERS = r"\} - "
+_WITH_RESPONSE: Final = re.compile(r"(?:-|\{.*\}) - ([0-9]{3}) (?:[0-9]+|-) (.*)", re.DOTALL)
+_END_OF_HEADERS: Final = "} - "
 
 
 def check(settings: SourceSettings) -> None:
     """The settings of a source that reads an access log.
 
     Raises:
-        ConfigError: its files don't exist, or the marker is missing or can be guessed.
+        ConfigError: its files don't exist or are no regular ones, or the marker is missing or can be guessed.
     """
     check_path(settings)
     if not _MARKER.fullmatch(settings.marker.reveal()):
@@ -50,74 +59,115 @@ def check(settings: SourceSettings) -> None:
         )
 
 
-def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
-    """As `EventSource.parse`; the log names no instance, so all belong to the one the source is configured for."""
+def read(line: str, settings: SourceSettings, instance: str, now: int) -> Reading:
+    """The reading of a line; the log names no instance, so all belong to the one the source is configured for.
+
+    Of a line that is too long the middle, which is what the client sent, is not read.
+    """
     marker = settings.marker.reveal()
-    entry = F.regexp_extract(F.col("line"), rf"^{re.escape(marker)} (.*) {re.escape(marker)}\z", 1)
-    groups = [F.regexp_extract("entry", _LINE, n) for n in range(1, 7)]
-    names = ("address", "user", "time", "method", "uri", "rest")
-    # Columns of their own, so that each is worked out once a line however often it is used below.
-    r = (
-        lines.select(*lines.columns, entry.alias("entry"))
-        .select(*lines.columns, "entry", *(group.alias(f"r_{name}") for name, group in zip(names, groups, strict=True)))
-        .withColumn("r_started", F.unix_millis(F.try_to_timestamp("r_time", F.lit(_TIME))))
-        .withColumn("r_path", path_of(F.col("r_uri")))
-    )
-    rejected = F.coalesce(
-        F.when(F.col("entry") == "", F.lit("does not begin and end with the source's `marker`")),
-        F.when(F.col("r_method") == "", F.lit("not a line of the access log")),
-        F.when(F.col("r_started").isNull(), F.lit("its time can't be read")),
-    )
-    rows = load_creations().http_access
-    events = F.array(*(_event(row) for row in rows))
-    methods = {row.request.method for row in rows}
-    none = F.array().cast(f"array<{FOUND.simpleString()}>")
-    others = [name for name in lines.columns if name != "line"]
-    return r.select(
-        *others,
-        # Dead letters show the line; what a client sent in a body may be a secret.
-        F.concat(F.regexp_extract("entry", _SHOWN, 1), F.lit("…")).alias("line"),
-        rejected.alias("rejected"),
-        F.when(F.col("r_method").isin(*methods), F.filter(events, lambda event: event.isNotNull()))
-        .otherwise(none)
-        .alias("found"),
-    )
+    line = without_middle(line)
+    if not (line.startswith(f"{marker} ") and line.endswith(f" {marker}") and len(line) > 2 * len(marker) + 1):
+        return Reading("does not begin and end with the source's `marker`", shown="…")
+    entry = line[len(marker) + 1 : -len(marker) - 1]
+    found = _LINE.fullmatch(entry)
+    if found is None:
+        return Reading("not a line of the access log", shown="…")
+    shown = f"{found['shown']}…"
+    if not _is_unicode(found["shown"]):
+        return Reading("not UTF-8", shown=shown.encode("utf-8", "replace").decode())
+    started = _milliseconds(found["time"])
+    events = [
+        event for row in _rows() if (event := _event(row, found.groupdict(), entry, started or 0, settings)) is not None
+    ]
+    rejected = "its time can't be read" if started is None else None
+    return reading_of(line, events, now, rejected=rejected, shown=shown)
 
 
-def _event(row: AccessRow) -> Column:
-    rest, path = F.col("r_rest"), F.col("r_path")
-    named = names_in(path, row.request)
+def without_middle(line: str) -> str:
+    """The line, or the beginning and the end of one that is too long; as Spark cuts it before it is read."""
+    if len(line) * 4 <= LONGEST:
+        return line
+    raw = bytes_of(line)
+    return line if len(raw) <= LONGEST else (raw[:HALF] + raw[-HALF:]).decode("utf-8", "surrogateescape")
+
+
+def _event(
+    row: AccessRow, found: Mapping[str, str], entry: str, started: int, settings: SourceSettings
+) -> EntityEvent | None:
+    """The event of the row, if the line is about such a request and says what it did."""
+    method, path, rest = found["method"], found["uri"].partition("?")[0], found["rest"]
+    named = names_in_path(row.request, path) if method == row.request.method else None
+    if named is None:
+        return None
     if row.response:
-        last = row.entity.path[-1]
-        response = F.regexp_extract(rest, _WITH_RESPONSE, 2)
-        named |= {last: F.get_json_object(F.when(F.try_parse_json(response).isNotNull(), response), row.response)}
-        code = F.regexp_extract(rest, _WITH_RESPONSE, 1)
-        readable = (F.regexp_count(rest, F.lit(_END_OF_HEADERS)) <= 1) & named[last].isNotNull()
+        code, answered = _answer(rest)
+        name = _value(answered, row.response) if code in row.request.codes else None
+        if not isinstance(name, str):
+            return None
+        named[row.entity.path[-1]] = name
     else:
-        code = F.regexp_extract(rest, _WITHOUT_RESPONSE, 1)
-        readable = F.lit(True)
-    holds = (
-        (F.col("r_method") == row.request.method)
-        & path.rlike(pattern_of(row.request))
-        & code.isin(*map(str, row.request.codes))
-        & readable
-    )
-    # The log's time is that of the request in seconds: whatever ended in that second ended after what began in it.
-    time = F.col("r_started") if row.kind is Kind.CREATE else F.col("r_started") + 999
-    return F.when(
-        holds,
-        F.struct(
-            # One line may tell of several entities.
-            F.concat(F.sha2("entry", 256), F.lit(f"#{row.entity.name}")).alias("id"),
-            F.lit(row.entity.name).alias("type"),
-            F.array(*(named[level] for level in row.entity.path[1:])).alias("parts"),
-            F.lit(row.kind.value).alias("kind"),
-            F.lit(row.strength.value).alias("strength"),
-            F.when(F.col("r_user") == "-", F.lit("")).otherwise(F.col("r_user")).alias("user"),
-            time.alias("time"),
-            F.lit(None).cast("string").alias("requester"),
-        ).cast(FOUND),
+        end = _WITHOUT_RESPONSE.search(rest)
+        code = int(end[1]) if end else NO_STATUS
+    user = "" if found["user"] == "-" else found["user"]
+    # Anyone can send a request that deletes several; that some were deleted before it failed, only its check can tell.
+    outcome = Outcome(outcome_of(row.request, code, several=False))
+    # Without a user CDAP answers 401; what else may have become of the request, it was nobody's creation.
+    if not user and outcome is not Outcome.DONE:
+        return None
+    return EntityEvent(
+        entity=EntityId(row.entity.name, tuple(named[level] for level in row.entity.path[1:])),
+        kind=row.kind,
+        stage=Stage.REQUEST,
+        user=user,
+        started=started,
+        # The router logs when a request arrived, and nothing of when it ended.
+        ended=NEVER,
+        source=settings.name,
+        # One line may tell of several entities.
+        id=f"{hashlib.sha256(bytes_of(entry)).hexdigest()}#{row.entity.name}",
+        outcome=outcome,
+        request=request_text(method, path, code),
+        version=named.get("version", ""),
+        received=started,
     )
 
 
-HTTP_ACCESS = EventSource(read=read_text_files, parse=parse, check=check, rank=30)
+def _answer(rest: str) -> tuple[int, dict[str, Any]]:
+    """Status and response where the response is logged; nothing of what a header of the client could have written."""
+    logged = _WITH_RESPONSE.fullmatch(rest)
+    if logged is None or rest.count(_END_OF_HEADERS) > 1:
+        return NO_STATUS, {}
+    try:
+        return int(logged[1]), read_object(logged[2])
+    except BadLine:
+        return int(logged[1]), {}
+
+
+def _value(found: object, path: str) -> object:
+    """What stands at a JSON path like `$.artifact.name`."""
+    for name in path.split(".")[1:]:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+@lru_cache(maxsize=1024)
+def _milliseconds(text: str) -> int | None:
+    found = _TIME.fullmatch(text)
+    if found is None or found[2] not in _MONTHS:
+        return None
+    day, year, hour, minute, second, ahead_hours, ahead_minutes = (int(found[n]) for n in (1, 3, 4, 5, 6, 8, 9))
+    try:
+        local = datetime(year, _MONTHS.index(found[2]) + 1, day, hour, minute, second, tzinfo=UTC)
+        ahead = timedelta(hours=ahead_hours, minutes=ahead_minutes)
+        time = round((local - ahead if found[7] == "+" else local + ahead).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+    return time if time > 0 else None
+
+
+def _rows() -> tuple[AccessRow, ...]:
+    return load_creations().http_access

@@ -7,7 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.sources.audit import parse
+from spark_sync.sources import audit
+from spark_sync.sources.line_batches import parsed_by
 from spark_sync.sources.source import EventSource
 
 PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
@@ -57,4 +58,6 @@ def lines_of(messages: DataFrame) -> DataFrame:
     )
 
 
-AUDIT_KAFKA = EventSource(read=read, parse=parse, check=check, rank=10, line_is_block=True, packages=(PACKAGE,))
+AUDIT_KAFKA = EventSource(
+    read=read, parse=parsed_by(audit.read), check=check, rank=10, line_is_block=True, packages=(PACKAGE,)
+)

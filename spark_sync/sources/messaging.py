@@ -16,10 +16,12 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from ranger_cdap.config import SourceSettings
+from ranger_cdap.config.address import SOURCE, checked_address
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
-from spark_sync.cdap_http import CdapHttp, checked_address
-from spark_sync.sources.audit import parse
+from spark_sync.cdap_http import CdapHttp
+from spark_sync.sources import audit
 from spark_sync.sources.avro import Message, messages, poll_request
+from spark_sync.sources.line_batches import parsed_by
 from spark_sync.sources.source import LINES, EventSource
 
 FORMAT: Final = "cdap-messaging"
@@ -40,7 +42,7 @@ def check(settings: SourceSettings) -> None:
     """
     if not settings.url or not settings.topic:
         raise ConfigError(f"source `{settings.name}` needs `url`, the address of CDAP's messaging service, and `topic`")
-    checked_address(settings.url)
+    checked_address(settings.url, SOURCE, allow_plain_http=settings.allow_plain_http)
 
 
 def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
@@ -50,7 +52,7 @@ def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
         CdapError: CDAP is away or answers nonsense; what happens later is an error of Spark.
     """
     spark.dataSource.register(MessagingSource)
-    options = {"url": settings.url, "topic": settings.topic}
+    options = {"url": settings.url, "topic": settings.topic, "allow_plain_http": str(settings.allow_plain_http).lower()}
     # Paths, not what is in them: Spark keeps options in its plans.
     files = {"token_file": settings.token_file, "ca_file": settings.ca_file}
     options |= {name: str(path.absolute()) for name, path in files.items() if path is not None}
@@ -69,6 +71,8 @@ class Topic:
         token_file, ca_file = options.get("token_file"), options.get("ca_file")
         self._http = CdapHttp(
             options["url"],
+            setting=SOURCE,
+            allow_plain_http=options.get("allow_plain_http") == "true",
             token_file=Path(token_file) if token_file else None,
             ca_file=Path(ca_file) if ca_file else None,
             read_timeout=float(options.get("read_timeout", "30")),
@@ -185,7 +189,7 @@ class MessagingReader(DataSourceStreamReader):
         start, end = bytes.fromhex(partition.start) or None, bytes.fromhex(partition.end)
         place = f"{self._options['url']}/{self._options['topic']}"
         for message in Topic(self._options).after(start):
-            yield message.payload.decode("utf-8", errors="replace"), f"{place}/{message.id.hex()}", 0
+            yield _line(message.payload), f"{place}/{message.id.hex()}", 0
             if message.id == end:
                 return
 
@@ -196,4 +200,12 @@ class MessagingReader(DataSourceStreamReader):
         """Nothing is kept open."""
 
 
-AUDIT_MESSAGING = EventSource(read=read, parse=parse, check=check, rank=10, line_is_block=True)
+def _line(payload: bytes) -> str:
+    """The message; one that is not UTF-8 as a line that is no JSON, whatever its readable part is."""
+    try:
+        return payload.decode()
+    except UnicodeDecodeError:
+        return "\ufffd" + payload.decode(errors="replace")
+
+
+AUDIT_MESSAGING = EventSource(read=read, parse=parsed_by(audit.read), check=check, rank=10, line_is_block=True)

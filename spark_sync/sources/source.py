@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.errors import ConfigError
+from spark_sync.sources.regular_files import check_path
 
 LINES = StructType(
     [
@@ -25,24 +25,31 @@ FOUND = StructType(
         StructField("type", StringType()),
         StructField("parts", ArrayType(StringType())),
         StructField("kind", StringType()),
-        StructField("strength", StringType()),
+        StructField("stage", StringType()),
+        StructField("outcome", StringType()),
         StructField("user", StringType()),
-        StructField("time", LongType()),
         StructField("requester", StringType()),
+        StructField("started", LongType()),
+        StructField("ended", LongType()),
+        StructField("clock", StringType()),
+        StructField("check", StringType()),
+        StructField("request", StringType()),
+        StructField("version", StringType()),
+        StructField("child", StringType()),
+        StructField("received", LongType()),
+        StructField("caller", StringType()),
+        StructField("requested", LongType()),
     ]
 )
+"""An event, in the fields of `spark_sync.event.EntityEvent`, where each is described.
 
+`type` and `parts` are the entity's; times are epoch milliseconds. A source must fill `id` (the same for the same event,
+however often it is read), `type`, `parts`, `kind`, `stage`, `outcome`, `user`, `started` and `ended`; a null in another
+field stands for its default. `stage` is `message` where the origin writes of a creation only what has really been
+created, `request` where it tells how a request was answered.
+"""
 
-def check_path(settings: SourceSettings) -> None:
-    """The settings of a source that reads files.
-
-    Raises:
-        ConfigError: `path` is missing, or a directory that does not exist.
-    """
-    if settings.path is None:
-        raise ConfigError(f"source `{settings.name}` needs `path`, the directory of its files")
-    if not any(c in str(settings.path) for c in "*?[{") and not settings.path.exists():
-        raise ConfigError(f"`{settings.path}`, the directory of source `{settings.name}`, does not exist")
+Parse = Callable[[DataFrame, SourceSettings, str, int], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +58,15 @@ class EventSource:
 
     `read`: a streaming frame with the columns of `LINES`. `parse`: the same rows with two more columns, `rejected` (why
     the line can't be believed or read, null if it can) and `found` (an array of `FOUND`, often empty); its third
-    argument is the CDAP instance that events must belong to. Both are plans for Spark; no Python runs for a row.
-    `check` raises `ConfigError` where the settings of the source can't be used. `rank` is the rank of a source that is
-    configured without one. `line_is_block`: no two lines share file and block (messages), so that the
-    place of one is known without counting. `packages`: Maven coordinates of what Spark lacks to read it.
+    argument is the CDAP instance that events must belong to, its fourth the time of the run in epoch milliseconds.
+    `parsed_by` (in `line_batches`) makes one of a pure function that reads a line. Of a rejected line only events of
+    the stage `rejected` count. `check` raises `ConfigError` where the settings of the source can't be used. `rank` is
+    the rank of a source that is configured without one. `line_is_block`: no two lines share file and block (messages),
+    so that the place of one is known without counting. `packages`: Maven coordinates of what Spark lacks to read it.
     """
 
     read: Callable[[SparkSession, SourceSettings], DataFrame]
-    parse: Callable[[DataFrame, SourceSettings, str], DataFrame]
+    parse: Parse
     check: Callable[[SourceSettings], None] = check_path
     rank: int = 0
     line_is_block: bool = False

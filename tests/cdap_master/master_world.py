@@ -28,7 +28,7 @@ from ranger_cdap.config import (
 from ranger_cdap.service.server import DecisionService
 
 JARS = Path(ranger_cdap.extension.__file__).parent
-ENFORCE, AUDIT = "cdap-enforce", "cdap-audit"
+ENFORCE, AUDIT, CONFIRM = "cdap-enforce", "cdap-audit", "sync-confirm"
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,22 @@ class World:
 
 
 @contextmanager
-def decision_service(ranger: Ranger, directory: Path) -> Iterator[tuple[DecisionService, Settings]]:
+def decision_service(
+    ranger: Ranger, directory: Path, master_create: str = MasterSettings().create
+) -> Iterator[tuple[DecisionService, Settings]]:
     """A decision service for CDAP's extension, and the settings that the sync job has in common with it."""
     (directory / "secrets").mkdir()
     settings = Settings(
         ranger=RangerSettings(url=ranger.url, service=SERVICE),
         cdap=CdapSettings(instance=INSTANCE),
-        master=MasterSettings(user=MASTER),
+        master=MasterSettings(user=MASTER, create=master_create),
         plugin=PluginSettings(username=PLUGIN, password=PASSWORD, cache_dir=directory / "cache", poll_interval=3600),
         service=ServiceSettings(
             port=0,
             callers=(
                 CallerSettings(name=ENFORCE, roles=("enforce",), secret=_new_secret(directory, ENFORCE)),
                 CallerSettings(name=AUDIT, roles=("audit",), secret=_new_secret(directory, AUDIT)),
+                CallerSettings(name=CONFIRM, roles=("delegate",), secret=_new_secret(directory, CONFIRM)),
             ),
             events_dir=directory / "events",
         ),
@@ -85,9 +88,15 @@ def decision_service(ranger: Ranger, directory: Path) -> Iterator[tuple[Decision
 
 
 @contextmanager
-def world(ranger: Ranger, directory: Path, jar: str, site: Mapping[str, str] | None = None) -> Iterator[World]:
+def world(
+    ranger: Ranger,
+    directory: Path,
+    jar: str,
+    site: Mapping[str, str] | None = None,
+    master_create: str = MasterSettings().create,
+) -> Iterator[World]:
     """All three, with the jar of that name; `site` are more settings of cdap-site.xml."""
-    with decision_service(ranger, directory) as (service, settings):
+    with decision_service(ranger, directory, master_create) as (service, settings):
         ours = {
             "url": service.url,
             "enforce.name": ENFORCE,

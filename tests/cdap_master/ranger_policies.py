@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 from in_memory_cdap import MASTER
 
-from ranger_cdap.cdap.entity import EntityId, parse_entity, to_resource
+from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity, to_resource
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
@@ -36,22 +36,30 @@ class Ranger:
 
     def give(self, privileges: Mapping[str, Collection[str]]) -> None:
         """Give each person what is written, `WRITE namespace:ns1`; a policy that is there for an entity grows."""
-        items: dict[EntityId, list[PolicyItem]] = defaultdict(list)
+        wanted = defaultdict[EntityId, list[tuple[str, str]]](list)
         for person, held in privileges.items():
             for privilege in held:
                 action, place = privilege.split(" ", 1)
-                access = PolicyItemAccess(type=action.lower())
-                items[parse_entity(place)].append(PolicyItem(users=[person], accesses=[access]))
+                wanted[parse_entity(place)].append((person, action))
+        for entity, given in wanted.items():
+            self._add(f"test: {entity}", to_resource(entity, INSTANCE), given)
+
+    def give_everywhere(self, person: str, action: str, types: Collection[str]) -> None:
+        """Give a person an action on every entity of these types; the policy of no single entity is touched."""
+        for name in types:
+            levels = entity_type(name).path[1:]
+            self._add(f"test: every {name}", {"instance": INSTANCE} | dict.fromkeys(levels, "?*"), [(person, action)])
+
+    def _add(self, name: str, resource: Mapping[str, str], given: Collection[tuple[str, str]]) -> None:
+        resources = {level: PolicyResource(values=[value]) for level, value in resource.items()}
+        items = [
+            PolicyItem(users=[person], accesses=[PolicyItemAccess(type=action.lower())]) for person, action in given
+        ]
         there = {_values(policy.resources): policy for policy in self.admin.list_policies(SERVICE)}
-        for entity, wanted in items.items():
-            resources = {
-                level: PolicyResource(values=[value]) for level, value in to_resource(entity, INSTANCE).items()
-            }
-            if policy := there.get(_values(resources)):
-                self.admin.update_policy(msgspec.structs.replace(policy, policyItems=[*policy.policyItems, *wanted]))
-            else:
-                name = f"test: {entity}"
-                self.admin.create_policy(Policy(service=SERVICE, name=name, resources=resources, policyItems=wanted))
+        if policy := there.get(_values(resources)):
+            self.admin.update_policy(msgspec.structs.replace(policy, policyItems=[*policy.policyItems, *items]))
+        else:
+            self.admin.create_policy(Policy(service=SERVICE, name=name, resources=resources, policyItems=items))
 
 
 @contextmanager

@@ -47,9 +47,10 @@ WITH_POLICIES = ("explain", "who", "matrix", "policies lint", "policies test")
 
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
-    "setup", "check", "doctor", "policies diff", "policies import", "serve", "embedded-admin", "cdap-extension",
-    "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync reconcile", "sync retry",
-    "sync assign", "sync forget",
+    "audit verify",
+    "setup", "check", "doctor", "policies diff", "policies import", "policies refresh", "serve", "embedded-admin",
+    "cdap-extension", "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync reconcile",
+    "sync retry", "sync assign", "sync forget",
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import (
     AdminSettings,
+    AuditSettings,
     Configuration,
     EnforceSettings,
     MasterSettings,
@@ -91,6 +92,13 @@ def state_of(directory: Path) -> Path:
     return state
 
 
+def audit_of(directory: Path) -> Path:
+    """The directory of audit records as the first of them makes it."""
+    audit = directory / "audit"
+    audit.mkdir(mode=0o700)
+    return audit
+
+
 @contextmanager
 def set_up(directory: Path) -> Iterator[World]:
     with EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server:
@@ -98,6 +106,7 @@ def set_up(directory: Path) -> Iterator[World]:
             ranger=RangerSettings(url=server.url),
             plugin=PluginSettings(username="plugin", password=PASSWORD, cache_dir=directory / "cache"),
             sync=SyncSettings(username="sync", password=PASSWORD, state_dir=state_of(directory)),
+            audit=AuditSettings(file=audit_of(directory) / "records.jsonl"),
             admin=AdminSettings(users=("ann",)),
             master=MasterSettings(user="cdap"),
         )
@@ -157,7 +166,7 @@ def nobody_listens(world: World) -> None:
 
 
 def unknown_name(world: World) -> None:
-    world.change("ranger", url="http://no-such-host.invalid:6080")
+    world.change("ranger", url="https://no-such-host.invalid:6182")
 
 
 def unknown_service(world: World) -> None:

@@ -1,6 +1,7 @@
 """The command line as a user meets it: one sentence and one exit code for each kind of outcome."""
 
 import io
+import json
 import sys
 from pathlib import Path
 
@@ -9,6 +10,26 @@ from live_ranger import PASSWORD, grant
 
 from ranger_cdap.cli.main import main
 from ranger_cdap.policies.ranger_admin import RangerAdmin
+
+
+def test_a_check_is_on_record_by_default_and_with_required_denied_without_one(
+    ranger: RangerAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(["setup", "--yes"]) == 0
+    grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}, "alice", "read")
+    grant(ranger, "ns1", {"instance": "cdap", "namespace": "ns1"}, "alice", "read")
+    question = ["check", "alice", "dataset.get", "dataset:ns1.kv"]
+
+    assert main(question) == 0
+    (line, *_) = (tmp_path / "ranger-cdap" / "audit" / "records.jsonl").read_text().splitlines()
+    assert (json.loads(line)["reqUser"], json.loads(line)["result"]) == ("alice", 1)
+    (tmp_path / "file").touch()
+    nowhere = f"audit.file={tmp_path / 'file' / 'records.jsonl'}"
+    assert main(["--set", nowhere, *question]) == 0
+    capsys.readouterr()
+    assert main(["--set", nowhere, "--set", "audit.required=true", *question]) == 2
+    assert "access is denied while it cannot be audited" in capsys.readouterr().out
 
 
 def test_setup_then_allowed_denied_and_explained(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:

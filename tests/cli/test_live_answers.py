@@ -44,6 +44,8 @@ def test_every_answer_is_one_document(ranger: RangerAdmin, capsys: pytest.Captur
     assert (extra["change"], extra["policy"]) == ("extra", "ns1")
     assert answered(capsys, 0, "policies", "import", "--yes", "policies.json") == [extra]
 
+    (refreshed,) = answered(capsys, 0, "policies", "refresh")
+    assert {"service", "policies", "roles", "tags", "users"} == set(refreshed)
     assert answered(capsys, 0, "check", *GET)["allowed"] is True
     assert answered(capsys, 2, "check", "bob", *GET[1:])["missing"]
     explained = answered(capsys, 0, "explain", *GET)

@@ -14,6 +14,7 @@ from ranger_cdap.cli.main import main
 from ranger_cdap.cli.settings_page import page, said_of
 from ranger_cdap.config import (
     CallerSettings,
+    ConfirmSettings,
     JwtSettings,
     ProxySettings,
     Settings,
@@ -58,6 +59,7 @@ WITH_VARIABLE = [row for row in ROWS if row.variable]
 TABLES: dict[str, type[Table]] = {
     **{f"[{field.name}]": field.type for field in msgspec.structs.fields(Settings)},
     "[[sync.sources]]": SourceSettings,
+    "[sync.confirm]": ConfirmSettings,
     "[[service.callers]]": CallerSettings,
     "[service.jwt]": JwtSettings,
     "[service.proxy]": ProxySettings,

@@ -37,6 +37,7 @@ DEFINITION: Json = {
     ],
 }
 TAG_DEFINITION = tag_definition(DEFINITION, with_enricher=True)
+LONG = "a" * 8_193
 ASKED: Json = {"resource": {"r0": "a"}, "user": "alice", "accessType": "read", "accessTime": NOW}
 
 
@@ -213,6 +214,17 @@ SWITCHED = [
     ),
     Difference("levels that fit no hierarchy", True, False, True, [OPEN, closed(on(r0=["a"], r2=["c"]))]),
     Difference(
+        "a value of more than 8,192 characters in a policy", True, False, True, [policy(on(r0=["a", LONG]), [item()])]
+    ),
+    Difference(
+        "a policy that takes too many steps to match with a long value",
+        True,
+        False,
+        True,
+        [policy(on(r0=["*x", *(f"*{'a' * 500}{n}*" for n in range(400))]), [item()])],
+        asked=ASKED | {"resource": {"r0": LONG[:8_000] + "x"}},
+    ),
+    Difference(
         "two policies with one id", None, False, True, [{**OPEN, "id": 5}, {**policy(on(r0=["b"]), []), "id": 5}]
     ),
     Difference(
@@ -280,6 +292,14 @@ SWITCHED = [
 ]
 
 BOTH_MODES = [
+    Difference(
+        "a value of more than 8,192 characters in a request, or in what a macro stands for",
+        True,
+        False,
+        False,
+        [policy(on(r0=["*"]), [item()])],
+        asked=ASKED | {"resource": {"r0": LONG}},
+    ),
     Difference(
         "a condition about a date in a tag, without a JavaScript engine",
         False,

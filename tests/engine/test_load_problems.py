@@ -41,6 +41,8 @@ OF_POLICIES = [
     (one(resources=on(hal="h", shelf="s")), [("resources.hal", "unknown-resource")]),
     (one(additionalResources=[HERE, on(hall="h", box="b")]), [("additionalResources[1]", "no-hierarchy")]),
     (one(resources=on(hall="${{USER.x}}")), [("resources.hall", "resource-expression")]),
+    (one(resources=on(hall="h", shelf="s" * 8_193)), [("resources.shelf", "value-too-long")]),
+    (one(resources=on(hall=[f"*{'a' * 99}{n}?*" for n in range(100)])), [("resources", "costly-resource")]),
     (
         one(allowExceptions=[item("a", "read", "raed")], denyPolicyItems=[item("a", "wirte")]),
         [

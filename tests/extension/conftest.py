@@ -54,7 +54,7 @@ def service() -> Iterator[ScriptedService]:
 @pytest.fixture
 def properties(service: ScriptedService, tmp_path: Path) -> Properties:
     """What CDAP passes for an extension that asks the scripted service and remembers nothing."""
-    properties = {"url": service.url, "cache.seconds": "0", "read.timeout.ms": "400", "cache.max.entries": "150000"}
+    properties = {"url": service.url, "cache.seconds": "0", "read.timeout.ms": "20000", "cache.max.entries": "150000"}
     for role in ("enforce", "audit"):
         properties[f"{role}.secret.file"] = str(secret_file(tmp_path, role))
     return properties

@@ -98,13 +98,13 @@ ALICE = User("alice")
 class Extension(AbstractContextManager["Extension"]):
     """One JVM with one of the jars; each command is what CDAP 6.11.1 would do, its result what a user would see."""
 
-    def __init__(self, jar: str) -> None:
+    def __init__(self, jar: str, *options: str) -> None:
         build()
         self.jar = jar
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed with the JVM
         class_path = f"{JARS[jar]}:{DRIVER_JAR}:{CLASS_PATH.read_text(encoding='utf-8').strip()}"
         self._process = subprocess.Popen(
-            [java_command() or "java", *OPTIONS, "-cp", class_path, "rangercdap.extension.Driver"],
+            [java_command() or "java", *OPTIONS, *options, "-cp", class_path, "rangercdap.extension.Driver"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

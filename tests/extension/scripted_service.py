@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import socketserver
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -43,7 +44,10 @@ DENIED: Json = ALLOWED | {
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer; `cut` leaves out the last bytes and closes, `hangs` never answers, `drops` closes at once."""
+    """One answer; `cut` leaves out the last bytes and closes, `hangs` never answers, `drops` closes at once.
+
+    `raw` is sent as it is, instead of all that, and the connection closed if it is also `cut`.
+    """
 
     body: Json | bytes | str = b""
     status: int = 200
@@ -51,8 +55,11 @@ class Reply:
     cut: bool = False
     hangs: bool = False
     drops: bool = False
+    raw: bytes = b""
 
     def as_bytes(self) -> bytes:
+        if self.raw:
+            return self.raw
         body = json.dumps(self.body) if isinstance(self.body, dict) else self.body
         content = body.encode() if isinstance(body, str) else body
         headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **self.headers}
@@ -60,6 +67,11 @@ class Reply:
         head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         whole = head.encode() + b"\r\n" + content
         return whole[:-1] if self.cut else whole
+
+
+def impatient(properties: dict[str, str], reply: Reply) -> dict[str, str]:
+    """The same settings, but with little time to wait where nothing is answered."""
+    return properties | {"read.timeout.ms": "400"} if reply.hangs else properties
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,8 @@ class Asked:
 class ScriptedService(AbstractContextManager["ScriptedService"]):
     """Says hello, and else gives the next answer of the script, one for each request, or what `decides` says."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.tls = tls
         self.hello = Reply(HELLO)
         self.hellos: list[Asked] = []
         self.asked: list[Asked] = []
@@ -90,7 +103,7 @@ class ScriptedService(AbstractContextManager["ScriptedService"]):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' * bool(self.tls)}://127.0.0.1:{self.port}"
 
     def answers(self, *replies: Json | Reply) -> None:
         """What is answered next, in this order."""
@@ -113,6 +126,12 @@ class ScriptedService(AbstractContextManager["ScriptedService"]):
             allow_reuse_address = True
             daemon_threads = True
             request_queue_size = 256
+
+            def get_request(self) -> tuple[Any, Any]:
+                connection, address = super().get_request()
+                if service.tls:  # the handshake is the first reader's, in the connection's own thread
+                    connection = service.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+                return connection, address
 
         self._server = Server(("127.0.0.1", self.port), Handler)
         self.port = self._server.server_address[1]

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from extension_driver import NS1, Extension, User, entity
 from extension_secrets import SECRETS, TOKEN
-from scripted_service import ALLOWED, DENIED, Reply, ScriptedService
+from extension_stamps import stamp, stamp_of
+from scripted_service import ALLOWED, DENIED, Reply, ScriptedService, impatient
 
-from ranger_cdap.service.event_wire import AuditRequest
+from ranger_cdap.service.event_wire import AuditRequest, Intake
 
 pytestmark = pytest.mark.java
 
@@ -29,7 +30,8 @@ REQUEST: Json = {
     "ended": 1_795_234_767_899,
 }
 CHECK: Json = {"principal": "alice", "type": "NAMESPACE", "parts": ["ns1"], "permissions": ["STANDARD.GET"]}
-BODY = json.dumps(CHECK | {"allowed": True})
+BODY = json.dumps(CHECK | {"allowed": True} | stamp(0))
+UNSTAMPED = json.dumps(CHECK | {"allowed": True})
 STORED: Json = {"stored": 1, "refused": []}
 
 
@@ -71,7 +73,7 @@ def test_a_check_goes_to_cdaps_log_and_comes_back_in_a_record(
     assert record.body == {
         "records": [
             {
-                "v": 1,
+                "v": 2,
                 "instance": "cdap",
                 "method": "PUT",
                 "uri": "/v3/namespaces/ns1/data/datasets/kv",
@@ -80,11 +82,12 @@ def test_a_check_goes_to_cdaps_log_and_comes_back_in_a_record(
                 "user_ip": "10.1.2.3",
                 "started": 1_795_234_767_839,
                 "ended": 1_795_234_767_899,
-                "checks": [check | {"allowed": allowed}],
+                "checks": [check | {"allowed": allowed} | stamp_of(json.loads(body))],
             }
         ]
     }
     msgspec.convert(record.body, AuditRequest)
+    Intake("cdap").read(json.dumps(record.body["records"][0]).encode())
     pair = base64.b64encode(f"cdap-audit:{SECRETS['audit']}".encode()).decode()
     assert record.headers["authorization"] == f"Basic {pair}"
 
@@ -95,7 +98,8 @@ def test_a_denial_without_the_service_is_a_check_too(
     newest.start(properties)
     service.answers(Reply(b"", 500))
 
-    assert json.loads(newest.enforce()["audit"]) == CHECK | {"allowed": False}
+    body = json.loads(newest.enforce()["audit"])
+    assert body == CHECK | {"allowed": False} | stamp_of(body)
 
 
 def test_a_remembered_answer_is_a_check_too(
@@ -104,7 +108,10 @@ def test_a_remembered_answer_is_a_check_too(
     newest.start(properties | {"cache.seconds": "5"})
     service.answers(ALLOWED | {"cacheable": True})
 
-    assert [json.loads(newest.enforce()["audit"]) for _ in range(3)] == [CHECK | {"allowed": True}] * 3
+    bodies = [json.loads(newest.enforce()["audit"]) for _ in range(3)]
+    assert bodies == [CHECK | {"allowed": True} | stamp_of(body) for body in bodies]
+    assert len({body["id"] for body in bodies}) == 3
+    assert len(service.asked) == 1
 
 
 ODD = {
@@ -133,7 +140,7 @@ def test_all_checks_of_a_request_come_in_their_order(
 ) -> None:
     newest.start(properties)
     service.answers({"stored": 3, "refused": []})
-    bodies = [CHECK | {"parts": [f"ns{n % 7}"], "allowed": True} for n in range(2_500)]
+    bodies = [CHECK | {"parts": [f"ns{n % 7}"], "allowed": True} | stamp(n) for n in range(2_500)]
 
     assert publish(newest, *map(json.dumps, bodies)) == {"status": "PUBLISHED"}
 
@@ -141,6 +148,21 @@ def test_all_checks_of_a_request_come_in_their_order(
     assert [len(record["checks"]) for record in records] == [1_000, 1_000, 500], "none is too long to be taken"
     assert [check for record in records for check in record["checks"]] == bodies
     assert len({json.dumps(record | {"checks": []}) for record in records}) == 1
+
+
+def test_checks_that_an_older_jar_wrote_are_a_record_of_their_own(
+    newest: Extension, service: ScriptedService, properties: dict[str, str]
+) -> None:
+    newest.start(properties)
+    service.answers({"stored": 2, "refused": []})
+
+    assert publish(newest, UNSTAMPED, BODY, UNSTAMPED) == {"status": "PUBLISHED"}
+
+    stamped, unstamped = service.asked[0].body["records"]
+    assert (stamped["v"], stamped["checks"]) == (2, [json.loads(BODY)])
+    assert (unstamped["v"], unstamped["checks"]) == (1, [json.loads(UNSTAMPED)] * 2)
+    for record in (stamped, unstamped):
+        Intake("cdap").read(json.dumps(record).encode())
 
 
 LOST: dict[str, tuple[Reply, str]] = {
@@ -164,7 +186,7 @@ def test_what_is_not_surely_stored_is_told_again(
     name: str, newest: Extension, service: ScriptedService, properties: dict[str, str]
 ) -> None:
     reply, why = LOST[name]
-    newest.start(properties)
+    newest.start(impatient(properties, reply))
     service.answers(reply)
 
     lost = publish(newest, BODY)
@@ -190,7 +212,7 @@ def test_what_is_not_ours_is_left_out_and_holds_nothing_up(
     service.answers(STORED)
 
     assert publish(newest, "another extension's words", BODY)["status"] == "PUBLISHED"
-    assert service.asked[0].body["records"][0]["checks"] == [CHECK | {"allowed": True}]
+    assert service.asked[0].body["records"][0]["checks"] == [json.loads(BODY)]
     assert publish(newest, "another extension's words")["status"] == "PUBLISHED"
     assert publish(newest)["status"] == "PUBLISHED"
     assert len(service.asked) == 1

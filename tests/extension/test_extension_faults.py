@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 from extension_driver import NS1, Extension, entity
-from scripted_service import ALLOWED, DENIED, HELLO, Reply, ScriptedService
+from scripted_service import ALLOWED, DENIED, HELLO, Reply, ScriptedService, impatient
 
 pytestmark = pytest.mark.java
 
@@ -55,7 +55,7 @@ def test_an_unusable_answer_denies(
     name: str, extension: Extension, service: ScriptedService, properties: dict[str, str]
 ) -> None:
     reply, why = UNUSABLE[name]
-    extension.start(properties)
+    extension.start(impatient(properties, reply))
     service.answers(reply, *[reply] * (name in TWICE))
 
     seen = extension.enforce()
@@ -73,7 +73,7 @@ def test_an_unusable_answer_is_no_empty_list(
     name: str, extension: Extension, service: ScriptedService, properties: dict[str, str]
 ) -> None:
     reply, why = UNUSABLE[name]
-    extension.start(properties)
+    extension.start(impatient(properties, reply))
     service.answers(reply, *[reply] * (name in TWICE))
 
     assert extension.visible(TWO) == {"error": "Refusal", "status": 503, "text": SAID.format(why)}
@@ -234,7 +234,7 @@ def test_a_failed_hello_stops_neither_cdap_nor_decisions(
     hello: Reply, extension: Extension, service: ScriptedService, properties: dict[str, str]
 ) -> None:
     service.hello = hello
-    assert extension.start(properties) == {}
+    assert extension.start(impatient(properties, hello)) == {}
     service.answers(ALLOWED, DENIED)
 
     assert extension.enforce()["allowed"]
@@ -271,7 +271,7 @@ def test_a_lasting_failure_is_one_line_a_minute(
 def test_two_hundred_at_once_get_each_his_own_answer(
     cache_seconds: str, extension: Extension, service: ScriptedService, properties: dict[str, str]
 ) -> None:
-    extension.start(properties | {"cache.seconds": cache_seconds, "read.timeout.ms": "20000"})
+    extension.start(properties | {"cache.seconds": cache_seconds})
     service.decides = lambda asked: (
         ALLOWED | {"cacheable": True} if int(asked.body["principal"]["name"].split()[1]) % 3 == 0 else DENIED
     )

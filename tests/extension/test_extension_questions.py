@@ -53,7 +53,7 @@ def test_a_check_is_asked_in_parts(
     principal = {k: v for k, v in user.as_json().items() if k != "credential"} | {"type": user.type}
     expected: Json = {"principal": principal, "entity": of, "permissions": sorted(permissions)}
     assert asked.path == "/cdap/v1/enforce"
-    body = {k: v for k, v in asked.body.items() if k != "hint"}
+    body = {k: v for k, v in asked.body.items() if k not in ("hint", "check")}
     assert body == (expected | {"child_type": child_type} if child_type else expected)
     assert TOKEN not in json.dumps(asked.body)
     msgspec.convert(asked.body, EnforceRequest)
@@ -144,10 +144,25 @@ def test_hello_tells_what_runs_and_who_is_configured(
         "instance": "prod",
         "master_user": "root",
         "admin_users": ["root", "admin"],
+        "records": extension.jar == "6.11",
     }
-    assert by_default == {"extension": project_version(), "cdap": "6.11.1", "instance": "cdap", "master_user": "cdap"}
+    assert by_default == {
+        "extension": project_version(),
+        "cdap": "6.11.1",
+        "instance": "cdap",
+        "master_user": "cdap",
+        "records": extension.jar == "6.11",
+    }
     msgspec.convert(told, Hello)
     assert "profile default, everything is enforced, policies fresh, grants refuse" in extension.log
+
+
+def test_hello_tells_that_no_records_are_delivered(
+    extension: Extension, service: ScriptedService, properties: dict[str, str]
+) -> None:
+    extension.start({k: v for k, v in properties.items() if k != "audit.secret.file"})
+
+    assert service.hellos[0].body["records"] is False
 
 
 def test_the_scripted_service_answers_in_the_words_of_the_real_one() -> None:
@@ -194,7 +209,8 @@ FRAMES: dict[str, tuple[list[str], str, bool]] = {
                     "PreferencesHttpHandler.setNamespacePrefs", False),
     "without those that pass every question on": (
         [f"{CDAP}.security.authorization.DefaultAccessEnforcer#enforce",
-         f"{CDAP}.security.authorization.DefaultContextAccessEnforcer#enforce", MASTER],
+         f"{CDAP}.security.authorization.DefaultContextAccessEnforcer#enforce",
+         f"{CDAP}.security.spi.authorization.AccessEnforcer#enforce", MASTER],
         "PreferencesHttpHandler.setNamespacePrefs", False,
     ),
     "as written, not as generated": ([f"{CDAP}.a.Store$$EnhancerByGuice$$1a2b#get", f"{CDAP}.a.Store$1#call"],

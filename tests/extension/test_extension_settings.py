@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,9 @@ BAD = {
     "an address of a file": ({"url": "file:///etc/passwd"}, "url is no address like http://127.0.0.1:6500"),
     "an address without host": ({"url": "http:///x"}, "url is no address like http://127.0.0.1:6500"),
     "an address with a password": ({"url": "http://a:b@127.0.0.1"}, "url is no address like http://127.0.0.1:6500"),
+    "plain http to another machine": ({"url": "http://10.0.0.5:6500"}, "url is http://10.0.0.5:6500, which others can"),
+    "plain http to a name": ({"url": "http://localhost:6500"}, "url is http://localhost:6500, which others can"),
+    "neither true nor false": ({"allow.plain.http": "yes"}, "allow.plain.http must be true or false"),
     "a name with a colon": ({"enforce.name": "a:b"}, "enforce.name must not hold a colon"),
     "no number": ({"read.timeout.ms": "5s"}, f"read.timeout.ms {RANGES} 1 to 60000"),
     "no time at all, which Java takes for all the time": ({"read.timeout.ms": "0"}, f"read.timeout.ms {RANGES} 1"),
@@ -144,6 +148,31 @@ def test_what_is_no_file_is_not_shown_as_it_may_be_the_secret(
     )
     assert "s3cretValue" not in extension.log
     assert "s3cret/+Value" not in extension.log
+
+
+def test_a_secret_is_read_again_when_its_file_changes(
+    extension: Extension, service: ScriptedService, properties: dict[str, str], tmp_path: Path
+) -> None:
+    file = secret_file(tmp_path, "enforce")
+    extension.start(properties)
+
+    def sent(content: str | None, mode: int = 0o600) -> str:
+        """The secret that is sent a second after the file came to hold this; nothing: it is gone."""
+        file.unlink(missing_ok=True)
+        if content is not None:
+            file.write_text(content)
+            file.chmod(mode)
+        time.sleep(1.05)
+        service.answers(ALLOWED)
+        assert extension.enforce()["allowed"]
+        return base64.b64decode(service.asked[-1].headers["authorization"].removeprefix("Basic ")).decode()
+
+    assert sent("another-secret-0123\n") == "cdap-enforce:another-secret-0123"
+    assert sent(None) == "cdap-enforce:another-secret-0123"
+    assert sent("open-to-others-0123", 0o644) == "cdap-enforce:another-secret-0123"
+    assert "rw-r--r--: only its owner may read it (chmod 600); the secret read before stays in use" in extension.log
+    assert sent("a-third-secret-0123") == "cdap-enforce:a-third-secret-0123"
+    assert "secret-0123" not in extension.log
 
 
 def test_an_unknown_setting_is_named_and_does_nothing(

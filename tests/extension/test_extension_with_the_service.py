@@ -13,11 +13,14 @@ from extension_driver import Extension, User, entity
 sys.path.append(str(Path(__file__).parents[1] / "service"))  # where `service_world` is
 from service_world import READ_AND_WRITE, World, secret_of, serving
 
+from tests.disk_faults import full_disk
+
 pytestmark = pytest.mark.java
 
 KV = entity("DATASET", "ns1", "kv")
 OTHER = entity("DATASET", "ns1", "a.b")
 NS2 = entity("NAMESPACE", "ns2")
+NOW = 1_795_234_767_899
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +94,48 @@ def test_records_are_stored(newest: Extension, properties: dict[str, str], tmp_p
     (stored,) = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert stored["caller"] == "audit"
     assert stored["record"]["checks"] == [json.loads(body)]
+
+
+def test_a_creation_is_journalled_under_the_stamp_of_its_record(
+    extension: Extension, properties: dict[str, str], tmp_path: Path
+) -> None:
+    """Asked three times within the seconds for which answers are kept: each has an entry and a record of its own."""
+    events = tmp_path / "events"
+    with serving(READ_AND_WRITE, tmp_path) as world:
+        extension.start(properties | {"url": world.url})
+        new = entity("DATASET", "ns1", "new")
+        bodies = []
+        for _ in range(3):
+            seen = extension.enforce(User("alice"), new, ["STANDARD.CREATE"])
+            assert seen["allowed"]
+            bodies += [seen["audit"]] if "audit" in seen else []
+        assert extension.enforce(User("alice"), KV)["allowed"]
+        assert not extension.enforce(User("bob"), OTHER, ["STANDARD.CREATE"])["allowed"]
+        extension.visible([new], User("alice"))
+        if bodies:
+            request = {"code": 200, "uri": "/v3/x", "method_type": "PUT", "started": 1_795_234_767_839, "ended": NOW}
+            assert extension.command("publish", bodies=bodies, request=request) == {"status": "PUBLISHED"}
+
+    lines = [json.loads(line) for path in sorted(events.glob("*.jsonl")) for line in path.read_text().splitlines()]
+    entries = {line["id"]: line["check"] for line in lines if "check" in line}
+    checks = [check for line in lines if "record" in line for check in line["record"]["checks"]]
+    assert len(entries) == 3
+    assert {entry["principal"] for entry in entries.values()} == {"alice"}
+    assert len(checks) == (3 if extension.jar == "6.11" else 0)
+    for check in checks:
+        entry = entries[check["id"]]
+        same = ("process", "at", "principal", "type", "parts", "permissions")
+        assert [entry[name] for name in same] == [check[name] for name in same]
+    assert json.loads((events / ".watermark").read_bytes())["records"] is (extension.jar == "6.11")
+
+
+def test_a_service_that_can_not_write_its_journal_denies(
+    extension: Extension, properties: dict[str, str], tmp_path: Path
+) -> None:
+    with serving(READ_AND_WRITE, tmp_path) as world:
+        extension.start(properties | {"url": world.url})
+        new = entity("DATASET", "ns1", "new")
+        with full_disk(10):
+            assert not extension.enforce(User("alice"), new, ["STANDARD.CREATE"])["allowed"]
+            assert extension.enforce(User("alice"), KV)["allowed"]
+        assert extension.enforce(User("alice"), new, ["STANDARD.CREATE"])["allowed"]

@@ -79,7 +79,7 @@ def ranger() -> RangerThatAlternates:
 def authorizer(ranger: RangerThatAlternates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Authorizer]:
     monkeypatch.setattr(RangerAdmin, "connect", lambda *_, **__: ranger)
     settings = Settings(
-        ranger=RangerSettings(url="http://ranger.test:6080", service=SERVICE),
+        ranger=RangerSettings(url="https://ranger.test:6182", service=SERVICE),
         plugin=PluginSettings(username="cdapsvc", cache_dir=tmp_path / "cache"),
     )
     with Authorizer.open(settings, refresh_in_background=False) as authorizer:

@@ -17,7 +17,7 @@ from ranger_cdap.policies.refresher import Instant, PolicyState
 
 Started = Callable[..., PolicyKeeper]
 
-URL = "http://ranger.test:6080"
+URL = "https://ranger.test:6182"
 FRESH, STALE, EXPIRED = PolicyState.FRESH, PolicyState.STALE, PolicyState.EXPIRED
 NOT_READY, GONE, DISABLED = PolicyState.NOT_READY, PolicyState.GONE, PolicyState.DISABLED
 NO_SERVICE = {"statusCode": 404, "msgDesc": f"msgDesc={{RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={SERVICE}}}"}

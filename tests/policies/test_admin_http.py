@@ -23,7 +23,7 @@ from ranger_cdap.config import Secret
 from ranger_cdap.policies import http
 from ranger_cdap.policies.http import AdminHttp, is_addressable, segment
 
-URL = "http://ranger.test:6080"
+URL = "https://ranger.test:6182"
 GET = API("service/thing", HttpMethod.GET, HTTPStatus.OK)
 POST = API("service/thing", HttpMethod.POST, HTTPStatus.OK)
 PUT = API("service/thing", HttpMethod.PUT, HTTPStatus.OK)

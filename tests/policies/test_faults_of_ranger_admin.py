@@ -85,7 +85,7 @@ def ranger() -> Iterator[Ranger]:
 
 
 @pytest.fixture
-def starts(ranger: Ranger, clock: Clock, tmp_path: Path) -> Iterator[Callable[[], PolicyKeeper]]:
+def starts(ranger: Ranger, clock: Clock, tmp_path: Path) -> Iterator[Callable[..., PolicyKeeper]]:
     """A plugin as it starts."""
     keepers: list[PolicyKeeper] = []
     url = f"http://127.0.0.1:{ranger.server_port}"
@@ -94,9 +94,9 @@ def starts(ranger: Ranger, clock: Clock, tmp_path: Path) -> Iterator[Callable[[]
         plugin=PluginSettings(username="svc", cache_dir=tmp_path / "cache"),
     )
 
-    def start() -> PolicyKeeper:
+    def start(*, allow_older: bool = False) -> PolicyKeeper:
         admin = RangerAdmin(url, username="svc", password=Secret("x"), read_timeout=READ_TIMEOUT, attempts=1)
-        keepers.append(PolicyKeeper(admin, settings, clock=clock))
+        keepers.append(PolicyKeeper(admin, settings, clock=clock, allow_older=allow_older))
         return keepers[-1]
 
     yield start
@@ -216,17 +216,24 @@ def test_down_later_and_up_again(ranger: Ranger, starts: Callable[[], PolicyKeep
         up.ends()
 
 
-def test_an_older_version_is_what_ranger_admin_has_now(ranger: Ranger, starts: Callable[[], PolicyKeeper]) -> None:
-    """Its database was restored; Java's plugin takes the older version as well."""
+def test_an_older_version_is_not_taken_without_a_word(ranger: Ranger, starts: Callable[..., PolicyKeeper]) -> None:
+    """Its database was restored, and perhaps a right that was revoked; Java's plugin takes the older version."""
     keeper = starts()
     keeper.refresh()
     ranger.documents["plugins"] = policies(3, policy(1, "bob"))
-    older = keeper.refresh()
-    assert (older.state, older.versions.policies) == (FRESH, 3)
-    assert (may_read(older), may_read(older, "bob")) == (False, True)
-    ranger.ends()
+
+    refused = keeper.refresh()
+    assert (refused.versions.policies, may_read(refused), may_read(refused, "bob")) == (5, True, False)
+    assert "Ranger Admin has version 3 of the policies, and this host has used 5" in refused.reason
     restarted = starts().refresh()
-    assert (restarted.versions.policies, may_read(restarted), may_read(restarted, "bob")) == (3, False, True)
+    assert (restarted.versions.policies, may_read(restarted, "bob")) == (5, False)
+
+    allowed = starts(allow_older=True).refresh()
+    assert (allowed.state, allowed.versions.policies, may_read(allowed, "bob")) == (FRESH, 3, True)
+    taken = keeper.refresh()
+    assert (taken.state, taken.versions.policies, may_read(taken), may_read(taken, "bob")) == (FRESH, 3, False, True)
+    ranger.ends()
+    assert may_read(starts().refresh(), "bob")
 
 
 def test_an_empty_policy_set_denies_everybody(ranger: Ranger, starts: Callable[[], PolicyKeeper]) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from policy_documents import SERVICE, policies, policy, roles, tags
 
 from ranger_cdap.engine import PolicyEngine
@@ -97,12 +99,96 @@ def test_no_service_name_leads_out_of_the_directory(tmp_path: Path, service: str
     directory = tmp_path / "a" / "cache"
     PolicyCache(directory, "cdap", service, report=print).write(OLD, contact(1))
     assert {path.parent for path in tmp_path.rglob("*") if path.is_file()} == {directory}
-    assert len(list(directory.glob("*.json"))) == 3
+    assert len(list(directory.glob("*.json"))) == 4
 
 
 def test_a_name_too_long_for_the_disk_is_one_sentence(directory: Path) -> None:
     with pytest.raises(CacheError, match=r"can't be (locked|written)"):
         PolicyCache(directory, "cdap", "x" * 300, report=print).write(OLD, contact(1))
+
+
+# What is older than what was used
+
+
+def saved(directory: Path) -> dict[str, bytes]:
+    """The documents and their contact, as a backup has them; not what says which were used."""
+    files = (path for path in directory.glob("*.json") if not path.name.endswith("_used.json"))
+    return {path.name: path.read_bytes() for path in files}
+
+
+def put_back(directory: Path, backup: dict[str, bytes]) -> None:
+    for name in saved(directory):
+        (directory / name).unlink()
+    for name, content in backup.items():
+        (directory / name).write_bytes(content)
+        (directory / name).chmod(0o600)
+
+
+def test_an_old_cache_that_is_put_back_does_not_decide(cache: PolicyCache, directory: Path, reports: Reports) -> None:
+    cache.write(OLD, contact(1))
+    backup = saved(directory)
+    cache.write(NEW, contact(2, at=NOW + 1))
+    put_back(directory, backup)
+
+    assert loaded(cache, NOW + 2) is None
+    assert reports == [
+        f"policy cache `{cache.path()}` is not used: it has version 1 of the policies, and this host has used 2; "
+        "version 1 of the roles, and this host has used 2; if Ranger was restored: "
+        "`ranger-cdap policies refresh --allow-older`"
+    ]
+    cache.write(NEW, contact(2, at=NOW + 3))
+    assert loaded(cache, NOW + 4) == (NEW, 1)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_part_of_an_old_cache_comes_back(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Law: whichever files of whichever time are put back, what is loaded is not older than what was used."""
+    directory = tmp_path_factory.mktemp("old") / "cache"
+    cache = PolicyCache(directory, "cdap", SERVICE, report=lambda _: None)
+    numbers = data.draw(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=1, max_size=4))
+    newest, backups = Versions(), []
+    for n, (of_policies, of_roles) in enumerate(numbers):
+        versions = Versions(of_policies, of_roles)
+        documents = Documents(policies(of_policies, policy(1)), roles(of_roles))
+        cache.write(documents, Contact(at=NOW + n, age=0, noted=NOW + n, versions=versions))
+        if not versions.older_than(newest):
+            newest = versions.newest(newest)
+        backups.append(saved(directory))
+        found = cache.load(NOW + n)
+        assert found is not None
+        assert not found[0].versions.older_than(newest)
+    put_back(directory, {name: data.draw(st.sampled_from(backups))[name] for name in backups[-1]})
+
+    found = cache.load(NOW + 10)
+    assert found is None or not found[0].versions.older_than(newest)
+
+
+def test_after_ranger_was_restored_older_ones_are_used_once_somebody_says_so(
+    directory: Path, cache: PolicyCache
+) -> None:
+    cache.write(NEW, contact(2))
+    allowed = PolicyCache(directory, "cdap", SERVICE, report=print, allow_older=True)
+    allowed.write(OLD, contact(1, at=NOW + 1))
+
+    assert loaded(cache, NOW + 1) == (OLD, 0)
+    cache.write(NEW, contact(2, at=NOW + 2))
+    assert cache.refusal(Versions(1, 1))
+
+
+def test_a_service_that_was_gone_and_is_made_anew_begins_with_its_first_version(cache: PolicyCache) -> None:
+    cache.write(NEW, contact(2))
+    cache.set_aside("the service is gone")
+    cache.write(OLD, contact(1, at=NOW + 1))
+    assert loaded(cache, NOW + 1) == (OLD, 0)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"policies": "9"}', b"\xff"])
+def test_what_was_used_and_can_not_be_read_is_said(cache: PolicyCache, directory: Path, content: bytes) -> None:
+    cache.write(OLD, contact(1))
+    cache.path("_used").write_bytes(content)
+    with pytest.raises(CacheError, match=r"_used\.json` can't be read"):
+        cache.load(NOW)
 
 
 # The age

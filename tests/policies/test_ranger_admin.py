@@ -17,7 +17,7 @@ from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, Policy
 from ranger_cdap.policies.downloader import Activations, Downloader, capabilities
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
-URL = "http://ranger.test:6080"
+URL = "https://ranger.test:6182"
 API = f"{URL}/service/public/v2/api"
 NOT_FOUND = {"statusCode": 404, "msgDesc": "Not found"}
 NO_SUCH_ID = {"statusCode": 1, "msgDesc": "Data Not Found for given Id", "messageList": [{"name": "DATA_NOT_FOUND"}]}

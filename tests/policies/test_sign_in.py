@@ -17,7 +17,7 @@ from ranger_cdap.config import Secret
 from ranger_cdap.policies.http import AdminHttp
 from ranger_cdap.policies.sign_in import Way, credentials
 
-URL = "http://ranger.test:6080"
+URL = "https://ranger.test:6182"
 GET = API("service/thing", HttpMethod.GET, HTTPStatus.OK)
 TOKEN = "eyJhbGciOi.J9-secret_token"
 
@@ -61,7 +61,9 @@ def test_an_account_by_certificate_needs_a_certificate_and_tls(tmp_path: Path) -
     with pytest.raises(errors.ConfigError, match="cert_file"):
         AdminHttp("https://ranger.test", username="", password=Secret(""), auth="certificate")
     with pytest.raises(errors.ConfigError, match="https"):
-        AdminHttp(URL, username="", password=Secret(""), auth="certificate", cert_file=str(tmp_path / "c.pem"))
+        AdminHttp(
+            "http://127.0.0.1", username="", password=Secret(""), auth="certificate", cert_file=str(tmp_path / "c.pem")
+        )
 
 
 def test_without_the_package_kerberos_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,12 +164,12 @@ def command(*arguments: str, directory: Path, **environment: str) -> subprocess.
 
 
 @contextmanager
-def serve(config: Path | None, directory: Path, *flags: str) -> Iterator[Served]:
+def serve(config: Path | None, directory: Path, *flags: str, quiet: bool = False) -> Iterator[Served]:
     """`ranger-cdap serve`, from when it says where it answers; killed at the end if it still runs."""
     settings = ["--config", str(config)] if config else []
     for flag in flags:
         settings += ["--set", flag]
-    process = command(*settings, "serve", directory=directory)
+    process = command(*settings, "serve", *(["--quiet"] if quiet else []), directory=directory)
     assert process.stdout is not None
     assert process.stderr is not None
     said = process.stdout.readline()

@@ -16,6 +16,7 @@ import pluggy
 from authorizer_world import FixedPolicies, Json, Memory, authorizer, policy
 
 from ranger_cdap.audit import AuditTrail
+from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.cdap.master import MasterCreate
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.enforcer import AccessEnforcer
@@ -108,6 +109,7 @@ def serving(
     master: MasterCreate = MasterCreate.PREVIEW,
     others: Iterable[PolicyEngine] = (),
     plugins: pluggy.PluginManager | None = None,
+    enforcement: Enforcement | None = None,
     **service: Any,
 ) -> Iterator[World]:
     """A service that decides by these policies, and for `others` besides CDAP; `service` are settings of it."""
@@ -115,7 +117,7 @@ def serving(
         service=ServiceSettings(**{"port": 0, "callers": CALLERS, "events_dir": tmp_path / "events"} | service)
     )
     memory = Memory()
-    asked = authorizer(policies, memory, plugins=plugins)
+    asked = authorizer(policies, memory, plugins=plugins, enforcement=enforcement or Enforcement())
     keeper = asked._keeper
     name = settings.ranger.service
     desk = Desk(

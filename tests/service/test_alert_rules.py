@@ -10,15 +10,17 @@ import operator
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from authorizer_world import policy
+from disk_faults import full_disk
 from event_samples import record
 from exported_figures import Labels, samples
+from journal_world import ask, question
 from service_world import World, serving
 
 from ranger_cdap.audit import AuditRecord, AuditTrail
@@ -131,7 +133,11 @@ def exported(world: World) -> Samples:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[World]:
-    with serving([policy(1, {"namespace": "ns1"}, ["alice"], ["read"])], tmp_path) as running:
+    rights = [
+        policy(1, {"namespace": "ns1"}, ["alice"], ["read"]),
+        policy(2, {"namespace": "ns1", "dataset": "*"}, ["alice"], ["admin", "write"]),
+    ]
+    with serving(rights, tmp_path) as running:
         yield running
 
 
@@ -198,6 +204,12 @@ def another_instance(world: World) -> None:
     world.ask("enforce", "POST", "/cdap/v1/hello", {"extension": "x", "instance": "another"})
 
 
+def a_full_disk(world: World) -> None:
+    """alice may make a dataset, if only it could be journalled."""
+    with full_disk(10):
+        assert not ask(world, question(of=("DATASET", "ns1", "new")))["allowed"]
+
+
 def not_ready_and_asked(world: World) -> None:
     becomes(PolicyState.NOT_READY)(world)
     assert world.ask(None, "GET", "/health/ready").status == 503
@@ -216,6 +228,7 @@ FAULTS: dict[str, tuple[Callable[[World], None], set[str]]] = {
     "a request fails": (not_ready_and_asked, {"RangerCdapNotReady", "RangerCdapRequestsFail"}),
     "an audit sink fails": (audit_is_lost, {"RangerCdapAuditLost"}),
     "a record is refused": (a_broken_record, {"RangerCdapRecordsRefused"}),
+    "the disk is full": (a_full_disk, {"RangerCdapChecksNotJournalled"}),
     "CDAP is newer": (an_unknown_check, {"RangerCdapUnknownChecks"}),
     "CDAP has another instance": (another_instance, {"RangerCdapSettingsDiffer"}),
 }
@@ -248,6 +261,19 @@ RUNS: dict[str, tuple[Samples, set[str]]] = {
         after_a_run(waiting=(life(State.FAILED, 60),), counts={State.FAILED: 1}),
         {"RangerCdapGrantsFailed"},
     ),
+    "two may have created it": (
+        after_a_run(waiting=(life(State.CONTESTED, 3 * HOUR),), counts={State.CONTESTED: 1}),
+        {"RangerCdapCreatorContested"},
+    ),
+    "it may be deleted": (
+        after_a_run(waiting=(life(State.SUSPENDED, 3 * HOUR),), counts={State.SUSPENDED: 1}),
+        {"RangerCdapGrantsSuspended"},
+    ),
+    "a grant that is contested is still there": (
+        after_a_run(waiting=(replace(life(State.CONTESTED, 3 * HOUR), revoke=True),), counts={State.CONTESTED: 1}),
+        {"RangerCdapCreatorContested", "RangerCdapSyncLag"},
+    ),
+    "the decision service is silent": (after_a_run(silent=("audit",)), {"RangerCdapDecisionServiceSilent"}),
     "a line is not believed": (
         after_a_run(sources=(SourceReport("audit", 10, 1, 3),)),
         {"RangerCdapSyncLinesRejected"},

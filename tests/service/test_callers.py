@@ -12,11 +12,10 @@ from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from service_world import CALLERS, World, basic, caller, secret_of, serving
+from token_samples import AUDIENCE, EC_KEY, ISSUER, OTHER_KEY, RSA_KEY, claims, part, pem, private_pem, signed
 
-from ranger_cdap.config import CallerSettings, JwtSettings, ProxySettings, Secret, ServiceSettings
+from ranger_cdap.config import CallerSettings, JwtSettings, ProxySettings, Secret, ServiceSettings, watched_files
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.routes import Row
@@ -85,40 +84,6 @@ def test_what_proves_nothing_lets_nobody_in(world: World, case: str) -> None:
 
 # --- tokens -------------------------------------------------------------------------------------------------------
 
-ISSUER, AUDIENCE = "https://issuer.example", "ranger-cdap"
-
-
-def pem(key: Any) -> bytes:
-    found: bytes = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    return found
-
-
-def private_pem(key: Any) -> bytes:
-    found: bytes = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    return found
-
-
-RSA_KEY, OTHER_KEY = (rsa.generate_private_key(65537, 2048) for _ in range(2))
-EC_KEY = ec.generate_private_key(ec.SECP256R1())
-
-
-def claims(**changes: Any) -> dict[str, Any]:
-    made = {"sub": "enforce", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 600} | changes
-    return {name: value for name, value in made.items() if value is not ...}
-
-
-def signed(key: Any = RSA_KEY, algorithm: str = "RS256", headers: Any = None, **changes: Any) -> str:
-    return jwt.encode(claims(**changes), key, algorithm, headers)
-
-
-def part(content: Any) -> str:
-    data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
 
 def confused() -> str:
     """Signed with the public key, as if that were a shared secret."""
@@ -171,6 +136,17 @@ TOKENS: dict[str, Callable[[], str]] = {
     "without an end": lambda: signed(exp=...),
     "with an end beyond all numbers": lambda: signed(exp=float("inf")),
     "with an end that is text": lambda: signed(exp="never"),
+    "with an end that is a number as text": lambda: signed(exp=str(int(time.time()) + 600)),
+    "with an end that is true": lambda: signed(exp=True),
+    "with an end beyond the year 9999": lambda: signed(exp=10**30),
+    "with an end far beyond the year 9999": lambda: signed(exp=1e30),
+    "with an end just beyond the year 9999": lambda: signed(exp=253_402_300_800),
+    "with an end that is nothing": lambda: signed(exp=None),
+    "with a beginning as text": lambda: signed(nbf="0"),
+    "with a beginning that is false": lambda: signed(nbf=False),
+    "with a beginning before 1970": lambda: signed(nbf=-1),
+    "issued at a time as text": lambda: signed(iat="0"),
+    "issued at no number": lambda: signed(iat=float("nan")),
     "for somebody else": lambda: signed(aud="other"),
     "for nobody": lambda: signed(aud=...),
     "of another issuer": lambda: signed(iss="https://other.example"),
@@ -219,6 +195,16 @@ def test_a_shared_key_works_and_a_public_one_is_never_taken_for_it(tmp_path: Pat
         door(key_file, algorithms=("HS256",))
 
 
+def test_a_key_in_a_file_changes_with_it(key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched_files, "LOOK_SECONDS", 0.0)
+    tokens = door(key_file)
+    key_file.with_suffix(".new").write_bytes(pem(OTHER_KEY))
+    key_file.with_suffix(".new").replace(key_file)
+    assert (tokens.lets_in(signed()), tokens.lets_in(signed(OTHER_KEY))) == (None, "enforce")
+    key_file.write_bytes(private_pem(RSA_KEY))
+    assert (tokens.lets_in(signed()), tokens.lets_in(signed(OTHER_KEY))) == (None, "enforce")
+
+
 BAD_KEYS: dict[str, tuple[bytes, dict[str, Any], str]] = {
     "not there": (b"", {"key_file": Path("nowhere.pem")}, "is not a key for RS256"),
     "no key": (b"hello", {}, "is not a key for RS256"),
@@ -226,7 +212,7 @@ BAD_KEYS: dict[str, tuple[bytes, dict[str, Any], str]] = {
     "of another kind": (pem(EC_KEY), {}, "is not a key for RS256"),
     "of one of two kinds": (pem(RSA_KEY), {"algorithms": ("RS256", "ES256")}, "is not a key for RS256, ES256"),
     "a short shared one": (b"short", {"algorithms": ("HS256",)}, "shorter than 16"),
-    "shared and public at once": (pem(RSA_KEY), {"algorithms": ("RS256", "HS256")}, "don't mix"),
+    "shared and public at once": (pem(RSA_KEY), {"algorithms": ("RS256", "HS256")}, "it stands alone"),
     "without an issuer": (pem(RSA_KEY), {"issuer": ""}, "needs `issuer`"),
     "without an audience": (pem(RSA_KEY), {"audience": ""}, "`audience`"),
     "without an algorithm": (pem(RSA_KEY), {"algorithms": ()}, "`algorithms`"),

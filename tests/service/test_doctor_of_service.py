@@ -18,8 +18,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from key_server import KeyServer
 from serve_process import configuration
 from service_world import CALLERS, World, caller, serving
+from token_samples import RSA_KEY, document, row
 
 from ranger_cdap.config import (
     CallerSettings,
@@ -246,3 +248,19 @@ def test_the_doctor_looks_at_the_service_and_tells_of_secrets_everybody_can_read
     assert CALLING in findings
     assert findings["secrets"].health is Health.NOTE
     assert str(kept) in findings["secrets"].seen
+
+
+def keys_of_tokens(url: str, **more: Any) -> Finding:
+    tokens = JwtSettings(**{"jwks_url": url, "issuer": "i", "audience": "a"} | more)
+    service = ServiceSettings(callers=CALLERS, jwt=tokens, port=0)
+    return found(Settings(service=service))["keys of tokens"]
+
+
+def test_the_key_server_of_tokens_is_asked() -> None:
+    with KeyServer(document(row(RSA_KEY, "one"))) as server:
+        assert keys_of_tokens(server.url) == Finding("keys of tokens", Health.WELL, "1 that may verify RS256")
+        none = keys_of_tokens(server.url, algorithms=("ES256",))
+        assert (none.health, "no key that may verify ES256" in none.seen) == (Health.FAILED, True)
+    away = keys_of_tokens(server.url)
+    assert (away.health, "is unavailable" in away.seen) == (Health.FAILED, True)
+    assert "service.jwt.jwks_url" in away.advice

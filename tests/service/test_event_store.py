@@ -27,13 +27,12 @@ def lines_in(directory: Path) -> list[str]:
     return [line for path in files_in(directory) for line in path.read_text().splitlines()]
 
 
+def as_they_are(lines: bytes) -> Callable[[int], bytes]:
+    return lambda _received: lines
+
+
 def incoming(directory: Path) -> list[Path]:
     return sorted((directory / INCOMING).glob("*.jsonl"))
-
-
-@pytest.fixture
-def events(tmp_path: Path) -> Path:
-    return tmp_path / "events"
 
 
 @pytest.fixture
@@ -226,7 +225,7 @@ class CountedFiles(EventFiles):
 def test_those_who_wait_are_committed_together(events: Path) -> None:
     files = CountedFiles(events)
     store = EventStore(files, segment_seconds=LONG)
-    threads = [threading.Thread(target=store.append, args=(f"{n}\n".encode(),)) for n in range(20)]
+    threads = [threading.Thread(target=store.append, args=(as_they_are(f"{n}\n".encode()),)) for n in range(20)]
     threads[0].start()
     assert files.began.wait(A_SECOND)
     for thread in threads[1:]:
@@ -242,17 +241,17 @@ def test_those_who_wait_are_committed_together(events: Path) -> None:
 
 def test_a_segment_is_handed_over_when_it_is_old(events: Path) -> None:
     store = EventStore(EventFiles(events), segment_seconds=0.05)
-    store.append(b"one\n")
+    store.append(as_they_are(b"one\n"))
     until(lambda: lines_in(events) == ["one"])
-    store.append(b"two\n")
+    store.append(as_they_are(b"two\n"))
     until(lambda: lines_in(events) == ["one", "two"])
     store.close()
 
 
 def test_a_segment_is_handed_over_when_it_is_large(events: Path) -> None:
     store = EventStore(EventFiles(events), segment_seconds=LONG, segment_bytes=100)
-    store.append(b"x" * 60 + b"\n")
-    store.append(b"y" * 60 + b"\n")
+    store.append(as_they_are(b"x" * 60 + b"\n"))
+    store.append(as_they_are(b"y" * 60 + b"\n"))
     until(lambda: len(lines_in(events)) == 2)
     assert len(files_in(events)) == 1
     store.close()
@@ -260,13 +259,13 @@ def test_a_segment_is_handed_over_when_it_is_large(events: Path) -> None:
 
 def test_the_end_hands_over_what_is_there_and_takes_nothing_more(events: Path) -> None:
     store = EventStore(EventFiles(events), segment_seconds=LONG)
-    store.append(b"one\n")
+    store.append(as_they_are(b"one\n"))
     assert lines_in(events) == []
     store.close()
     store.close()
     assert lines_in(events) == ["one"]
     with pytest.raises(OSError, match="the service ends"):
-        store.append(b"two\n")
+        store.append(as_they_are(b"two\n"))
     filelock.FileLock(events / INCOMING / "lock", timeout=0).acquire().lock.release()
 
 
@@ -275,9 +274,9 @@ def test_a_disk_that_fails_is_told_once_and_works_again(events: Path, caplog: py
     store = EventStore(EventFiles(events), segment_seconds=LONG)
     for _ in range(2):
         with pytest.raises(OSError, match="exists"):
-            store.append(b"one\n")
+            store.append(as_they_are(b"one\n"))
     events.unlink()
-    store.append(b"one\n")
+    store.append(as_they_are(b"one\n"))
     store.close()
     assert lines_in(events) == ["one"]
     assert [message.split(":")[0] for message in caplog.messages] == [
@@ -290,7 +289,7 @@ def test_a_disk_that_says_nothing_is_not_waited_for_for_ever(events: Path) -> No
     files = CountedFiles(events)
     store = EventStore(files, segment_seconds=LONG, patience=0.05)
     with pytest.raises(OSError, match="does not answer"):
-        store.append(b"one\n")
+        store.append(as_they_are(b"one\n"))
     files.go_on.set()
     store.close()
 
@@ -301,7 +300,7 @@ def test_a_fault_nobody_foresaw_does_not_end_the_store(events: Path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(files, "append", lambda _lines: 1 / 0)
         with pytest.raises(OSError, match="ZeroDivisionError"):
-            store.append(b"one\n")
-    store.append(b"two\n")
+            store.append(as_they_are(b"one\n"))
+    store.append(as_they_are(b"two\n"))
     store.close()
     assert lines_in(events) == ["two"]

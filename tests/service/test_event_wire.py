@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from event_samples import Json, record
+from event_samples import ID, Json, record, stamped
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.service.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, stored_line
+from ranger_cdap.service.json_body import Repeated, refuse_repeated_fields
 
 INTAKE = Intake("cdap")
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
@@ -30,7 +31,23 @@ def line(content: Json | str, caller: str = "cdap-master", received: int = 1) ->
 
 
 REFUSED: dict[str, tuple[Json | str, Fault, str]] = {
-    "another version": (record(v=2), Fault.VERSION, "unknown version `2`"),
+    "another version": (record(v=3), Fault.VERSION, "unknown version `3`"),
+    "the version with a fraction": (record(v=1.0), Fault.VERSION, "unknown version `1.0`"),
+    "the version as a list": (record(v=[2]), Fault.VERSION, "unknown version `[2]`"),
+    "version 2 without stamps": (record(v=2), Fault.FORMAT, "`id` of `checks[0]` is missing"),
+    "version 2 without the id": (stamped(check_id=...), Fault.FORMAT, "`id` of `checks[0]` is missing"),
+    "version 2 without the process": (stamped(check_process=...), Fault.FORMAT, "`process` of `checks[0]` is missing"),
+    "version 2 without the time": (stamped(check_at=...), Fault.FORMAT, "`at` of `checks[0]` is missing"),
+    "version 1 with an id": (record(check_id=ID), Fault.FORMAT, "`id` of `checks[0]` is not part of version 1"),
+    "version 1 with a process": (record(check_process=ID), Fault.FORMAT, "`process` of `checks[0]` is not part"),
+    "version 1 with a time": (record(check_at=1), Fault.FORMAT, "`at` of `checks[0]` is not part of version 1"),
+    "an id in capitals": (stamped(check_id="A" * 32), Fault.FORMAT, "$.checks[0].id"),
+    "an id with a line break": (stamped(check_id="a" * 31 + "\n"), Fault.FORMAT, "$.checks[0].id"),
+    "an id and a line break": (stamped(check_id="a" * 32 + "\n"), Fault.FORMAT, "$.checks[0].id"),
+    "a short process": (stamped(check_process="a" * 31), Fault.FORMAT, "$.checks[0].process"),
+    "a null process": (stamped(check_process=None), Fault.FORMAT, "$.checks[0].process"),
+    "a time of a check as text": (stamped(check_at="1"), Fault.FORMAT, "$.checks[0].at"),
+    "a time of a check before 1970": (stamped(check_at=-1), Fault.FORMAT, "$.checks[0].at"),
     "no version": (record(v=...), Fault.VERSION, "unknown version `None`"),
     "the version as text": (record(v="1"), Fault.VERSION, "unknown version `1`"),
     "the version as a truth": (record(v=True), Fault.VERSION, "unknown version `True`"),
@@ -80,6 +97,8 @@ ACCEPTED: dict[str, Json] = {
     "asked with no permission": record(check_permissions=[]),
     "no check at all": record(checks=[]),
     "denied": record(check_allowed=False, code=403),
+    "with a stamp": stamped(),
+    "of version 2 without any check": record(v=2, checks=[]),
 }
 
 
@@ -146,3 +165,11 @@ def test_no_json_at_all_breaks_the_reader(anything: Any) -> None:
     for content in (anything, {"v": 1, "checks": anything}, record(checks=anything), record(v=anything)):
         with suppress(BadRecord):
             read(json.dumps(content))
+
+
+def test_a_field_is_found_twice_among_very_many() -> None:
+    """Looked for among those before it, the last of so many fields takes hours."""
+    many = [f'"\\u006e{n}":0' for n in range(300_000)]
+    with pytest.raises(Repeated, match="a field comes twice"):
+        refuse_repeated_fields(f"{{{','.join([*many, many[-1]])}}}".encode())
+    refuse_repeated_fields(f"{{{','.join(many)}}}".encode())

@@ -48,7 +48,7 @@ def test_records_are_stored_with_the_authenticated_caller(tmp_path: Path) -> Non
 
 
 def test_one_bad_record_does_not_stop_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    bad = [record(v=2), record(instance="prod"), record(id="x"), 7, record(instance="prod2")]
+    bad = [record(v=3), record(instance="prod"), record(id="x"), 7, record(instance="prod2")]
     with serving([], tmp_path) as world:
         answer = post(world, bad[0], record(1), *bad[1:], record(2))
         assert answer.json["stored"] == 2

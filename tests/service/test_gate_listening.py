@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from event_samples import record, stored_in
 from raw_http import answer, head, status, under_way, until
 from service_world import serving
 
-from ranger_cdap.config import ServiceSettings
+from ranger_cdap.config import ServiceSettings, watched_files
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.service.server import HttpServer
 
@@ -41,21 +42,24 @@ def test_where_it_listens_is_an_address(host: str) -> None:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A self-signed certificate of localhost, and its key."""
+    return self_signed(tmp_path_factory.mktemp("tls"))
+
+
+def self_signed(directory: Path, serial: int = 1) -> tuple[Path, Path]:
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"localhost {serial}")])
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
-        .serial_number(1)
+        .serial_number(serial)
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(hours=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .sign(key, hashes.SHA256())
     )
-    directory = tmp_path_factory.mktemp("tls")
     certificate, key_file = directory / "certificate.pem", directory / "key.pem"
     certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
     key_file.write_bytes(_pem(key))
@@ -101,6 +105,53 @@ def test_a_certificate_that_can_not_be_used_is_told_at_the_start(
             HttpServer(ServiceSettings(port=0, tls_certificate=pair[0], tls_key=pair[1]))
     with pytest.raises(ConfigError, match="go together"):
         HttpServer(ServiceSettings(port=0, tls_certificate=file))
+
+
+def test_a_new_certificate_is_used_without_a_restart_and_nobody_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under load: every connection finds the one before or the one after, also while the files do not fit together."""
+    monkeypatch.setattr(watched_files, "LOOK_SECONDS", 0.0)
+    pairs = []
+    for serial in range(1, 5):
+        (tmp_path / str(serial)).mkdir()
+        pairs.append(self_signed(tmp_path / str(serial), serial))
+    trusted = "".join(file.read_text() for file, _ in pairs)
+    used = tmp_path / "used.pem", tmp_path / "used.key"
+
+    def put(pair: tuple[Path, Path]) -> None:
+        for source, target in zip(pair, used, strict=True):
+            (beside := target.with_suffix(".new")).write_bytes(source.read_bytes())
+            beside.replace(target)
+
+    put(pairs[0])
+    with serving([], tmp_path, tls_certificate=used[0], tls_key=used[1]) as world:
+        address = urlsplit(world.url)
+        context = ssl.create_default_context(cadata=trusted)
+
+        def asked(_: object = None) -> int:
+            with (
+                socket.create_connection((address.hostname or "", address.port or 0), timeout=20) as plain,
+                context.wrap_socket(plain, server_hostname="localhost") as connection,
+            ):
+                connection.sendall(head("GET /health/live HTTP/1.1"))
+                assert status(answer(connection)) == 200
+                shown = connection.getpeercert(binary_form=True)
+                assert shown
+                return x509.load_der_x509_certificate(shown).serial_number
+
+        seen = [asked()]
+        with ThreadPoolExecutor(4) as crowd:
+            for pair in pairs[1:]:
+                meanwhile = crowd.map(asked, range(20))
+                put(pair)
+                seen += meanwhile
+                seen.append(asked())
+        assert (seen[0], seen[21], seen[42], seen[63]) == (1, 2, 3, 4)
+        assert set(seen) == {1, 2, 3, 4}
+
+        used[0].write_text("hello")
+        assert asked() == 4, "what can't be used changes nothing"
 
 
 # --- the end ------------------------------------------------------------------------------------------------------

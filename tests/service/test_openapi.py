@@ -54,7 +54,7 @@ def test_every_row_is_in_it_with_its_roles_bodies_and_errors(document: Json, row
     assert operation.get("x-roles", []) == sorted(row.roles)
     assert bool(operation["security"]) is bool(row.roles)
     assert ("requestBody" in operation) is (row.takes is not None)
-    errors = {"413", "421", "500", "503"}
+    errors = {"413", "421", "429", "500", "503"}
     errors |= {"401", "403"} if row.roles else set()
     errors |= {"400", "408", "415"} if row.takes else set()
     assert operation["responses"].keys() >= {"200"} | errors

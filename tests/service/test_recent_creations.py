@@ -148,7 +148,7 @@ STORIES: dict[str, tuple[list[Event], tuple[str, str, str], str]] = {
     "what is in his namespace is not his": ([told("CREATE", "alice", NS1)], ("alice", "dataset.drop", KV), ""),
     "the namespace of his dataset is not his": ([CREATED], ("alice", "namespace.update", NS1), ""),
     "an hour ago": ([told("CREATE", "alice", KV, int(NOW * 1000) - KEPT)], ("alice", "dataset.get", KV), ""),
-    "in ten minutes": ([told("CREATE", "alice", KV, AT + 600_000)], ("alice", "dataset.get", KV), ""),
+    "in twenty minutes": ([told("CREATE", "alice", KV, AT + 1_200_000)], ("alice", "dataset.get", KV), ""),
     "a name too long to be remembered": (
         [told("CREATE", "a" * (LONGEST + 1), KV)],
         ("a" * (LONGEST + 1), "dataset.get", KV),
@@ -323,7 +323,8 @@ def test_the_decision_is_the_same_with_and_without_the_memory(
     quiet: World, happened: list[Event], asked: list[tuple[str, str, list[str]]]
 ) -> None:
     assert quiet.desk.events is not None
-    events = Events(quiet.desk.events.store, quiet.desk.events.intake, remembering(happened))
+    ours = quiet.desk.events
+    events = Events(ours.store, ours.intake, remembering(happened), ours.journal)
     heard = dataclasses.replace(quiet.desk, events=events)
     for user, text, permissions in asked:
         entity = parse_entity(text)

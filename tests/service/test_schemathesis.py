@@ -75,5 +75,7 @@ def test_whatever_is_sent_is_answered_as_documented(
             assert response.status_code == 405, "a method that the document does not name"
             continue
         case.validate_response(response, checks=CHECKS)
+        if response.status_code == 413:
+            continue  # nobody is asked who he is where the head says that the body is too long
         if roles and role not in roles:
             assert response.status_code == (401 if role is None else 403)

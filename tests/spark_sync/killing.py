@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import count
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,6 +79,14 @@ def kill_both_processes() -> None:
     gateway: Any = SparkContext._gateway
     os.kill(gateway.proc.pid, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_and_wait(pid: int) -> None:
+    """Kill a process that is no child of ours, and return when it holds nothing any more."""
+    with suppress(ProcessLookupError, FileNotFoundError):
+        os.kill(pid, signal.SIGKILL)
+        while Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX":
+            time.sleep(0.01)
 
 
 if __name__ == "__main__":

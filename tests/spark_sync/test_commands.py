@@ -49,6 +49,19 @@ def test_a_run_names_what_it_granted_and_what_waits(capsys: pytest.CaptureFixtur
     assert "Ranger is up to date: 1 granted, 0 revoked, 4 unchanged, 1 blocked" in text
 
 
+def test_a_run_names_candidates_whose_grant_it_revoked_and_silent_services(capsys: pytest.CaptureFixture[str]) -> None:
+    contested = replace(
+        APPLIED, creator=None, state=State.CONTESTED, former="alice", candidates=("alice", "bob"), reason="overlapping"
+    )
+    given = replace(report(waiting=(contested,)), revoked=(contested,), silent=("records",))
+    text = shown(replace(given, counts={State.CONTESTED: 1}), capsys)
+    lines = text.splitlines()
+    assert any("revoked" in line and "alice" in line for line in lines)
+    assert any("contested" in line and "alice or bob?" in line and "overlapping" in line for line in lines)
+    assert "silent: the decision service of source `records`, so the hold-back applies" in lines
+    assert lines[-1].endswith("0 blocked, 0 unconfirmed, 1 contested")
+
+
 def test_a_run_that_wrote_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing new was written to Ranger: 0 granted, 0 revoked, 5 unchanged" in shown(report(), capsys)
 
@@ -80,6 +93,7 @@ def test_the_same_for_programs() -> None:
                 "life": 1,
                 "state": "applied",
                 "creator": "alice",
+                "candidates": [],
                 "accesses": ["read", "write"],
                 "policy_id": 7,
                 "reason": "",
@@ -88,6 +102,7 @@ def test_the_same_for_programs() -> None:
         "revoked": [],
         "waiting": [],
         "planned": [],
+        "silent": [],
         "unchanged": 4,
         "counts": {"applied": 5, "blocked": 0},
         "trouble": "",

@@ -17,9 +17,9 @@ TABLE = load_creations()
 @pytest.mark.parametrize(
     "row", TABLE.data_plane, ids=lambda row: f"{row.request.method} {row.request.uri} {row.entity.name}"
 )
-def test_a_request_row_can_name_every_part_of_its_entity(row: RequestRow) -> None:
-    levels = set(row.checked.path[1:]) | set(row.request.variables)
-    assert set(row.entity.path[1:]) <= levels
+def test_a_request_row_names_every_part_of_its_entity_or_ends_all_of_that_type(row: RequestRow) -> None:
+    unnamed = {*row.entity.path[1:]} - {*row.checked.path[1:]} - {*row.request.variables}
+    assert not unnamed or (row.kind is Kind.DELETE and row.several and row.entity.path[-1:] == (*unnamed,))
     assert row.request.codes == (200,)
     assert row.strength is Strength.AMBIGUOUS
 
@@ -43,10 +43,37 @@ def test_only_cdaps_own_messages_are_authoritative() -> None:
     assert {row.message for row in TABLE.audit} == {"CREATE", "DELETE"}
 
 
-def test_what_can_be_created_can_be_deleted_too_except_artifacts_which_end_with_their_namespace() -> None:
+def test_what_can_be_created_can_be_deleted_too_an_artifact_only_version_by_version() -> None:
     kinds = {kind: {row.entity.name for row in TABLE.data_plane if row.kind is kind} for kind in Kind}
-    assert kinds[Kind.CREATE] - kinds[Kind.DELETE] == {"artifact"}
-    assert kinds[Kind.DELETE] <= kinds[Kind.CREATE]
+    assert kinds[Kind.CREATE] == kinds[Kind.DELETE]
+    whole = {row.entity.name for row in TABLE.data_plane if row.kind is Kind.DELETE and not row.of_version}
+    assert kinds[Kind.DELETE] - whole == {"artifact"}
+
+
+def test_a_row_about_one_version_names_it_in_its_uri() -> None:
+    assert {row.entity.name for row in TABLE.data_plane if row.of_version} == {"artifact", "application"}
+    assert all("version" in row.request.variables for row in TABLE.data_plane if row.of_version)
+    assert all(row.kind is Kind.DELETE for row in TABLE.data_plane if row.of_version)
+
+
+@pytest.mark.parametrize(
+    "row", TABLE.data_plane, ids=lambda row: f"{row.request.method} {row.request.uri} {row.entity.name}"
+)
+def test_the_check_of_every_row_is_journalled(row: RequestRow) -> None:
+    for name in row.checked.cdap_names:
+        journalled = TABLE.journal_row(name, [row.permission])
+        assert journalled is not None
+        assert journalled.checked == row.checked
+        assert journalled.kind is row.kind or journalled.kind is Kind.CREATE
+
+
+def test_of_several_permissions_one_that_creates_comes_first() -> None:
+    for permissions in (["STANDARD.DELETE", "STANDARD.CREATE"], ["STANDARD.CREATE", "STANDARD.DELETE"]):
+        row = TABLE.journal_row("DATASET", permissions)
+        assert row is not None
+        assert row.kind is Kind.CREATE
+    assert TABLE.journal_row("DATASET", ["STANDARD.GET"]) is None
+    assert TABLE.journal_row("DATASET", []) is None
 
 
 def test_whatever_can_be_created_is_in_an_inventory_of_cdap() -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ranger_cdap.engine.wire import Policy
 from spark_sync.baseline import Inventory
 from spark_sync.drift import find_drift, survey
-from spark_sync.event import EntityEvent, Kind, Strength
-from spark_sync.fold import FoldSettings, fold
+from spark_sync.event import NEVER, EntityEvent, Kind, Outcome, Stage
+from spark_sync.fold import fold
+from spark_sync.fold_settings import FoldSettings
 from spark_sync.life import Life, State
 from spark_sync.repair import Action, Repairs, repair_all
 from tests.spark_sync.drift_world import (
@@ -144,11 +145,14 @@ def test_what_an_action_settles_it_finds_no_more(world: World, action: Action) -
 @given(worlds(listings=[None, inventory(KV), inventory(KV, taken=350)]), st.sampled_from(Action))
 def test_nobody_becomes_the_creator_of_what_exists_by_touching_it(world: World, action: Action) -> None:
     """Unless the inventory says that it does not exist."""
-    touched = EntityEvent(KV, Kind.CREATE, "mallory", 10_000, "s", Strength.AMBIGUOUS, "m")
+    record = EntityEvent(
+        KV, Kind.CREATE, Stage.REQUEST, "mallory", 9000, 9001, "s", "r", check="c", caller="records", received=9002
+    )
+    check = replace(record, stage=Stage.CHECK, ended=NEVER, outcome=Outcome.UNCLEAR, id="c", caller="checks")
     settings = FoldSettings(baseline=50, gives={"dataset": ALL})
     repaired = changed(world.lives, world.repaired(action).changes)
     without, with_it = (
-        {life.creator for life in fold(KV, [touched], lives, settings)} for lives in (world.lives, repaired)
+        {life.creator for life in fold(KV, [check, record], lives, settings)} for lives in (world.lives, repaired)
     )
     assert "mallory" not in with_it or "mallory" in without
 

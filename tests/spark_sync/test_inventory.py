@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,30 @@ def test_a_header_and_one_entity_a_line(tmp_path: Path) -> None:
     assert inventory.entities == (EntityId("dataset", ("ns1", "a.b")),)
 
 
+LIB = EntityId("artifact", ("ns1", "lib"))
+
+
+@pytest.mark.parametrize(
+    ("versions", "known"),
+    [
+        ([[]], None),
+        ([["1.0.0"]], ("1.0.0",)),
+        ([["2.0.0", "1.0.0", "2.0.0"]], ("1.0.0", "2.0.0")),
+        ([["1.0.0"], ["2.0.0"]], ("1.0.0", "2.0.0")),
+        ([["1.0.0"], []], None),
+    ],
+    ids=["an old inventory", "one", "several", "in several lines", "a line does not say"],
+)
+def test_the_versions_of_an_artifact(tmp_path: Path, versions: list[list[str]], known: tuple[str, ...] | None) -> None:
+    lines = [
+        json.dumps({"type": "artifact", "parts": ["ns1", "lib"]} | ({"versions": each} if each else {}))
+        for each in versions
+    ]
+    inventory = read_inventory(write(tmp_path / "i.jsonl", HEADER, DATASET, *lines), instance="cdap", now=TAKEN)
+    assert inventory.entities == (EntityId("dataset", ("ns1", "a.b")), LIB)
+    assert inventory.versions == ({LIB: known} if known else {})
+
+
 def test_the_example_is_older_than_the_first_recorded_event() -> None:
     inventory = read_inventory(EXAMPLES / "baseline.jsonl", instance="cdap", now=2 * TAKEN)
     assert inventory.taken < 1795233856933
@@ -48,6 +73,11 @@ def test_the_example_is_older_than_the_first_recorded_event() -> None:
         ([HEADER, '{"type":"dataset","parts":["ns1","*"]}'], "line 2"),
         ([HEADER, '{"type":"datset","parts":["ns1","a"]}'], "did you mean `dataset`"),
         ([HEADER, '{"type":"dataset","parts":["ns1","a"],"owner":"bob"}'], "line 2"),
+        ([HEADER, '{"type":"dataset","parts":["ns1","a"],"versions":["1"]}'], "a dataset has no versions"),
+        ([HEADER, '{"type":"artifact","parts":["ns1","a"],"versions":[]}'], "line 2"),
+        ([HEADER, '{"type":"artifact","parts":["ns1","a"],"versions":[""]}'], "line 2"),
+        ([HEADER, '{"type":"artifact","parts":["ns1","a"],"versions":"1.0.0"}'], "line 2"),
+        ([HEADER, '{"type":"artifact","parts":["ns1","a"],"versions":null}'], "line 2"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -133,6 +133,53 @@ def test_everything_that_cdap_6_has(cdap: Cdap) -> None:
     assert not [path for path, _ in cdap.asked if path.startswith(f"{NS}/system")]
 
 
+def versions_of(cdap: Cdap) -> dict[str, tuple[str, ...]]:
+    with CdapHttp(cdap.url, attempts=1) as http:
+        found = take_inventory(http, instance="cdap", now=NOW).versions
+    return {str(entity): versions for entity, versions in found.items()}
+
+
+LIB = {"artifact:ns1.lib": ("1.0.0", "2.0.0")}
+APPS = f"{NS}/ns1/apps"
+
+
+def app(version: str, **more: Any) -> dict[str, Any]:
+    return {"name": "shop", "version": version} | more
+
+
+@pytest.mark.parametrize(
+    ("apps", "versions"),
+    [
+        ([app("1"), app("2")], {"application:ns1.shop": ("1", "2")}),
+        ([app("2", change={"latest": True})], {}),
+        ([app("2", change={"latest": True}), {"name": "old", "version": "1"}], {}),
+        ([app("1"), {"name": "shop"}], {}),
+        ([app("1"), app("")], {}),
+        ([app("1"), {"name": "shop", "version": 2}], {}),
+    ],
+    ids=[
+        "until 6.7 each version is listed",
+        "from 6.8 the latest only",
+        "from 6.8, of what is older too",
+        "one without a version",
+        "one with an empty version",
+        "one with a version that is no text",
+    ],
+)
+def test_all_versions_are_known_or_none(
+    cdap: Cdap, apps: list[dict[str, Any]], versions: dict[str, tuple[str, ...]]
+) -> None:
+    cdap.pages = False
+    cdap.holds(CDAP_6 | {APPS: apps, f"{NS}/ns1/apps/app0001/schedules": []})
+    assert versions_of(cdap) == LIB | versions
+
+
+@pytest.mark.parametrize("rows", [[{"name": "lib"}], [{"name": "lib", "version": ""}], ["lib"]])
+def test_an_artifact_without_versions_has_unknown_ones(cdap: Cdap, rows: list[Any]) -> None:
+    cdap.holds(CDAP_6 | {f"{NS}/ns1/artifacts": [*rows, {"name": "lib", "version": "1.0.0"}], APPS: []})
+    assert versions_of(cdap) == {}
+
+
 def test_before_there_were_pages(cdap: Cdap) -> None:
     cdap.pages = False
     assert entities_of(cdap) == FOUND
@@ -234,6 +281,7 @@ def test_the_file_is_a_baseline_that_is_older_than_the_first_request(cdap: Cdap,
     write_inventory(taken, tmp_path / "i.jsonl")
     assert read_inventory(tmp_path / "i.jsonl", instance="cdap", now=NOW) == taken
     assert taken.taken == NOW - MARGIN
+    assert taken.versions[EntityId("artifact", ("ns1", "lib"))] == ("1.0.0", "2.0.0")
     assert list(tmp_path.iterdir()) == [tmp_path / "i.jsonl"]
 
 

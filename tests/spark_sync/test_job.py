@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,30 +72,47 @@ def inbox(tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-def deliver(path: Path, name: str, records: list[dict[str, Any]] | list[str]) -> None:
-    lines = (record if isinstance(record, str) else json.dumps(record) for record in records)
+def deliver(path: Path, name: str, records: Sequence[Any]) -> None:
+    """Write texts, records, and requests: a check and its record stay together."""
+    lines = (record if isinstance(record, str) else json.dumps(record) for record in flat(records))
     (path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-def recorded(uri: str, *, method: str, part: int = 0) -> dict[str, Any]:
-    """The `part`th recorded request with that method and URI, in its stored form."""
-    found = []
-    for name in (FIRST, SECOND):
-        for line in (EXAMPLES / "events" / "data-plane" / name).read_text(encoding="utf-8").splitlines():
-            stored = json.loads(line)
-            if (stored["record"]["uri"], stored["record"]["method"]) == (uri, method):
-                found.append(stored)
-    chosen: dict[str, Any] = sorted(found, key=lambda stored: stored["record"]["started"])[part]
-    return chosen
+def flat(records: Sequence[Any]) -> Iterator[Any]:
+    for record in records:
+        yield from record if isinstance(record, list) else [record]
 
 
-def by_bob(stored: dict[str, Any], number: int) -> dict[str, Any]:
-    """The same request again, later and by bob."""
-    again: dict[str, Any] = json.loads(json.dumps(stored).replace('"alice"', '"bob"'))
-    again["id"] = f"bob-{number}"
-    again["record"]["started"] += 10_000_000
-    again["record"]["ended"] += 10_000_000
-    return again
+def recorded(uri: str, *, method: str, part: int = 0) -> list[dict[str, Any]]:
+    """The `part`th recorded request with that method and URI, in its stored form: its journalled checks, its record."""
+    lines = [
+        json.loads(line)
+        for name in (FIRST, SECOND)
+        for line in (EXAMPLES / "events" / "data-plane" / name).read_text(encoding="utf-8").splitlines()
+    ]
+    records = [line for line in lines if "record" in line]
+    found = [line for line in records if (line["record"]["uri"], line["record"]["method"]) == (uri, method)]
+    chosen = sorted(found, key=lambda stored: stored["record"]["started"])[part]
+    checks = {check["id"] for check in chosen["record"]["checks"]}
+    return [*(line for line in lines if line["id"] in checks), chosen]
+
+
+def again(request: list[dict[str, Any]], user: str, number: int, *, by: int = 10_000_000) -> list[dict[str, Any]]:
+    """The same request again, by another user and so many milliseconds later."""
+    ids = {line["id"]: f"{number:08x}{line['id'][8:]}" for line in request if "check" in line}
+    text = json.dumps(request).replace('"alice"', json.dumps(user))
+    for old, new in ids.items():
+        text = text.replace(old, new)
+    copied: list[dict[str, Any]] = json.loads(text)
+    for line in copied:
+        line["received"] += by
+        said = line.get("record") or line["check"]
+        for timed in (said, *said.get("checks", ())):
+            for name in timed.keys() & {"started", "ended", "at"}:
+                timed[name] += by
+        if "record" in line:
+            line["id"] = f"again-{number}"
+    return copied
 
 
 def source(path: Path, kind: str = "data-plane") -> dict[str, Any]:
@@ -177,11 +194,10 @@ def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anyth
     harmless = [
         recorded(f"{ns1}/data/datasets/ds1/admin/truncate", method="POST"),
         recorded(f"{ns1}/apps/ProbeApp/metadata", method="DELETE"),
-        recorded(f"{ns1}/artifacts/probeapp/versions/1.0.0", method="DELETE"),
         recorded(f"{ns1}/apps/ProbeApp", method="PUT", part=1),
         recorded(ns1, method="PUT", part=1),
     ]
-    bobs = [by_bob(stored, n) for n, stored in enumerate(harmless + created)]
+    bobs = [again(request, "bob", n) for n, request in enumerate(harmless + created)]
     deliver(inbox("d"), "2.jsonl", harmless + bobs)
     report = run(settings, spark)
     assert report.wrote_nothing
@@ -193,9 +209,9 @@ def test_without_a_baseline_nothing_ambiguous_is_granted_and_with_one_only_what_
     spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(data_plane=source(inbox("d")))
-    early, late = recorded("/v3/namespaces/ns1", method="PUT"), recorded("/v3/namespaces/ns2", method="PUT")
-    # The example's inventory was taken at 04:00; this namespace was made a second before.
-    early["record"]["started"] = early["record"]["ended"] = 1795233599000
+    first, late = recorded("/v3/namespaces/ns1", method="PUT"), recorded("/v3/namespaces/ns2", method="PUT")
+    # The example's inventory was taken at 04:00; this namespace was made more than the clock skew before.
+    early = again(first, "alice", 1, by=1_795_233_597_000 - first[-1]["record"]["ended"])
     deliver(inbox("d"), "1.jsonl", [early, late])
     report = run(settings, spark)
     assert report.wrote_nothing
@@ -215,20 +231,19 @@ def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
 ) -> None:
     settings = settings_for(data_plane=source(inbox("d")))
     take_baseline(settings, spark)
-    forged = recorded("/v3/namespaces/nsimp", method="PUT") | {"caller": "mallory"}
+    *_, forged = recorded("/v3/namespaces/nsimp", method="PUT")
+    namespace = recorded("/v3/namespaces/ns2", method="PUT")
     unsafe = [
-        json.dumps(recorded("/v3/namespaces/ns2", method="PUT") | {"id": f"u{n}"})
-        .replace('"alice"', json.dumps(user))
-        .replace("ns2", f"other{n}")
+        json.dumps(line).replace("ns2", f"other{n}")
         for n, user in enumerate(["{USER}", "public", "*", "a,b"])
+        for line in again(namespace, user, n)
     ]
-    deliver(
-        inbox("d"), "1.jsonl", ["garbage", json.dumps(recorded("/v3/namespaces/ns1", method="PUT")), json.dumps(forged)]
-    )
+    good = recorded("/v3/namespaces/ns1", method="PUT")
+    deliver(inbox("d"), "1.jsonl", ["garbage", good, forged | {"caller": "mallory"}])
     deliver(inbox("d"), "2.jsonl", unsafe)
     report = run(settings, spark)
     assert ranger.grants() == {"ns1": "alice"}
-    assert [(found.lines, found.rejected) for found in report.sources] == [(7, 2)]
+    assert [(found.lines, found.rejected) for found in report.sources] == [(12, 2)]
     assert sorted(life.creator for life in report.waiting) == ["*", "a,b", "public", "{USER}"]
     assert {life.state for life in report.waiting} == {State.BLOCKED}
     letters = (settings.sync.state_dir / "dead-letters.jsonl").read_text(encoding="utf-8").splitlines()
@@ -237,7 +252,7 @@ def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
         for letter in map(json.loads, letters)
     ] == [
         ("data-plane", "1.jsonl", 1, "not one JSON object"),
-        ("data-plane", "1.jsonl", 3, "caller `mallory` is not one of the source's `callers`"),
+        ("data-plane", "1.jsonl", 4, "caller `mallory` is not one of the source's `callers`"),
     ]
 
 

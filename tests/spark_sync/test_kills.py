@@ -24,7 +24,7 @@ from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync import killing
 from tests.spark_sync.conftest import PASSWORD, Ranger, new_service, settings_of
 from tests.spark_sync.killing import STEPS, Killed, Step, kill_at, raise_killed
-from tests.spark_sync.told import CALLER, TAKEN, Told, created, deleted
+from tests.spark_sync.recorded_lines import CALLER, TAKEN, Lines, created, deleted, write_watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ IN_THE_RUN = (
     created("bob", dataset("new2"), 600),
     created("public", dataset("new3"), 600),
     created("bob", dataset("stays"), 600),
-    Told("data-plane", "garbage in NS0"),
+    Lines("data-plane", "garbage in NS0"),
 )
 
 
@@ -70,8 +70,8 @@ class World:
     inbox: Path
     config: Path
 
-    def deliver(self, namespace: str, told: tuple[Told, ...], name: str) -> None:
-        text = "".join(one.line.replace("NS0", namespace) + "\n" for one in told)
+    def deliver(self, namespace: str, told: tuple[Lines, ...], name: str) -> None:
+        text = "".join(one.text.replace("NS0", namespace) + "\n" for one in told)
         (self.inbox / name).write_text(text, encoding="utf-8")
 
     def lives(self, spark: SparkSession, namespace: str) -> list[dict[str, Any]]:
@@ -116,6 +116,7 @@ def world(
     source: dict[str, Any] = {"kind": "data-plane", "path": inbox, "callers": (CALLER,)}
     settings = settings_of(ranger, directory, d=source)
     settings = msgspec.structs.replace(settings, sync=msgspec.structs.replace(settings.sync, concurrency=1))
+    write_watermark(inbox, NOW)
     inventory = directory / "inventory.jsonl"
     inventory.write_text('{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}\n', encoding="utf-8")
     assert take_baseline(settings, spark, inventory, now=NOW).taken == TAKEN

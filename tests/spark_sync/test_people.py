@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 
 from ranger_cdap.errors import InvalidInput, UnsafeGrant
 from spark_sync.drift import RELEASED
-from spark_sync.event import EntityEvent, Kind, Strength
-from spark_sync.fold import FoldSettings, fold
+from spark_sync.event import EntityEvent, Kind, Outcome, Stage
+from spark_sync.fold import fold
+from spark_sync.fold_settings import FoldSettings
+from spark_sync.grant_policy import content_of
 from spark_sync.ledger import Change
 from spark_sync.life import Life, State
-from spark_sync.people import assign, forget, retry
+from spark_sync.people import BY_HAND, assign, forget, is_doubted, retry
 from tests.spark_sync.drift_world import ALL, BEGUN, KV, RangerInMemory, changed, ours, push, row
 
 NEVER = frozenset({"root"})
@@ -26,8 +29,25 @@ def told(lives: list[Life]) -> str:
     return ", ".join(f"{life.number} {life.state} {life.creator or '-'}" for life in lives)
 
 
-def assigned(lives: list[Life], user: str = "bob") -> Change:
-    return assign(KV, lives, user, ALL, non_creators=NEVER)
+DECIDED = 1_000
+"""When people decide: events before it are decided."""
+
+CONTESTED = row(State.CONTESTED, creator=None, candidates=("alice", "bob"))
+REVOKED = row(State.CONTESTED, creator=None, candidates=("alice", "bob"), former="alice")
+TO_REVOKE = row(
+    State.CONTESTED, creator=None, candidates=("alice", "bob"), former="alice", revoke=True,
+    written=content_of(ours()), policy_id=7, policy_version=3, accesses=ALL, applied=ALL,
+)  # fmt: skip
+SUSPENDED = row(State.SUSPENDED, policy_id=-1, policy_version=-1, written="", applied=())
+TO_SUSPEND = row(State.SUSPENDED, revoke=True)
+
+
+def assigned(lives: list[Life], user: str = "bob", **more: bool) -> Change:
+    return assign(KV, lives, user, ALL, non_creators=NEVER, decided=DECIDED, **more)
+
+
+def forgotten(lives: list[Life]) -> Change:
+    return forget(KV, lives, decided=DECIDED)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +104,9 @@ ASSIGNED = {
     "applied": ([row(State.APPLIED)], "1 closing alice, 2 pending bob"),
     "pending, perhaps sent": ([row(State.PENDING)], "1 closing alice, 2 pending bob"),
     "failed, perhaps sent": ([row(State.FAILED)], "1 closing alice, 2 pending bob"),
+    "contested": ([CONTESTED], "1 pending bob"),
+    "contested, its grant was revoked": ([REVOKED], "1 pending bob"),
+    "contested, its grant is to be revoked": ([TO_REVOKE], "1 closing -, 2 pending bob"),
     "second life": (
         [row(State.CLOSED), row(State.APPLIED, number=2)],
         "1 closed alice, 2 closing alice, 3 pending bob",
@@ -101,8 +124,8 @@ def test_assign(lives: list[Life], after: str) -> None:
     [
         ([], "bob", "`dataset:ns1.kv` is not in the ledger; if it exists"),
         ([row(State.CLOSED)], "bob", "was deleted, says the ledger"),
-        ([row(State.APPLIED)], "alice", "`alice` is the creator of `dataset:ns1.kv` already; his grant is applied"),
-        ([row(State.PENDING)], "alice", "already; his grant is pending"),
+        ([row(State.APPLIED)], "alice", "`alice` is the creator of `dataset:ns1.kv` already; their grant is applied"),
+        ([row(State.PENDING)], "alice", "already; their grant is pending"),
     ],
     ids=["unknown", "deleted", "applied", "pending"],
 )
@@ -118,8 +141,8 @@ def test_whom_nothing_is_assigned_to(user: str) -> None:
 
 
 def test_nothing_is_assigned_where_the_profile_gives_nothing() -> None:
-    with pytest.raises(InvalidInput, match="the profile gives the creator of"):
-        assign(KV, [KNOWN], "bob", (), non_creators=NEVER)
+    with pytest.raises(InvalidInput, match="the profile grants the creator of"):
+        assign(KV, [KNOWN], "bob", (), non_creators=NEVER, decided=DECIDED)
 
 
 def test_the_former_creator_loses_his_grant_before_the_next_one_gets_his() -> None:
@@ -138,7 +161,82 @@ def test_the_next_creator_waits_while_the_former_ones_policy_can_not_be_taken_ba
     assert list(ranger.policies.values()) == [edited]
 
 
+DOUBTED = {
+    "contested": CONTESTED,
+    "contested, revoked": REVOKED,
+    "contested, to be revoked": TO_REVOKE,
+    "suspended": SUSPENDED,
+    "suspended, to be revoked": TO_SUSPEND,
+}
+CANDIDATES = {"contested": {"alice", "bob"}, "suspended": {"alice"}}
+
+
+@pytest.mark.parametrize("life", DOUBTED.values(), ids=DOUBTED)
+@pytest.mark.parametrize("user", ["alice", "bob", "mallory"])
+def test_a_doubted_life_is_assigned_to_a_candidate_only_unless_to_anyone(life: Life, user: str) -> None:
+    if user not in CANDIDATES[life.state]:
+        with pytest.raises(InvalidInput, match=rf"`{user}` is not a candidate .* \(candidates: `alice`.*use --anyone"):
+            assigned([life], user)
+    else:
+        assert assigned([life], user) == assigned([life], user, anyone=True)
+    after = changed([life], [assigned([life], user, anyone=True)])
+    assert (after[-1].creator, after[-1].state, after[-1].source) == (user, State.PENDING, BY_HAND)
+    assert (after[-1].candidates, after[-1].former, after[-1].revoke, after[-1].conflict) == ((), "", False, "")
+
+
+def test_a_contested_life_without_candidates_is_assigned_to_anyone_only_when_told_so() -> None:
+    nobody = replace(CONTESTED, candidates=())
+    with pytest.raises(InvalidInput, match="none are known"):
+        assigned([nobody], "alice")
+    assert told(changed([nobody], [assigned([nobody], "alice", anyone=True)])) == "1 pending alice"
+
+
+@pytest.mark.parametrize("life", [TO_REVOKE, TO_SUSPEND], ids=["contested", "suspended"])
+def test_who_had_the_grant_keeps_the_policy_and_anyone_else_gets_another(life: Life) -> None:
+    """A run may have been killed between its decision and the revocation: the policy is still there."""
+    kept, ranger = [life], RangerInMemory([ours()])
+    kept = push(changed(kept, [assigned(kept, "alice")]), ranger)
+    assert told(kept) == "1 applied alice"
+    assert {who for _, who, _ in ranger.holdings()} == {"alice"}
+    given, ranger = [life], RangerInMemory([ours()])
+    given = push(changed(given, [assigned(given, "bob", anyone=True)]), ranger)
+    assert told(given[1:]) == "2 applied bob"
+    assert given[0].state is State.CLOSED
+    assert {who for _, who, _ in ranger.holdings()} == {"bob"}
+
+
+def event(kind: Kind, user: str, started: int, ended: int, **more: Any) -> EntityEvent:
+    given = {"source": "s", "id": f"{user} {started}", "received": ended} | more
+    return EntityEvent(KV, kind, Stage.REQUEST, user, started, ended, **given)
+
+
+HELD = FoldSettings(baseline=50, gives={"dataset": ALL}, until=10**9, skew=0, uncorroborated=True)
+
+
+@pytest.mark.parametrize("life", DOUBTED.values(), ids=DOUBTED)
+@pytest.mark.parametrize("assigning", [True, False], ids=["assign", "forget"])
+def test_a_decision_about_a_doubted_life_outlasts_the_doubt(life: Life, assigning: bool) -> None:
+    """What was known until then does not doubt it again; what comes after it does."""
+    first = event(Kind.CREATE, "alice", BEGUN, BEGUN + 50)
+    rival = event(Kind.CREATE, "bob", BEGUN + 10, BEGUN + 60)
+    overlap = event(Kind.DELETE, "bob", BEGUN + 5, BEGUN + 70)
+    unclear = event(Kind.DELETE, "bob", BEGUN + 200, DECIDED - 10, outcome=Outcome.UNCLEAR)
+    before = [first, rival, overlap, unclear]
+    lives = changed([life], [assigned([life], "alice") if assigning else forgotten([life])])
+    after = fold(KV, before, lives, HELD)
+    assert [replace(each, versions=None) for each in after] == lives
+    later = event(Kind.DELETE, "bob", DECIDED + 10, DECIDED + 20)
+    assert not any(each.is_open for each in fold(KV, [*before, later], lives, HELD))
+    doubt = replace(later, outcome=Outcome.UNCLEAR)
+    assert fold(KV, [*before, doubt], lives, HELD)[-1].state is State.SUSPENDED
+
+
 FORGOTTEN = {
+    "contested": ([CONTESTED], "1 known -"),
+    "contested, its grant was revoked": ([REVOKED], "1 known -"),
+    "contested, its grant is to be revoked": ([TO_REVOKE], "1 closing -, 2 known -"),
+    "suspended": ([SUSPENDED], "1 known -"),
+    "suspended, its grant is to be revoked": ([TO_SUSPEND], "1 closing alice, 2 known -"),
     "known, of a non-creator": ([row(State.KNOWN, creator="root")], "1 known -"),
     "unconfirmed": ([UNCONFIRMED], "1 known -"),
     "blocked, nothing sent": ([NOT_SENT], "1 known -"),
@@ -150,7 +248,7 @@ FORGOTTEN = {
 
 @pytest.mark.parametrize(("lives", "after"), FORGOTTEN.values(), ids=FORGOTTEN)
 def test_forget(lives: list[Life], after: str) -> None:
-    assert told(changed(lives, [forget(KV, lives)])) == after
+    assert told(changed(lives, [forgotten(lives)])) == after
 
 
 @pytest.mark.parametrize(
@@ -160,7 +258,7 @@ def test_forget(lives: list[Life], after: str) -> None:
 )
 def test_what_can_not_be_forgotten(lives: list[Life], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        forget(KV, lives)
+        forgotten(lives)
 
 
 OPEN = [state for state in State if state not in (State.CLOSING, State.CLOSED)]
@@ -168,12 +266,15 @@ OPEN = [state for state in State if state not in (State.CLOSING, State.CLOSED)]
 
 @given(st.sampled_from(OPEN), st.booleans(), st.integers(BEGUN + 201, 10_000))
 def test_what_a_person_decided_stands_until_the_entity_is_deleted(state: State, assigning: bool, time: int) -> None:
-    """Also if that was before the person decided, and is told later; and whoever touches it gets nothing."""
-    before = [row(state)]
-    change = assigned(before) if assigning else forget(KV, before)
+    """Also if that was before the person decided, and is told later; and whoever touches it gets nothing.
+
+    Of a doubted life the person says that it still is: only what is told of a later time ends it.
+    """
+    before = [row(state, candidates=("alice", "bob"))]
+    change = assigned(before, anyone=True) if assigning else forgotten(before)
     lives = changed(before, [change])
-    settings = FoldSettings(baseline=50, gives={"dataset": ALL})
-    touched = EntityEvent(KV, Kind.CREATE, "mallory", time, "s", Strength.AUTHORITATIVE, "m")
-    assert {life.creator for life in fold(KV, [touched], lives, settings)} == {life.creator for life in lives}
-    deleted = replace(touched, kind=Kind.DELETE)
-    assert not any(life.is_open for life in fold(KV, [deleted], lives, settings))
+    touched = event(Kind.CREATE, "mallory", time, time)
+    assert {life.creator for life in fold(KV, [touched], lives, HELD)} == {life.creator for life in lives}
+    deleted = event(Kind.DELETE, "mallory", time, time)
+    stands = is_doubted(before[0]) and time < DECIDED
+    assert any(life.is_open for life in fold(KV, [deleted], lives, HELD)) is stands

@@ -9,10 +9,11 @@ import pytest
 
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import MasterSettings, Settings, SyncSettings, load_settings
+from ranger_cdap.errors import ConfigError
+from spark_sync.jars import JARS
 from spark_sync.lease import lease
 from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run, check_spark
 from spark_sync.push import non_creators
-from spark_sync.session import JARS
 
 GOOD = """\
 [sync]
@@ -153,3 +154,22 @@ def test_the_master_user_never_creates_whether_it_is_named_or_not(
 ) -> None:
     settings = Settings(master=MasterSettings(user=user), sync=SyncSettings(non_creators=configured))
     assert non_creators(settings) == {named, *configured}
+
+
+CONFIRM = '[sync.confirm]\nurl = "{url}"\nuser = "u"\ncaller = "c"\nsecret = "s"\n'
+HTTP_CONFIRM = CONFIRM.format(url="https://cdap.example")
+
+
+@pytest.mark.parametrize(
+    ("confirm", "message"),
+    [
+        (HTTP_CONFIRM + 'token_file = "nowhere"', "the token file `nowhere` can't be read"),
+        (HTTP_CONFIRM + 'ca_file = "nowhere"', "nowhere"),
+    ],
+    ids=["token", "certificates"],
+)
+def test_how_cdap_is_asked_is_checked_before_spark_starts(confirm: str, message: str) -> None:
+    settings = settings_in(GOOD + confirm)
+    with pytest.raises(ConfigError, match=message):
+        check_run(settings)
+    check_run(settings, dry=True)

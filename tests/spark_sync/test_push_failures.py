@@ -28,16 +28,18 @@ from tests.spark_sync.push_world import (
 
 
 def test_ranger_answers_conflict_to_every_third_request(ranger: Ranger) -> None:
+    """One at a time: of several at a time the same one could meet every conflict."""
+
     def conflict(_: str, number: int) -> None:
         if number % 3 == 0:
             raise ConflictingChange("another change")
 
     ledger = MemoryLedger(datasets(30))
-    found = pushed(ranger, ledger, Watched(ranger.sync, before=conflict))
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=conflict), concurrency=1)
     assert (found.trouble, ledger.states()) == ("", {State.APPLIED: 30})
     assert len(ranger.policies()) == 30
     ledger = MemoryLedger([gone(life) for life in ledger.lives([State.APPLIED])])
-    pushed(ranger, ledger, Watched(ranger.sync, before=conflict))
+    pushed(ranger, ledger, Watched(ranger.sync, before=conflict), concurrency=1)
     assert (ledger.states(), ranger.policies()) == ({State.CLOSED: 30}, [])
 
 

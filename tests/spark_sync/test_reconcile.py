@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from spark_sync.drift import Drift
 from spark_sync.life import State
 from spark_sync.repair import Action
 from tests.spark_sync.conftest import Ranger
-from tests.spark_sync.test_job import NOW, all_lives, by_bob, deliver, recorded, run, source, take_baseline
+from tests.spark_sync.test_job import NOW, again, all_lives, deliver, recorded, run, source, take_baseline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,18 +31,16 @@ TABLES = ("events", "ledger", "baseline")
 HOUR = 3_600_000
 
 
-def created(entity: EntityId) -> dict[str, Any]:
+def created(entity: EntityId) -> list[dict[str, Any]]:
     return recorded(URIS[entity], method="PUT")
 
 
-def deleted(entity: EntityId) -> dict[str, Any]:
+def deleted(entity: EntityId) -> list[dict[str, Any]]:
     """Long after everything else."""
-    gone = recorded(URIS[entity], method="DELETE")
-    gone["record"]["started"] = gone["record"]["ended"] = TAKEN + 10 * HOUR
-    return gone
+    return again(recorded(URIS[entity], method="DELETE"), "alice", 99, by=11 * HOUR)
 
 
-TAKEN = max(created(entity)["record"]["ended"] for entity in URIS) + HOUR
+TAKEN = max(created(entity)[-1]["record"]["ended"] for entity in URIS) + HOUR
 
 
 def inventory_of(path: Path, *entities: EntityId) -> Inventory:
@@ -105,7 +102,7 @@ def test_a_ledger_restored_from_yesterday(
     assert reconciled(settings, spark, inventory=listed).left == ()
 
     assert run(settings, spark).wrote_nothing
-    touched = [by_bob(created(entity), n) for n, entity in enumerate(URIS)]
+    touched = [again(created(entity), "bob", n) for n, entity in enumerate(URIS)]
     deliver(inbox, "3.jsonl", touched)
     assert run(settings, spark).wrote_nothing
     assert (ranger.grants(), ranger.policy_version()) == (grants, version)
@@ -150,17 +147,17 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     with pytest.raises(InvalidInput, match=r"knows `dataset:ns1\.other`"):
         reconciled(settings, spark, entities=[EntityId("dataset", ("ns1", "other"))])
 
-    by_hand.assign(settings, spark, NS1, "bob")
-    by_hand.assign(settings, spark, DS1, "bob")  # alice's policy was edited, so bob has to wait for a person
+    by_hand.assign(settings, spark, NS1, "bob", now=NOW)
+    by_hand.assign(settings, spark, DS1, "bob", now=NOW)  # alice's policy was edited, so bob has to wait for a person
     run(settings, spark)
     assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "alice"}
     reconciled(settings, spark, action=Action.REVOKE)
     run(settings, spark)
     assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "bob"}
-    by_hand.forget(settings, spark, NS1)
-    young = created(NS2)
-    young["id"], young["record"]["started"], young["record"]["ended"] = "young", NOW - 1, NOW - 1
-    deliver(inbox, "2.jsonl", ["garbage", json.dumps(young)])
+    by_hand.forget(settings, spark, NS1, now=NOW)
+    first = created(NS2)
+    young = again(first, "alice", 99, by=NOW - 1 - first[-1]["record"]["ended"])
+    deliver(inbox, "2.jsonl", ["garbage", young])
     run(settings, spark)
     assert ranger.grants() == {"ds1 ns1": "bob"}
     assert [life.creator for life in all_lives(settings, spark) if life.entity == NS1] == ["bob", None]
@@ -169,9 +166,9 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     with pytest.raises(InvalidInput, match="is not in the ledger"):
         by_hand.retry(settings, spark, [EntityId("dataset", ("ns1", "other"))])
     with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):
-        by_hand.forget(settings, spark, DS1)
+        by_hand.forget(settings, spark, DS1, now=NOW)
 
     found = status(settings, spark, now=NOW)
-    newest = max(created(entity)["record"]["started"] for entity in URIS)
-    assert (found.newest, found.lag, found.held_back) == (newest, NOW - newest, 1)
-    assert (found.waiting, found.conflicts, found.dead_letters) == ((), (), 1)
+    newest = max(created(entity)[-1]["record"]["started"] for entity in URIS)
+    assert (found.newest, found.lag, found.held_back) == (newest, NOW - newest, 2)  # a check and its record
+    assert (found.waiting, found.old_rule, found.dead_letters) == ((), (), 1)

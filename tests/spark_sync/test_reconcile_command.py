@@ -131,24 +131,38 @@ def test_a_finding_for_programs() -> None:
 
 def test_what_an_assignment_and_forgetting_say(capsys: pytest.CaptureFixture[str]) -> None:
     lives = [row(State.APPLIED)]
-    say_changes(TABLE, assign(KV, lives, "bob", ALL, non_creators=()).lives)
+    say_changes(TABLE, assign(KV, lives, "bob", ALL, non_creators=(), decided=0).lives)
     assert capsys.readouterr().out.splitlines() == [
-        "dataset:ns1.kv: the grant of `alice` is to be taken back",
-        "dataset:ns1.kv: `bob` is its creator; his grant is pending",
+        "dataset:ns1.kv: the grant of `alice` is to be revoked",
+        "dataset:ns1.kv: `bob` is its creator; their grant is pending",
         "the next `ranger-cdap sync run` sends it",
     ]
-    say_changes(TABLE, forget(KV, [row(State.UNCONFIRMED)]).lives)
+    say_changes(TABLE, forget(KV, [row(State.UNCONFIRMED)], decided=0).lives)
     assert capsys.readouterr().out == "dataset:ns1.kv: it has no creator\n"
+    contested = row(State.CONTESTED, creator=None, candidates=("alice", "bob"), former="alice", revoke=True)
+    say_changes(TABLE, assign(KV, [contested], "bob", ALL, non_creators=(), decided=0).lives)
+    assert "the grant of `alice` is to be revoked" in capsys.readouterr().out
 
 
+UNSURE = "nobody can tell who created it: overlapping requests of different users"
 REPORT = StatusReport(
     now=90_061_000,
     counts={State.PENDING: 2, State.APPLIED: 1},
     baseline=0,
-    waiting=(row(State.PENDING, number=2), row(State.PENDING, APP), row(State.BLOCKED, reason="policy 9 is there")),
+    waiting=(
+        row(State.PENDING, number=2),
+        row(State.PENDING, APP),
+        row(State.BLOCKED, reason="policy 9 is there"),
+        row(State.CONTESTED, creator=None, candidates=("carol", "dave"), reason=UNSURE),
+        row(State.CONTESTED, APP, creator=None),
+        row(State.SUSPENDED, creator="erin", reason="a request of `frank` may have deleted it"),
+        row(State.UNCONFIRMED, creator=None, candidates=("grace", "heidi"), reason="an allowed request has no record"),
+    ),
     newest=1_000,
     held_back=3,
-    conflicts=(row(State.APPLIED, conflict="`bob` created it at noon, says `audit`, but too late"),),
+    ahead=2,
+    old_rule=(row(State.APPLIED, rule=1, conflict="under the new one it is contested by `bob`"),),
+    silent=("records",),
     dead_letters=4,
 )
 
@@ -159,13 +173,44 @@ def test_the_state_of_the_job_for_people(capsys: pytest.CaptureFixture[str]) -> 
     for line in (
         "baseline: 1970-01-01T00:00:00+00:00",
         "decided: events until 1970-01-01T00:00:01+00:00, 1 day, 1:01:00 ago",
-        "held back: 3 events, which the next runs decide",
+        "held back: 3 events, which the next runs decide, 2 of them with a time in the future",
+        "silent: the decision service of source `records`; its events are decided after the hold-back",
         "oldest pending: application:ns1.shop for `alice`, for 1 day, 1:01:00",
         "dead letters: 4 lines were rejected",
         "policy 9 is there",
-        "`bob` created it at noon, says `audit`, but too late",
+        "`ranger-cdap sync assign ENTITY USER --why TEXT`",
     ):
         assert line in text
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("contested", "candidates", "why"),
+        ("dataset:ns1.kv", "carol, dave", UNSURE),
+        ("application:ns1.shop", "unknown"),
+        ("suspended", "creator", "why"),
+        ("dataset:ns1.kv", "erin", "a request of `frank` may have deleted it"),
+        ("unconfirmed", "candidates", "why"),
+        ("dataset:ns1.kv", "grace, heidi", "an allowed request has no record"),
+        ("decided by the old rule", "creator", "what the new rule says"),
+        ("dataset:ns1.kv", "alice", "under the new one it is contested by `bob`"),
+    ],
+    ids=lambda cells: cells[1],
+)
+def test_who_may_be_a_creator_is_shown_with_the_reason(
+    cells: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status_command.show(TABLE, REPORT)
+    assert any(all(cell in line for cell in cells) for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_baseline_from_before_the_journal_was_lost_is_said_not_to_count(capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = "the baseline no longer counts: a check journal was replaced since; take a new inventory"
+    status_command.show(TABLE, REPORT)
+    assert sentence not in capsys.readouterr().out
+    status_command.show(TABLE, replace(REPORT, journal_lost=True))
+    assert sentence in capsys.readouterr().out
 
 
 def test_a_job_that_never_ran(capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,7 +226,10 @@ def test_the_state_of_the_job_for_programs() -> None:
     assert (found["lag"], found["held_back"], found["dead_letters"]) == (90_060, 3, 4)
     assert found["counts"] == {state.value: 0 for state in State} | {"pending": 2, "applied": 1}
     assert found["oldest_pending"]["entity"] == "application:ns1.shop"
-    assert [life["conflict"] for life in found["conflicts"]] == [REPORT.conflicts[0].conflict]
+    assert [life["conflict"] for life in found["old_rule"]] == [REPORT.old_rule[0].conflict]
+    assert (found["ahead"], found["silent"], found["journal_lost"]) == (2, ["records"], False)
+    contested = next(life for life in found["waiting"] if life["state"] == "contested")
+    assert (contested["creator"], contested["candidates"]) == (None, ["carol", "dave"])
     assert status_command.to_json(replace(REPORT, newest=None))["lag"] is None
 
 

@@ -68,12 +68,20 @@ COUNTED: dict[str, tuple[str, Found | None]] = {
 
 REFUSED = {
     version_1(version=3): "unknown version `3`",
-    version_1(version=...): "`version` is missing or has a wrong type",
-    version_1(entityId=...): "`entityId` is missing or has a wrong type",
-    version_1(entityId={"namespace": "ns1", "dataset": "d"}): "`entity` is missing or has a wrong type",
+    version_1(version=...): "object missing required field `version`",
+    version_1(entityId=...): "object missing required field `entityId`",
+    version_1(entityId={"namespace": "ns1", "dataset": "d"}): "`entity` of `entityId` is missing or is no text",
     version_1(entityId={"namespace": "ns1", "entity": "DATASET"}): "`dataset:ns1.null` is no name CDAP allows",
-    version_1(user=...): "`user` is missing or has a wrong type",
-    version_1(time=0): "`time` is missing or has a wrong type",
+    version_1(user=...): "object missing required field `user`",
+    version_1(time=0): "expected `int` >= 1 - at `time`",
+    version_1(user=5): "expected `str`, got `int` - at `user`",
+    version_1(time="1000"): "expected `int`, got `str` - at `time`",
+    version_1()[:-1] + ', "user": "mallory"}': "field `user` comes twice",
+    version_1()[:-1] + ', "us\\u0065r": "mallory"}': "field `user` comes twice",
+    version_1(payload={"a": 1})[:-2] + ', "a": 2}}': "field `a` comes twice",
+    version_1().replace('"', "'"): "not one JSON object",
+    version_1(payload=float("nan")): "not one JSON object",
+    version_1(entityId={"namespace": 1, "dataset": "d", "entity": "DATASET"}): "`dataset:1.d` is no name CDAP allows",
     version_1() + version_1(): "not one JSON object",
 }
 

@@ -13,6 +13,7 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import CdapError, CdapUnreachable, ConfigError, SyncError
 from spark_sync.sources.messaging import MessagingReader, Span, Topic, check
 from tests.spark_sync.messaging_service import MessagingService, message_id, messaging_service
+from tests.spark_sync.reading import read_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,6 +115,15 @@ def test_a_span_ends_with_its_last_message(service: MessagingService) -> None:
     assert [place for _, place, _ in reader.read(span)] == [f"{service.url}/audit/{name.hex()}" for name in ids[1:4]]
 
 
+def test_bytes_that_are_no_utf_8_are_no_message_whatever_is_around_them(service: MessagingService) -> None:
+    ids = [service.publish(audit("d").replace("alice", "al?ice").encode().replace(b"?", b"\xff"), NOW)]
+    reader = MessagingReader({"url": service.url, "topic": "audit"})
+    (span,) = reader.partitions({"after": ""}, {"after": ids[0].hex()})
+    (line,) = [line for line, _, _ in reader.read(span)]
+    assert read_line("audit-messaging", line).rejected == "not one JSON object"
+    assert "al\ufffdice" in line
+
+
 def test_messages_that_cdap_dropped_are_no_reason_to_stop(service: MessagingService) -> None:
     service.publish("m", NOW)
     reader = MessagingReader({"url": service.url, "topic": "audit"})
@@ -133,9 +143,10 @@ def test_nothing_new_is_no_task(service: MessagingService) -> None:
     ("given", "message"),
     [
         ({}, "needs `url`"),
-        ({"url": "cdap:1"}, "is not an address of CDAP"),
+        ({"url": "cdap:1"}, "must be an address like"),
         ({"url": "http://me:word@cdap:1"}, "must not hold a user name or password"),
-        ({"url": "http://cdap:1", "topic": ""}, "needs `url`"),
+        ({"url": "http://cdap:1"}, "`sync.sources\\[\\].allow_plain_http = true`"),
+        ({"url": "https://cdap:1", "topic": ""}, "needs `url`"),
     ],
 )
 def test_settings(given: dict[str, Any], message: str) -> None:

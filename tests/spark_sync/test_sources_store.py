@@ -10,9 +10,10 @@ import pytest
 
 from ranger_cdap.service.event_files import INCOMING, EventFiles
 from ranger_cdap.service.event_store import EventStore
-from ranger_cdap.service.event_wire import Intake, stored_line
+from ranger_cdap.service.event_wire import Intake, JournalledCheck, journal_line, line_of
+from spark_sync.event import NEVER
 from tests.spark_sync.conftest import EXAMPLES
-from tests.spark_sync.reading import Found, found_in
+from tests.spark_sync.reading import Found, found_in, rows_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +27,8 @@ TIME = 1_795_234_768_000
 def recorded() -> list[dict[str, Any]]:
     """As the service takes them: it refuses a null where a field may be missing, which the recording has."""
     files = sorted((EXAMPLES / "events" / "data-plane").glob("*.jsonl"))
-    records = [json.loads(line)["record"] for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    records = [line["record"] for line in lines if "record" in line]
     return [{name: value for name, value in record.items() if value is not None} for record in records]
 
 
@@ -35,7 +37,7 @@ def store(directory: Path, records: list[dict[str, Any]]) -> None:
     intake = Intake("cdap")
     store = EventStore(EventFiles(directory), segment_bytes=20_000)
     for record in records:
-        store.append(stored_line(intake.read(json.dumps(record).encode()), CALLER, TIME))
+        store.append(line_of(intake.read(json.dumps(record).encode()), CALLER))
     store.close()
 
 
@@ -58,6 +60,42 @@ def test_all_of_the_store_is_read_and_means_the_same(spark: SparkSession, tmp_pa
     assert dead == []
     assert events == wanted
     assert events
+
+
+def test_a_journalled_check_is_read_with_all_it_says(spark: SparkSession, tmp_path: Path) -> None:
+    process, name = "a" * 32, "b" * 32
+    check = JournalledCheck(
+        v=1,
+        instance="cdap",
+        process=process,
+        at=TIME,
+        principal="alice",
+        type="ARTIFACT",
+        parts=["ns1", "lib", "1.0.0"],
+        permissions=["STANDARD.CREATE"],
+        frame="",
+    )
+    store = EventStore(EventFiles(tmp_path / "events"), clock=lambda: TIME / 1000)
+    store.append(lambda received: journal_line(name, "cdap-enforce", received, check))
+    store.close()
+    assert (tmp_path / "events" / ".watermark").exists()
+    (row,), dead = rows_in(spark, "data-plane", lines_in(spark, tmp_path / "events"), callers=(CALLER,))
+    assert dead == []
+    assert (row.id, row.stage, row.outcome, row.kind) == (
+        f"{name}#CREATE#artifact:ns1.lib@1.0.0#{name}",
+        "check",
+        "unclear",
+        "CREATE",
+    )
+    assert (row.entity, row.version, row.user, row.clock, row.check) == (
+        "artifact:ns1.lib",
+        "1.0.0",
+        "alice",
+        process,
+        name,
+    )
+    assert (row.started, row.ended, row.caller) == (TIME, NEVER, "cdap-enforce")
+    assert row.received >= TIME
 
 
 def test_records_of_another_caller_are_not_believed(spark: SparkSession, tmp_path: Path) -> None:

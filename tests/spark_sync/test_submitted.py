@@ -7,18 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ranger_cdap.config import Settings
-from spark_sync.session import JARS
+from spark_sync.jars import JARS
+from spark_sync.spark_security import CLOSED, fresh_secret
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.recorded_lines import CALLER
 from tests.spark_sync.test_job import NOW, OTHERS, by_values
-from tests.spark_sync.told import CALLER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PACKAGE = ("ranger_cdap", "servicedef", "spark_sync", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE")
 MASTER = "local-cluster[2,1,1024]"
+
+Submitted = Callable[[Mapping[str, str]], "subprocess.CompletedProcess[str]"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -62,12 +65,9 @@ def config(ranger: Ranger, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_run_on_a_cluster_grants_what_the_recordings_tell(
-    spark: SparkSession, ranger: Ranger, installed: Path, config: Path, settings_for: Callable[..., Settings]
-) -> None:
-    from spark_sync.baseline import take_baseline
-
-    take_baseline(settings_for(), spark, ROOT / "examples" / "baseline.jsonl", now=NOW)
+@pytest.fixture
+def submitted(installed: Path, config: Path) -> Submitted:
+    """`spark-submit` of `ranger-cdap sync run`, with what is in `config`, and settings of Spark in a file."""
     environment = (
         os.environ
         | QUICK_JAVA
@@ -78,20 +78,42 @@ def test_a_run_on_a_cluster_grants_what_the_recordings_tell(
             "SYNC_PASSWORD": PASSWORD,
         }
     )
-
-    def ran(*command: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=config.parent, env=environment)
-
     where = "import ranger_cdap, spark_sync; print(ranger_cdap.__file__, spark_sync.__file__)"
-    assert ran(sys.executable, "-c", where).stdout.count(str(installed)) == 2
-
+    found = subprocess.run([sys.executable, "-c", where], capture_output=True, check=True, cwd="/", env=environment)
+    assert found.stdout.count(bytes(installed)) == 2
     programs = Path(sys.executable).parent
     jars = ",".join(str(programs.parent / "jars" / name) for name in JARS)
-    spark_submit = (programs / "spark-submit", "--master", MASTER, "--jars", jars, ROOT / "examples" / "submit.py")
-    done = ran(*spark_submit, "--config", config, "--json", "sync", "run", "--once")
+
+    def submit(settings: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        properties = config.with_name("spark.properties")
+        properties.write_text("".join(f"{name} {value}\n" for name, value in settings.items()), encoding="utf-8")
+        properties.chmod(0o600)
+        options = ("--master", MASTER, "--properties-file", properties, "--jars", jars, ROOT / "examples" / "submit.py")
+        command = (programs / "spark-submit", *options, "--config", config, "--json", "sync", "run", "--once")
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=config.parent, env=environment)
+
+    return submit
+
+
+def test_a_run_on_a_closed_cluster_grants_what_the_recordings_tell(
+    spark: SparkSession, ranger: Ranger, submitted: Submitted, settings_for: Callable[..., Settings]
+) -> None:
+    from spark_sync.baseline import take_baseline
+
+    take_baseline(settings_for(), spark, ROOT / "examples" / "baseline.jsonl", now=NOW)
+    secret = fresh_secret()
+    done = submitted(CLOSED | secret)
     assert done.returncode == 0, done.stderr
-    assert PASSWORD not in done.stderr + done.stdout
+    for hidden in (PASSWORD, *secret.values()):
+        assert hidden not in done.stderr + done.stdout
     report = json.loads(done.stdout[done.stdout.index("{\n") :])
     assert (report["trouble"], report["waiting"]) == ("", [])
     assert len(report["granted"]) == len(OTHERS)
     assert by_values(ranger.grants()) == by_values(OTHERS)
+
+
+def test_a_run_on_an_open_cluster_is_refused(ranger: Ranger, submitted: Submitted) -> None:
+    done = submitted({"spark.ui.enabled": "false"})
+    assert done.returncode == 3, done.stderr
+    assert "Spark is open to others: `spark.authenticate` is not true; " in done.stdout
+    assert ranger.grants() == {}

@@ -13,6 +13,7 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.cli.sync import sync
 from spark_sync.drift import Drift
+from spark_sync.event import EntityEvent, Kind, Stage
 from spark_sync.ledger import Change
 from spark_sync.life import State
 from tests.spark_sync.drift_world import APP, BEGUN, row
@@ -54,7 +55,6 @@ def test_the_ranks_of_the_sources() -> None:
 @pytest.mark.spark
 def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.ledger_rows import EVENTS
 
     ledger = DeltaLedger(spark, tmp_path, "cdap")
     bought = row(State.APPLIED, PURCHASES, number=2, creator="bob", source="audit", event="e2")
@@ -67,9 +67,10 @@ def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
         row(State.KNOWN, EntityId("namespace", ("ns1",)), creator=None),
     ]
     ledger.record([Change(life.entity, (life,)) for life in lives])
-    key = ("cdap", str(PURCHASES), "dataset", ["ns1", "purchases"], "ns1", None)
-    told = ("audit", "e2", *key, "CREATE", "authoritative", "bob", bought.begun.time, "", 1)
-    spark.createDataFrame([told], EVENTS).write.format("delta").mode("append").save(str(tmp_path / "events"))
+    began = bought.begun.time
+    ledger.add_answers(
+        [EntityEvent(PURCHASES, Kind.CREATE, Stage.REQUEST, "bob", began, began + 5, "audit", "e2", request="PUT 200")]
+    )
 
     waiting, owners, why = (
         [tuple(found) for found in spark.sql(query.replace("/var/lib/ranger-cdap/sync", str(tmp_path))).collect()]
@@ -81,8 +82,8 @@ def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
         ("pending", "dataset:ns1.b", "alice", "unknown user: Ranger has no `alice`", since),
     ]
     assert owners == [("ns1", "alice", 1), ("ns1", "bob", 1)]
-    created = datetime.fromtimestamp(bought.begun.time / 1000)
+    created = datetime.fromtimestamp(began / 1000)
     assert why == [
-        (1, "closed", "alice", 7, "audit", None, None),
-        (2, "applied", "bob", 7, "audit", created, "authoritative"),
+        (1, "closed", "alice", 7, "audit", None, None, None, None),
+        (2, "applied", "bob", 7, "audit", created, "request", "done", "PUT 200"),
     ]

@@ -7,7 +7,7 @@ The engine has the policies that the embedded Ranger Admin hands out: what count
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -25,8 +25,18 @@ from spark_sync.life import State
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import Ranger, new_service, settings_of
 from tests.spark_sync.in_force import download, engine_of
-from tests.spark_sync.takeovers import EVERYTHING, LOCAL, OTHER, PREVIEW, STORIES, STREAM, Owners, Story
-from tests.spark_sync.told import CALLER, MARKER, TAKEN, Told
+from tests.spark_sync.recorded_lines import CALLER, MARKER, TAKEN, Lines, write_watermark
+from tests.spark_sync.takeovers import (
+    EVERYTHING,
+    LOCAL,
+    OTHER,
+    PREVIEW,
+    STORIES,
+    STREAM,
+    WITHOUT_A_JOURNAL,
+    Owners,
+    Story,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,27 +47,28 @@ pytestmark = pytest.mark.spark
 
 NOW: Final = 1_900_000_000_000
 PEOPLE: Final = ("alice", "bob", "svc", "cdap", "-", "", "*", "public")
+DOUBTED: Final = (State.UNCONFIRMED, State.CONTESTED, State.SUSPENDED)
 SOURCES: Final = {"audit": "audit", "data-plane": "data-plane", "router": "http-access"}
 
 
 class Chapter(NamedTuple):
-    """A story in a namespace of its own."""
+    """A story in a namespace of its own; `journal`: whether there is a decision service that journals checks."""
 
     title: str
     namespace: str
     story: Story
     later: bool
+    journal: bool
 
 
-def _chapters() -> Iterator[Chapter]:
-    for n, (title, story) in enumerate(STORIES.items()):
+def _chapters(stories: Mapping[str, Story], *, journal: bool) -> Iterator[Chapter]:
+    for n, (title, story) in enumerate(stories.items()):
         if not story.only_later:
-            yield Chapter(f"{title}, at once", f"once{n}", story, later=False)
-        if not story.only_at_once:
-            yield Chapter(f"{title}, in a later run", f"later{n}", story, later=True)
+            yield Chapter(f"{title}, at once", f"once{n}", story, later=False, journal=journal)
+        yield Chapter(f"{title}, in a later run", f"later{n}", story, later=True, journal=journal)
 
 
-CHAPTERS: Final = list(_chapters())
+CHAPTERS: Final = [*_chapters(STORIES, journal=True), *_chapters(WITHOUT_A_JOURNAL, journal=False)]
 
 
 def here(entity: EntityId, namespace: str) -> EntityId:
@@ -126,22 +137,24 @@ def due(chapter: Chapter) -> set[Gained]:
 class World(NamedTuple):
     """What there is after the last run."""
 
+    chapters: list[Chapter]
     reports: tuple[RunReport, ...]
     downloaded: bytes
     engine: PolicyEngine
     ranger: Ranger
+    doubted: Mapping[EntityId, State]
 
 
-def deliver(inbox: Path, name: str, told: Iterable[tuple[str, Told]]) -> None:
+def deliver(inbox: Path, name: str, told: Iterable[tuple[str, Lines]]) -> None:
     lines: dict[str, list[str]] = {source: [] for source in SOURCES}
     for namespace, one in told:
-        lines[one.source].append(one.line.replace("NS0", namespace) + "\n")
+        lines[one.source].append(one.text.replace("NS0", namespace) + "\n")
     for source, found in lines.items():
         (inbox / source / name).write_text("".join(found), encoding="utf-8")
 
 
-def write_inventory(path: Path) -> None:
-    known = (here(entity, one.namespace) for one in CHAPTERS for entity in one.story.known)
+def write_inventory(path: Path, chapters: Iterable[Chapter]) -> None:
+    known = (here(entity, one.namespace) for one in chapters for entity in one.story.known)
     header = {"v": 1, "instance": "cdap", "taken": datetime.fromtimestamp(TAKEN / 1000, UTC).isoformat()}
     lines = [header, *({"type": entity.type, "parts": list(entity.parts)} for entity in known)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -157,16 +170,31 @@ def configured(ranger: Ranger, directory: Path) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def world(
+def worlds(
     spark: SparkSession, embedded: tuple[str, RangerAdmin, RangerAdmin], tmp_path_factory: pytest.TempPathFactory
-) -> World:
+) -> dict[bool, World]:
+    """The chapters with a journal, and those without one."""
+    return {
+        journal: played(
+            spark,
+            new_service(embedded),
+            tmp_path_factory.mktemp("takeover"),
+            [one for one in CHAPTERS if one.journal is journal],
+        )
+        for journal in (True, False)
+    }
+
+
+def played(spark: SparkSession, ranger: Ranger, directory: Path, chapters: list[Chapter]) -> World:
     from spark_sync.baseline import take_baseline
+    from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import run_once
 
-    ranger, directory = new_service(embedded), tmp_path_factory.mktemp("takeover")
     for source in SOURCES:
         (directory / source).mkdir()
-    write_inventory(directory / "inventory.jsonl")
+    if chapters[0].journal:
+        write_watermark(directory / "data-plane", NOW)
+    write_inventory(directory / "inventory.jsonl", chapters)
     settings = configured(ranger, directory)
     take_baseline(settings, spark, directory / "inventory.jsonl", now=NOW)
     deliver(
@@ -174,25 +202,41 @@ def world(
         "1.jsonl",
         (
             (one.namespace, told)
-            for one in CHAPTERS
+            for one in chapters
             for told in (one.story.before if one.later else chain(one.story.before, one.story.after))
         ),
     )
     first = run_once(settings, spark, now=NOW, ranger=ranger.sync)
-    deliver(directory, "2.jsonl", ((one.namespace, told) for one in CHAPTERS if one.later for told in one.story.after))
+    deliver(directory, "2.jsonl", ((one.namespace, told) for one in chapters if one.later for told in one.story.after))
     second = run_once(settings, spark, now=NOW, ranger=ranger.sync)
     found = download(ranger)
-    return World((first, second), found, engine_of(found), ranger)
+    lives = DeltaLedger(spark, settings.sync.state_dir, "cdap").lives(DOUBTED)
+    return World(
+        chapters,
+        (first, second),
+        found,
+        engine_of(found),
+        ranger,
+        {life.entity: life.state for life in lives if life.is_open},
+    )
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=[one.title for one in CHAPTERS])
-def test_nobody_may_do_more_than_the_story_says(world: World, chapter: Chapter) -> None:
-    assert allowed(world.engine, chapter) == due(chapter)
+def test_nobody_may_do_more_than_the_story_says(worlds: dict[bool, World], chapter: Chapter) -> None:
+    assert allowed(worlds[chapter.journal].engine, chapter) == due(chapter)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=[one.title for one in CHAPTERS])
-def test_a_story_in_which_bob_took_over_would_be_noticed(world: World, chapter: Chapter) -> None:
+def test_what_nobody_can_tell_is_doubted_and_nothing_else(worlds: dict[bool, World], chapter: Chapter) -> None:
+    found = worlds[chapter.journal].doubted
+    mine = {entity: state for entity, state in found.items() if chapter.namespace in entity.parts}
+    assert mine == {here(entity, chapter.namespace): state for entity, state in chapter.story.doubted.items()}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=[one.title for one in CHAPTERS])
+def test_a_story_in_which_bob_took_over_would_be_noticed(worlds: dict[bool, World], chapter: Chapter) -> None:
     """The least he could get: to read one of the things."""
+    world = worlds[chapter.journal]
     for entity in places(chapter):
         stolen = Policy(
             name="stolen",
@@ -203,19 +247,23 @@ def test_a_story_in_which_bob_took_over_would_be_noticed(world: World, chapter: 
         assert Gained("bob", "read", entity) in allowed(engine_of(world.downloaded, stolen), chapter)
 
 
-def test_every_line_was_an_event_or_a_dead_letter(world: World) -> None:
-    told = [one.story for one in CHAPTERS]
+@pytest.mark.parametrize("journal", [True, False])
+def test_every_line_was_an_event_or_a_dead_letter(worlds: dict[bool, World], journal: bool) -> None:
+    world = worlds[journal]
+    told = [one.story for one in world.chapters]
     assert sum(source.lines for report in world.reports for source in report.sources) == sum(
-        len(story.before) + len(story.after) for story in told
+        len(lines) for story in told for lines in (*story.before, *story.after)
     )
     assert sum(source.rejected for report in world.reports for source in report.sources) == sum(
         story.dead for story in told
     )
 
 
-def test_both_runs_came_to_their_end_and_nothing_is_owed(world: World) -> None:
+@pytest.mark.parametrize("journal", [True, False])
+def test_both_runs_came_to_their_end_and_nothing_is_owed(worlds: dict[bool, World], journal: bool) -> None:
+    world = worlds[journal]
     first, second = world.reports
     assert (first.trouble, second.trouble) == ("", "")
-    assert {life.state for report in world.reports for life in report.waiting} == {State.BLOCKED}
+    assert {life.state for report in world.reports for life in report.waiting} <= {State.BLOCKED, *DOUBTED}
     assert (second.counts[State.PENDING], second.counts[State.CLOSING], second.counts[State.FAILED]) == (0, 0, 0)
-    assert len(world.ranger.policies()) == sum(len(one.story.owners) for one in CHAPTERS)
+    assert len(world.ranger.policies()) == sum(len(one.story.owners) for one in world.chapters)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from ranger_cdap.cdap.creations import Strength
-
 pytestmark = [
     pytest.mark.spark,
     # PySpark leaves its sockets to the garbage collector.
@@ -48,7 +46,7 @@ def rows() -> Iterator[dict[str, object]]:
     try:
         lines = session.createDataFrame([(line, "file", 1) for line in (*GOOD, *BAD)], LINES)
         source = event_sources()["csv"]
-        parsed = source.parse(lines, SourceSettings(name="inventory", kind="csv"), "cdap")
+        parsed = source.parse(lines, SourceSettings(name="inventory", kind="csv"), "cdap", 1_900_000_000_000)
         assert parsed.columns == [*LINES.names, "rejected", "found"]
         yield {row.line: row for row in parsed.collect()}
     finally:
@@ -62,7 +60,8 @@ def test_what_is_exactly_as_it_should_be_is_an_event(rows, line: str) -> None:  
     (event,) = row.found
     assert row.rejected is None
     assert (event.type, event.parts, event.kind, event.user) == GOOD[line]
-    assert (event.time, event.strength) == (int(line.split(",")[0]), Strength.AUTHORITATIVE.value)
+    assert event.started == event.ended == int(line.split(",")[0])
+    assert (event.stage, event.outcome) == ("message", "done")
 
 
 @pytest.mark.parametrize("line", BAD)

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.config import SourceSettings
-from spark_sync.event import Kind, Strength
+from spark_sync.event import Kind, Outcome, Stage
 from spark_sync.sources.source import FOUND, EventSource
 from spark_sync.sources.text_files import read_text_files
 
@@ -18,7 +18,7 @@ TYPES = {"namespace": 1, "application": 2, "dataset": 2}
 LEAST = 5
 
 
-def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFrame:
+def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -> DataFrame:
     """As `EventSource.parse`: a line that is not exactly as it should be is rejected, with the reason."""
     fields = F.split("line", ",", -1)
     time = F.expr("try_cast(fields[0] AS bigint)")
@@ -46,10 +46,14 @@ def parse(lines: DataFrame, settings: SourceSettings, instance: str) -> DataFram
         F.col("parts"),
         kind.alias("kind"),
         # The inventory knows what is new, as CDAP's own audit messages do.
-        F.lit(Strength.AUTHORITATIVE.value).alias("strength"),
+        F.lit(Stage.MESSAGE.value).alias("stage"),
+        F.lit(Outcome.DONE.value).alias("outcome"),
         user.alias("user"),
-        F.col("time"),
-        F.lit(None).cast("string").alias("requester"),
+        F.lit(None).alias("requester"),
+        F.col("time").alias("started"),
+        F.col("time").alias("ended"),
+        # What an inventory does not know, in the order of `FOUND`.
+        *(F.lit(None).alias(name) for name in FOUND.names[FOUND.names.index("ended") + 1 :]),
     ).cast(FOUND)
     none = F.array().cast(f"array<{FOUND.simpleString()}>")
     return read.withColumn("rejected", rejected).select(

@@ -18,6 +18,9 @@ final class AuditRecords {
   // A request with more checks becomes several records, so that none is too long to be taken.
   private static final int MOST_CHECKS = 1_000;
   private static final int MOST_RECORDS = 500;
+  // The versions of a record: whether its checks have stamps.
+  private static final int STAMPED = 2;
+  private static final int UNSTAMPED = 1;
 
   private final DecisionService service;
   private final Credentials credentials;
@@ -51,11 +54,11 @@ final class AuditRecords {
   private void send(List<Map<String, Object>> records) throws ServiceFailure {
     Map<String, Object> question = new LinkedHashMap<>();
     question.put("records", records);
-    Fields answer = service.ask("cdap/v1/audit", credentials, question);
+    Fields answer = service.tell("cdap/v1/audit", credentials, question);
     try {
       List<Fields> refused = answer.objects("refused");
       if (answer.count("stored") + refused.size() != records.size()) {
-        throw ServiceFailure.away("its answer has another number of records");
+        throw ServiceFailure.unusable("its answer has another number of records");
       }
       for (Fields record : refused) {
         LOG.error("the decision service does not take the record of {}: {}",
@@ -67,18 +70,30 @@ final class AuditRecords {
   }
 
   private List<Map<String, Object>> records(AuditLogRequest request) {
-    List<Map<String, Object>> checks = checks(request);
+    List<Map<String, Object>> checks = new ArrayList<>();
+    List<Map<String, Object>> unstamped = new ArrayList<>();
+    for (Map<String, Object> check : checks(request)) {
+      (check.get("at") instanceof Long ? checks : unstamped).add(check);
+    }
+    List<Map<String, Object>> records = records(request, STAMPED, checks);
+    // CDAP still holds what an older jar wrote before the upgrade.
+    records.addAll(records(request, UNSTAMPED, unstamped));
+    return records;
+  }
+
+  private List<Map<String, Object>> records(AuditLogRequest request, int version,
+      List<Map<String, Object>> checks) {
     List<Map<String, Object>> records = new ArrayList<>();
     for (int start = 0; start < checks.size(); start += MOST_CHECKS) {
-      records.add(record(request, checks.subList(start, Math.min(start + MOST_CHECKS, checks.size()))));
+      records.add(record(request, version, checks.subList(start, Math.min(start + MOST_CHECKS, checks.size()))));
     }
     return records;
   }
 
-  private Map<String, Object> record(AuditLogRequest request, List<Map<String, Object>> checks) {
+  private Map<String, Object> record(AuditLogRequest request, int version, List<Map<String, Object>> checks) {
     long ended = TimeUnit.NANOSECONDS.toMillis(request.getEndTimeNanos());
     Map<String, Object> json = new LinkedHashMap<>();
-    json.put("v", 1);
+    json.put("v", version);
     json.put("instance", instance);
     json.put("method", request.getMethodType());
     json.put("uri", request.getUri());
@@ -103,12 +118,21 @@ final class AuditRecords {
     for (AuditLogContext context : request.getAuditLogContextQueue()) {
       if (context.isAuditLoggingRequired() && context.getAuditLogBody() != null) {
         try {
-          checks.add(Json.read(context.getAuditLogBody()));
+          checks.add(check(context.getAuditLogBody()));
         } catch (IOException e) {
           LOG.error("a check in the record of {} is not this extension's and is left out", request.getUri());
         }
       }
     }
     return checks;
+  }
+
+  /** The check as it was written; its time is a whole number again. */
+  private static Map<String, Object> check(String body) throws IOException {
+    Map<String, Object> check = Json.read(body);
+    if (check.get("at") instanceof Double) {
+      check.put("at", ((Double) check.get("at")).longValue());
+    }
+    return check;
   }
 }

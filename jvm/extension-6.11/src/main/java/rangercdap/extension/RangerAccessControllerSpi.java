@@ -34,7 +34,7 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
 
   /** Start with these settings, and a clock that counts in nanoseconds. */
   void start(Settings settings, LongSupplier nanoTime) {
-    extension = new Extension(settings, nanoTime);
+    extension = new Extension(settings, settings.audit() != null, nanoTime);
     records = new AuditRecords(settings, extension.service());
     clientAddress = new ClientAddress(SecurityRequestContext::getUserId, SecurityRequestContext::getUserIp);
   }
@@ -42,13 +42,13 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
   @Override
   public AuthorizationResponse enforce(EntityId entity, Principal principal, Set<? extends Permission> permissions)
       throws AccessException {
-    return enforce(new Check(entity, null, principal, permissions));
+    return enforce(extension.check(entity, null, principal, permissions));
   }
 
   @Override
   public AuthorizationResponse enforceOnParent(EntityType entityType, EntityId parentId, Principal principal,
       Permission permission) throws AccessException {
-    return enforce(new Check(parentId, entityType, principal, Collections.singleton(permission)));
+    return enforce(extension.check(parentId, entityType, principal, Collections.singleton(permission)));
   }
 
   /** An answer for each entity, also for those that stay hidden: program containers of CDAP rely on it. */

@@ -9,8 +9,9 @@ final class CallingFrames {
   private static final int MOST = 20;
   private static final int LONGEST = 2_000;
   private static final String CDAP = "io.cdap.cdap.";
-  // These pass every question on and tell nothing about it.
+  // These pass every question on and tell nothing about it: the implementations, and the interfaces they inherit from.
   private static final String ENFORCERS = "io.cdap.cdap.security.authorization.";
+  private static final String INTERFACES = "io.cdap.cdap.security.spi.authorization.";
   private static final String CONTAINER = "RemotePrivilegesHandler";
 
   private final String hint;
@@ -22,7 +23,7 @@ final class CallingFrames {
     boolean container = false;
     for (StackTraceElement frame : frames) {
       String type = frame.getClassName();
-      if (!type.startsWith(CDAP) || type.startsWith(ENFORCERS)) {
+      if (!type.startsWith(CDAP) || type.startsWith(ENFORCERS) || type.startsWith(INTERFACES)) {
         continue;
       }
       String simple = simple(type);

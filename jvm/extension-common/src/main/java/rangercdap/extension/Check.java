@@ -13,20 +13,23 @@ import java.util.Set;
 /** One permission check of CDAP: the question for the service, the words for a denial, and what a record says of it. */
 final class Check {
 
+  private final Stamp stamp;
   private final EntityId entity;
   private final EntityType childType;
   private final Principal principal;
   private final List<String> permissions;
 
   /** {@code childType} is null unless the check is about children of that type in the entity. */
-  Check(EntityId entity, EntityType childType, Principal principal, Set<? extends Permission> permissions) {
+  Check(Stamp stamp, EntityId entity, EntityType childType, Principal principal,
+      Set<? extends Permission> permissions) {
+    this.stamp = stamp;
     this.entity = entity;
     this.childType = childType;
     this.principal = principal;
     this.permissions = Wire.permissions(permissions);
   }
 
-  /** The whole question, which is also the key of its answer. */
+  /** The question without its stamp, which is also the key of its answer. */
   Map<String, Object> question(CallingFrames frames, String clientIp) {
     Map<String, Object> json = new LinkedHashMap<>();
     json.put("principal", Wire.principal(principal));
@@ -47,6 +50,11 @@ final class Check {
     return json;
   }
 
+  /** The stamp of this check, which no other has. */
+  Stamp stamp() {
+    return stamp;
+  }
+
   /** The check as docs/reference/events.md describes it. */
   Map<String, Object> record(boolean allowed) {
     Map<String, Object> json = new LinkedHashMap<>();
@@ -60,6 +68,7 @@ final class Check {
     }
     json.put("permissions", permissions);
     json.put("allowed", allowed);
+    json.putAll(stamp.fields());
     return json;
   }
 

@@ -15,13 +15,15 @@ final class DecisionService {
   private final HttpService http;
   private final Credentials enforce;
   private final Map<String, Object> introduction;
+  private final Circuit circuit;
   private final Reachability reachability;
   private final Consumer<String> generations;
 
-  DecisionService(Settings settings, LongSupplier nanoTime, Consumer<String> generations) {
+  DecisionService(Settings settings, boolean records, LongSupplier nanoTime, Consumer<String> generations) {
     this.http = new HttpService(settings.url(), settings.connectTimeout(), settings.readTimeout());
     this.enforce = settings.enforce();
-    this.introduction = introduction(settings);
+    this.introduction = introduction(settings, records);
+    this.circuit = new Circuit(nanoTime);
     this.reachability = new Reachability(nanoTime);
     this.generations = generations;
   }
@@ -31,15 +33,31 @@ final class DecisionService {
     return ask(path, enforce, question);
   }
 
-  /** The answer to a question of somebody with another role. */
+  /** The answer to a question of somebody with another role; a service that is not worth asking is not asked. */
   Fields ask(String path, Credentials credentials, Map<String, Object> question) throws ServiceFailure {
+    byte[] body = HttpService.encoded(question);
+    Deadline deadline = http.deadline();
+    long turn = entered();
+    String failure = "an error in the extension";
     Fields answer;
     try {
-      answer = http.post(path, credentials, question);
+      answer = post(path, credentials, body, deadline);
+      failure = null;
     } catch (ServiceFailure e) {
-      throw noted(e);
+      failure = e.isAnswer() ? null : e.getMessage();
+      throw e;
+    } finally {
+      circuit.left(turn, failure);
     }
-    introduce();
+    introduce(deadline);
+    return answer;
+  }
+
+  /** The answer to what CDAP repeats until it is taken: always sent, and nothing that users wait for depends on it. */
+  Fields tell(String path, Credentials credentials, Map<String, Object> message) throws ServiceFailure {
+    Deadline deadline = http.deadline();
+    Fields answer = post(path, credentials, HttpService.encoded(message), deadline);
+    introduce(deadline);
     return answer;
   }
 
@@ -51,11 +69,15 @@ final class DecisionService {
 
   /** Ask who is there, if that is not known; a failure is logged only, as everything is denied until there is one. */
   void introduce() {
+    introduce(http.deadline());
+  }
+
+  private void introduce(Deadline deadline) {
     if (!reachability.introductionIsDue()) {
       return;
     }
     try {
-      Fields hello = http.post("cdap/v1/hello", enforce, introduction);
+      Fields hello = http.post("cdap/v1/hello", enforce, HttpService.encoded(introduction), deadline);
       LOG.info("the authorization service of CDAP is there: version {}, instance {}, profile {}, {}, policies {}, "
           + "grants {}", hello.text("version"), hello.text("instance"), hello.text("profile"),
           hello.text("enforcement"), hello.text("state"), hello.text("grants"));
@@ -69,7 +91,24 @@ final class DecisionService {
     }
   }
 
-  private static Map<String, Object> introduction(Settings settings) {
+  private Fields post(String path, Credentials credentials, byte[] body, Deadline deadline) throws ServiceFailure {
+    try {
+      return http.post(path, credentials, body, deadline);
+    } catch (ServiceFailure e) {
+      throw noted(e);
+    }
+  }
+
+  private long entered() throws ServiceFailure {
+    try {
+      return circuit.enter();
+    } catch (ServiceFailure e) {
+      reachability.notAsked();
+      throw e;
+    }
+  }
+
+  private static Map<String, Object> introduction(Settings settings, boolean records) {
     Map<String, Object> json = new LinkedHashMap<>();
     json.put("extension", Versions.extension());
     if (!Versions.cdap().isEmpty()) {
@@ -82,6 +121,7 @@ final class DecisionService {
     if (!settings.adminUsers().isEmpty()) {
       json.put("admin_users", settings.adminUsers());
     }
+    json.put("records", records);
     return json;
   }
 }

@@ -15,9 +15,9 @@ final class Decisions {
   private final AllowedAnswers remembered;
   private final DecisionService service;
 
-  Decisions(Settings settings, LongSupplier nanoTime) {
+  Decisions(Settings settings, boolean records, LongSupplier nanoTime) {
     this.remembered = new AllowedAnswers(settings.cacheSeconds(), settings.cacheEntries(), nanoTime);
-    this.service = new DecisionService(settings, nanoTime, remembered::seen);
+    this.service = new DecisionService(settings, records, nanoTime, remembered::seen);
   }
 
   /** The service that is asked. */
@@ -25,13 +25,15 @@ final class Decisions {
     return service;
   }
 
-  /** Whether what the question describes is allowed. */
-  Answer enforce(Map<String, Object> question) throws ServiceFailure {
+  /** Whether what the question describes is allowed; the stamp goes along and is no part of what is remembered. */
+  Answer enforce(Map<String, Object> question, Stamp stamp) throws ServiceFailure {
     if (remembered.holds(question)) {
       return Answer.allowed();
     }
     long asked = remembered.now();
-    return answer(question, asked, service.ask("cdap/v1/enforce", question));
+    Map<String, Object> stamped = new LinkedHashMap<>(question);
+    stamped.put("check", stamp.fields());
+    return answer(question, asked, service.ask("cdap/v1/enforce", stamped));
   }
 
   /** Which of the entities the principal may see, in their order. */

@@ -1,6 +1,8 @@
 package rangercdap.extension;
 
+import io.cdap.cdap.proto.element.EntityType;
 import io.cdap.cdap.proto.id.EntityId;
+import io.cdap.cdap.proto.security.Permission;
 import io.cdap.cdap.proto.security.Principal;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -15,11 +17,18 @@ final class Extension {
 
   private final Decisions decisions;
   private final Grants grants;
+  private final Stamps stamps = new Stamps();
 
-  Extension(Settings settings, LongSupplier nanoTime) {
-    this.decisions = new Decisions(settings, nanoTime);
+  /** {@code records} is whether this jar tells the service how requests ended. */
+  Extension(Settings settings, boolean records, LongSupplier nanoTime) {
+    this.decisions = new Decisions(settings, records, nanoTime);
     this.grants = new Grants(settings, decisions.service());
     decisions.service().introduce();
+  }
+
+  /** A check, stamped now; {@code childType} is null unless it is about children of that type in the entity. */
+  Check check(EntityId entity, EntityType childType, Principal principal, Set<? extends Permission> permissions) {
+    return new Check(stamps.next(), entity, childType, principal, permissions);
   }
 
   /** Whether CDAP may go on; what nobody can tell is denied. */
@@ -29,7 +38,7 @@ final class Extension {
     }
     CallingFrames frames = CallingFrames.here();
     try {
-      return decisions.enforce(check.question(frames, clientIp));
+      return decisions.enforce(check.question(frames, clientIp), check.stamp());
     } catch (ServiceFailure e) {
       if (frames.fromContainer()) {
         // The container of a program keeps a denial for minutes, but not that nobody can tell.

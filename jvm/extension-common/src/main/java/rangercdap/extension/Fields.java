@@ -56,7 +56,7 @@ final class Fields {
       truths.add((Boolean) item);
     }
     if (truths.size() != count) {
-      throw ServiceFailure.away("its answer has " + truths.size() + " values for " + count + " entities");
+      throw ServiceFailure.unusable("its answer has " + truths.size() + " values for " + count + " entities");
     }
     return truths;
   }
@@ -93,6 +93,6 @@ final class Fields {
   }
 
   private static ServiceFailure wrong(String name) {
-    return ServiceFailure.away("its answer has no usable field " + name);
+    return ServiceFailure.unusable("its answer has no usable field " + name);
   }
 }

@@ -41,6 +41,11 @@ final class Reachability {
     unlogged = 0;
   }
 
+  /** A call was not made, because of the failures before; the log counts it with them. */
+  synchronized void notAsked() {
+    unlogged++;
+  }
+
   /** Whether the caller is the one to ask the service, which has just answered, to introduce itself. */
   synchronized boolean introductionIsDue() {
     long now = nanoTime.getAsLong();

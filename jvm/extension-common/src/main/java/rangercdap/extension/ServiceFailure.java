@@ -6,34 +6,39 @@ final class ServiceFailure extends Exception {
   private static final long serialVersionUID = 1L;
 
   private final String detail;
+  private final boolean answer;
   private final boolean away;
-  private final boolean unconnected;
 
-  private ServiceFailure(String why, String detail, boolean away, boolean unconnected) {
+  private ServiceFailure(String why, String detail, boolean answer, boolean away) {
     super(why, null, false, false);
     this.detail = detail;
+    this.answer = answer;
     this.away = away;
-    this.unconnected = unconnected;
   }
 
-  /** No connection, or one that broke: worth one more try. */
-  static ServiceFailure unconnected(String why, String detail) {
-    return new ServiceFailure(why, detail, true, true);
+  /** No connection, one that broke, or no whole answer in time: nothing shows that the service is alive. */
+  static ServiceFailure unanswered(String why, String detail) {
+    return new ServiceFailure(why, detail, false, true);
   }
 
-  /** No answer, or one that cannot be understood. */
-  static ServiceFailure away(String why) {
-    return new ServiceFailure(why, "", true, false);
+  /** Not asked, because the calls before were unanswered, the last of them for that reason. */
+  static ServiceFailure notAsked(String last) {
+    return unanswered("not asked for the moment, as the last calls failed: " + last, "");
+  }
+
+  /** An answer that cannot be used. */
+  static ServiceFailure unusable(String why) {
+    return new ServiceFailure(why, "", true, true);
   }
 
   /** The service has answered, but not to this question. */
   static ServiceFailure refused(String why, String detail) {
-    return new ServiceFailure(why, detail, false, false);
+    return new ServiceFailure(why, detail, true, false);
   }
 
-  /** Whether another try may find a connection. */
-  boolean isUnconnected() {
-    return unconnected;
+  /** Whether there was an answer at all. */
+  boolean isAnswer() {
+    return answer;
   }
 
   /** Whether the service must introduce itself again when it is back. */

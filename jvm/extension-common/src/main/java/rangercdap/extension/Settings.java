@@ -1,6 +1,5 @@
 package rangercdap.extension;
 
-import java.net.MalformedURLException;
 import java.net.URL;
 import java.util.Arrays;
 import java.util.Collections;
@@ -19,7 +18,7 @@ final class Settings {
   private static final String SECRET_FILE = ".secret.file";
   // CDAP itself passes the two of its own cache.
   private static final List<String> KNOWN = Collections.unmodifiableList(Arrays.asList(
-      "url", "enforce.name", "enforce.secret.file", "audit.name", "audit.secret.file", "grant.name",
+      "url", "allow.plain.http", "enforce.name", "enforce.secret.file", "audit.name", "audit.secret.file", "grant.name",
       "grant.secret.file", "instance.name", "connect.timeout.ms", "read.timeout.ms", "cache.seconds",
       "cache.max.entries", "cache.ttl.secs", "master.user", "admin.users"));
   private static final int LONGEST_TIMEOUT = 60_000;
@@ -43,18 +42,13 @@ final class Settings {
 
   /** The address of the decision service. */
   URL url() {
-    String text = text("url", "http://127.0.0.1:6500");
-    try {
-      URL url = new URL(text.endsWith("/") ? text : text + "/");
-      boolean web = url.getProtocol().equals("http") || url.getProtocol().equals("https");
-      if (web && !url.getHost().isEmpty() && url.getUserInfo() == null && url.getQuery() == null
-          && url.getRef() == null) {
-        return url;
-      }
-    } catch (MalformedURLException e) {
-      // said below
+    URL url = Address.checked(text("url", "http://127.0.0.1:6500"), PREFIX + "url", PREFIX + "allow.plain.http",
+        isTrue("allow.plain.http"));
+    if (Address.isExposed(url)) {
+      LOG.warn("{}url is {}: whoever is on the way can read its secrets and change its decisions; use https",
+          PREFIX, url);
     }
-    throw new BadSetting(PREFIX + "url is no address like http://127.0.0.1:6500 (without name and password)");
+    return url;
   }
 
   /** Who asks for decisions. */
@@ -123,12 +117,20 @@ final class Settings {
     if (name.indexOf(':') >= 0) {
       throw new BadSetting(PREFIX + role + ".name must not hold a colon");
     }
-    return new Credentials(name, SecretFile.read(PREFIX + role + SECRET_FILE, file));
+    return new Credentials(name, PREFIX + role + SECRET_FILE, file);
   }
 
   private String text(String key, String otherwise) {
     String text = properties.getProperty(key, "").trim();
     return text.isEmpty() ? otherwise : text;
+  }
+
+  private boolean isTrue(String key) {
+    String text = text(key, "false");
+    if (!text.equals("true") && !text.equals("false")) {
+      throw new BadSetting(PREFIX + key + " must be true or false");
+    }
+    return text.equals("true");
   }
 
   private int number(String key, int otherwise, int least, int most) {

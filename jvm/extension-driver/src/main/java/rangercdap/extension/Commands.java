@@ -25,12 +25,14 @@ import io.cdap.cdap.security.spi.authorization.AuthorizationResponse;
 import io.cdap.cdap.security.spi.authorization.AuthorizationResponse.AuthorizationStatus;
 import io.cdap.cdap.security.spi.authorization.AuthorizedResult;
 import io.cdap.cdap.security.spi.authorization.UnauthorizedException;
+import java.io.File;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -48,12 +50,17 @@ final class Commands {
 
   private AccessControllerSpi controller;
   private AllowedAnswers remembered;
+  private Circuit circuit;
   private long nanos;
 
   void run(Map<String, Object> command, Map<String, Object> result) throws Exception {
     switch ((String) command.get("do")) {
       case "start":
         start(properties(command));
+        break;
+      case "address":
+        // Where an extension with these properties would connect to; nothing is sent.
+        result.put("host", new Settings(properties(command)).url().getHost());
         break;
       case "initialize":
         controller = instance();
@@ -67,6 +74,13 @@ final class Commands {
         break;
       case "enforce together":
         result.put("allowed", together(((Double) command.get("users")).intValue()));
+        break;
+      case "enforce each second":
+        result.put("texts", eachSecond(command));
+        break;
+      case "resources":
+        result.put("threads", Thread.getAllStackTraces().size());
+        result.put("files", new File("/proc/self/fd").list().length);
         break;
       case "visible":
         result.put("visible", visible(command));
@@ -100,6 +114,15 @@ final class Commands {
         break;
       case "frames":
         frames(command, result);
+        break;
+      case "new circuit":
+        circuit = new Circuit(() -> nanos);
+        break;
+      case "enter":
+        result.put("turn", circuit.enter());
+        break;
+      case "left":
+        circuit.left(((Double) command.get("turn")).longValue(), (String) command.get("failure"));
         break;
       default:
         cache(command, result);
@@ -190,6 +213,18 @@ final class Commands {
     } finally {
       threads.shutdown();
     }
+  }
+
+  /** What one user sees who asks again and again, each time when a second has passed. */
+  private Set<String> eachSecond(Map<String, Object> command) throws Exception {
+    Set<String> texts = new LinkedHashSet<>();
+    for (int i = 0; i < ((Double) command.get("times")).intValue(); i++) {
+      Map<String, Object> seen = new LinkedHashMap<>();
+      enforce(command, seen);
+      texts.add(String.valueOf(seen.get("text")));
+      nanos += 1_000_000_000;
+    }
+    return texts;
   }
 
   private static void answered(Map<String, Object> result, AuthorizationResponse response) {

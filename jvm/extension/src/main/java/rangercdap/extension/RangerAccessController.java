@@ -30,19 +30,19 @@ public class RangerAccessController implements AccessController {
 
   /** Start with these settings, and a clock that counts in nanoseconds. */
   void start(Settings settings, LongSupplier nanoTime) {
-    extension = new Extension(settings, nanoTime);
+    extension = new Extension(settings, false, nanoTime);
   }
 
   @Override
   public void enforce(EntityId entity, Principal principal, Set<? extends Permission> permissions)
       throws AccessException {
-    enforce(new Check(entity, null, principal, permissions));
+    enforce(extension.check(entity, null, principal, permissions));
   }
 
   @Override
   public void enforceOnParent(EntityType entityType, EntityId parentId, Principal principal, Permission permission)
       throws AccessException {
-    enforce(new Check(parentId, entityType, principal, Collections.singleton(permission)));
+    enforce(extension.check(parentId, entityType, principal, Collections.singleton(permission)));
   }
 
   @Override

@@ -1,0 +1,112 @@
+"""`GroupCommit`: records that are on the disk when `write` returns; many threads share one write and one flush."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.sinks import AuditSink
+from ranger_cdap.errors import AuditSinkError, reason
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS: Final = 5.0
+"""How long a decision waits for the disk: CDAP's extension waits no longer for its answer."""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """Records of one caller, and what became of them."""
+
+    records: Sequence[AuditRecord]
+    done: threading.Event = field(default_factory=threading.Event)
+    failed: str = ""
+
+
+class GroupCommit:
+    """Writes for many threads at once: a thread of its own commits together whatever waits.
+
+    The sink must be durable: what its `write` has taken survives the end of this process and of its host. What it fails
+    to take is not tried again. At most `capacity` records wait.
+    """
+
+    def __init__(self, sink: AuditSink, *, capacity: int, patience: float = PATIENCE_SECONDS) -> None:
+        self._sink = sink
+        self._capacity = capacity
+        self._patience = patience
+        self._changed = threading.Condition()
+        self._waiting: list[_Waiting] = []
+        self._fails = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def write(self, records: Sequence[AuditRecord]) -> None:
+        """Return when the disk has the records.
+
+        Raises:
+            AuditSinkError: it does not have them, or that is not known.
+        """
+        mine = _Waiting(records)
+        with self._changed:
+            if self._closed:
+                raise AuditSinkError("the audit is closed")
+            if sum(len(waiting.records) for waiting in self._waiting) + len(records) > self._capacity:
+                raise AuditSinkError("too many audit records wait for the disk")
+            self._waiting.append(mine)
+            self._start()
+            self._changed.notify()
+        if not mine.done.wait(self._patience) and self._withdrawn(mine):
+            raise AuditSinkError("the disk of the audit file does not answer")
+        if mine.failed:
+            raise AuditSinkError(mine.failed)
+
+    def close(self, timeout: float = PATIENCE_SECONDS) -> None:
+        """Write what waits, for at most so many seconds, and take nothing more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(timeout)
+        if self._thread is None or not self._thread.is_alive():
+            self._sink.close()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="audit-commit", daemon=True)
+            self._thread.start()
+
+    def _withdrawn(self, mine: _Waiting) -> bool:
+        """Take back what the thread has not begun to write; false if it was written after all."""
+        with self._changed:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+            return not mine.done.is_set()
+
+    def _run(self) -> None:
+        closed = False
+        while not closed:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                batch, self._waiting, closed = self._waiting, [], self._closed
+            failed = self._put([record for waiting in batch for record in waiting.records]) if batch else ""
+            for waiting in batch:
+                waiting.failed = failed
+                waiting.done.set()
+
+    def _put(self, records: Sequence[AuditRecord]) -> str:
+        """Why the sink does not have the records; empty if it has."""
+        failed = ""
+        try:
+            self._sink.write(records)
+        except Exception as e:  # whatever it is, this thread must live and nothing may count as written
+            failed = reason(e) if isinstance(e, OSError) else type(e).__name__
+        if failed and not self._fails:
+            logger.error("audit records cannot be written: %s; what is not audited is denied", failed)
+        elif self._fails and not failed:
+            logger.warning("audit records are written again")
+        self._fails = bool(failed)
+        return failed

@@ -1,0 +1,67 @@
+"""`ranger-cdap policies refresh`: put what Ranger has now into the cache."""
+
+from __future__ import annotations
+
+import click
+from msgspec.structs import replace
+
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.errors import CacheError
+from ranger_cdap.plugins import condition_makers, plugin_manager
+from ranger_cdap.policies.documents import NO_VERSION, Versions
+from ranger_cdap.policies.keeper import PolicyKeeper
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+
+
+@click.command(
+    "refresh",
+    cls=Command,
+    examples=("ranger-cdap policies refresh", "ranger-cdap policies refresh --allow-older"),
+    exits={ExitCode.OK: "the cache holds what Ranger has now"},
+)
+@click.option(
+    "--allow-older",
+    is_flag=True,
+    help="Also where Ranger has older policies than this host has used: it was restored from a backup.",
+)
+@pass_invocation
+def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
+    """Download the policies into the cache, and show their versions.
+
+    What decides refuses policies, roles, tags and users that are older than what this host has used: they may bring
+    back a right that was revoked. After Ranger was restored, look at what it has lost, then allow it once with
+    --allow-older; a service that runs takes it with its next download.
+    """
+    settings = invocation.settings
+    options = EngineOptions(conditions=condition_makers(plugin_manager()))
+    rows = []
+    for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
+        of_service = replace(settings, ranger=replace(settings.ranger, service=name))
+        admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
+        with PolicyKeeper(admin, of_service, options=options, allow_older=allow_older) as keeper:
+            snapshot = keeper.refresh_now()
+            if snapshot.cache_problem:
+                raise CacheError(snapshot.cache_problem)
+            rows.append((name, snapshot.versions))
+    if invocation.as_json:
+        invocation.print_json([{"service": name} | _numbers(versions) for name, versions in rows])
+    else:
+        columns = ["service", *_numbers(Versions())]
+        invocation.print_table(columns, [[name, *_texts(versions)] for name, versions in rows])
+
+
+def _numbers(versions: Versions) -> dict[str, int | None]:
+    found = {
+        "policies": versions.policies,
+        "roles": versions.roles,
+        "tags": versions.tags,
+        "users": versions.users,
+    }
+    return {what: None if number == NO_VERSION else number for what, number in found.items()}
+
+
+def _texts(versions: Versions) -> list[str]:
+    return ["-" if number is None else str(number) for number in _numbers(versions).values()]

@@ -1,0 +1,130 @@
+"""Which addresses may get a credential or be believed: one rule for every URL of this project.
+
+Law: credentials and policies never leave this machine unencrypted, unless the setting beside the address says so. Plain
+http reaches 127.0.0.0/8 and ::1, written as addresses. A name is refused, `localhost` too: what it means, a file or a
+name server decides. What is accepted at all is spelled so plainly that every parser finds the same host in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Final, NewType
+
+from ranger_cdap.config.settings import Settings
+from ranger_cdap.errors import ConfigError
+
+Address = NewType("Address", str)
+"""An address that `checked_address` accepted, without a slash at its end; nothing is sent to any other."""
+
+_ADDRESS: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?(/[A-Za-z0-9._~%+/-]*)?"
+)
+_LAST_PORT: Final = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class AddressSetting:
+    """A setting that holds an address, an example of one, and what permits plain http there; empty: nothing."""
+
+    name: str
+    example: str
+    permission: str = ""
+
+
+RANGER: Final = AddressSetting("ranger.url", "https://ranger.example:6182", "ranger.allow_plain_http = true")
+SOLR: Final = AddressSetting(
+    "audit.solr_url", "https://solr.example:8983/solr/ranger_audits", "audit.solr_allow_plain_http = true"
+)
+SOURCE: Final = AddressSetting(
+    "sync.sources[].url", "https://messaging.cdap.example:11018", "sync.sources[].allow_plain_http = true"
+)
+CONFIRM: Final = AddressSetting(
+    "sync.confirm.url", "https://cdap.example:11015", "sync.confirm.allow_plain_http = true"
+)
+DECISION_SERVICE: Final = AddressSetting(
+    "sync.confirm.decision_service", "http://127.0.0.1:6500", "sync.confirm.allow_plain_http = true"
+)
+JWKS: Final = AddressSetting("service.jwt.jwks_url", "https://issuer.example/keys")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredAddress:
+    """What stands in a setting, and whether the one beside it permits plain http."""
+
+    setting: AddressSetting
+    url: str
+    allow_plain_http: bool
+
+    def checked(self) -> Address:
+        """The address.
+
+        Raises:
+            ConfigError: as `checked_address`.
+        """
+        return checked_address(self.url, self.setting, allow_plain_http=self.allow_plain_http)
+
+
+def addresses(url: str) -> tuple[str, ...]:
+    """The addresses of a text that has several, separated by commas."""
+    return tuple(filter(None, (one.strip() for one in url.split(","))))
+
+
+def configured_addresses(settings: Settings) -> Iterator[ConfiguredAddress]:
+    """Every address of the settings that gets a credential or is believed; `service.ranger_ui` is only a link."""
+    ranger, audit, confirm = settings.ranger, settings.audit, settings.sync.confirm
+    for url in addresses(ranger.url) or ("",):
+        yield ConfiguredAddress(RANGER, url, ranger.allow_plain_http)
+    optional = [
+        ConfiguredAddress(SOLR, audit.solr_url, audit.solr_allow_plain_http),
+        ConfiguredAddress(CONFIRM, confirm.url, confirm.allow_plain_http),
+        ConfiguredAddress(DECISION_SERVICE, confirm.decision_service, confirm.allow_plain_http),
+        ConfiguredAddress(JWKS, settings.service.jwt.jwks_url, allow_plain_http=False),
+        *(ConfiguredAddress(SOURCE, source.url, source.allow_plain_http) for source in settings.sync.sources),
+    ]
+    yield from (one for one in optional if one.url)
+
+
+def checked_address(url: str, setting: AddressSetting, *, allow_plain_http: bool = False) -> Address:
+    """The address, without a slash at its end.
+
+    Raises:
+        ConfigError: it is not one, holds a user name or password, or is plain http beyond this machine without
+            permission.
+    """
+    if "@" in url:
+        raise ConfigError(f"`{setting.name}` must not hold a user name or password")
+    found = _ADDRESS.fullmatch(url)
+    if found is None or not _exists(found["host"], found["port"]):
+        raise ConfigError(f"`{setting.name}` must be an address like `{setting.example}`, not {url[:100]!a}")
+    if found["scheme"] == "http" and not (allow_plain_http or _is_loopback(found["host"])):
+        own = "127.0.0.1 for this machine, " if found["host"].lower() == "localhost" else ""
+        permission = f", or `{setting.permission}` if nobody else can reach the way" if setting.permission else ""
+        raise ConfigError(
+            f"`{setting.name}` is `{url}`, which others can read and change on its way: use {own}https://{permission}"
+        )
+    return Address(url.rstrip("/"))
+
+
+def is_exposed(address: str) -> bool:
+    """Whether what is sent to the address leaves this machine unencrypted."""
+    found = _ADDRESS.fullmatch(address)
+    return found is not None and found["scheme"] == "http" and not _is_loopback(found["host"])
+
+
+def _exists(host: str, port: str | None) -> bool:
+    try:
+        _ = IPv6Address(host[1:-1]) if host.startswith("[") else None
+    except AddressValueError:
+        return False
+    return port is None or 0 < int(port) <= _LAST_PORT
+
+
+def _is_loopback(host: str) -> bool:
+    """In the one usual spelling: others, like `127.1` and `[::ffff:127.0.0.1]`, mean this machine to some readers."""
+    try:
+        return host == "[::1]" or IPv4Address(host).is_loopback
+    except AddressValueError:
+        return False

@@ -1,0 +1,119 @@
+"""What keeps ownership from being stolen or stuck: journalled checks, watermarks, and asking CDAP what exists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Settings, SourceSettings, checked_address
+from ranger_cdap.config.address import CONFIRM
+from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.sign_in import TlsFiles
+from ranger_cdap.service.evaluation_client import EvaluationClient
+from ranger_cdap.service.watermark import WATERMARK, WatermarkFile
+
+_KIND: Final = "data-plane"
+_KNOWN: Final = EntityId("namespace", ("default",))
+_TIMEOUT: Final = 5.0
+_LARGEST: Final = 1 << 20
+_PATTERN: Final = frozenset("*?[{\\")
+
+
+def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
+    """The checks of the sync job's evidence, where the job has sources; `now` is the time since 1970."""
+    if not settings.sync.sources:
+        return
+    yield _corroboration(settings)
+    for source in settings.sync.sources:
+        if source.kind == _KIND and source.path is not None:
+            yield _watermark(source, source.path, settings.sync.hold_back, now)
+    if settings.sync.confirm.url:
+        yield _cdap(settings)
+        yield _decision(settings)
+
+
+def _corroboration(settings: Settings) -> Finding:
+    check = "corroboration of records"
+    if settings.sync.uncorroborated == "hold":
+        return well(check, "records whose checks no decision service journalled begin and end nothing")
+    seen = "`sync.uncorroborated` is `grant`: who steals one secret, or can write to one source, can take names over"
+    return note(check, seen, "leave it out where CDAP asks a decision service: its journal corroborates the records")
+
+
+def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float) -> Finding:
+    check = f"check journal of source `{source.name}`"
+    directory = path.parent if _PATTERN & set(path.name) else path
+    if any(part.endswith(":") for part in path.parts) or _PATTERN & set(str(directory)):
+        return skipped(check, f"`{path}` is not one directory of this machine")
+    if not directory.is_dir():
+        return skipped(check, f"`{directory}` is not there; the sync job may run on another machine")
+    file = directory / WATERMARK
+    found = WatermarkFile(directory, directory).read()
+    if found is None:
+        what = "cannot be read" if file.exists() else "is not there"
+        seen = f"`{file}` {what}, so its events are decided after the hold-back only"
+        return failed(check, seen, "start the decision service, of this version and with a caller that has `audit`")
+    age = now - found.watermark / 1000
+    if age > max(hold_back, _TIMEOUT):
+        seen = f"the decision service last renewed its watermark {age:.0f} s ago, so the hold-back applies"
+        return failed(check, seen, "start the decision service: `ranger-cdap serve`")
+    if found.records is False:
+        seen = "CDAP's extension delivers no records, so a request that gets lost is not noticed; the hold-back applies"
+        return note(check, seen, "with CDAP 6.11 and later, give the extension the secret of a caller that has `audit`")
+    return well(check, f"its watermark is {max(0.0, age):.0f} s old")
+
+
+def _cdap(settings: Settings) -> Finding:
+    check, confirm = "asking CDAP what exists", settings.sync.confirm
+    try:
+        url = checked_address(confirm.url, CONFIRM, allow_plain_http=confirm.allow_plain_http)
+        token = confirm.token_file.read_text(encoding="utf-8").strip() if confirm.token_file else ""
+        tls = TlsFiles(str(confirm.ca_file) if confirm.ca_file else None)
+        exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)
+    except (ConfigError, OSError, UnicodeDecodeError) as e:
+        return failed(check, str(e), "correct `[sync.confirm]`")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        status, body = exchange.ask(
+            url, "GET", "/v3/namespaces/default", query=None, body=None, headers=headers, largest=_LARGEST
+        )
+    except (NoAnswer, TooLarge, TooSlow) as e:
+        return failed(check, f"CDAP at `{url}` cannot be reached: {e}", "correct `sync.confirm.url`, or start CDAP")
+    finally:
+        exchange.close()
+    if status != HTTPStatus.OK or not _is_default(body):
+        seen = f"CDAP at `{url}` does not show the account the namespace `default` (HTTP {status})"
+        return failed(check, seen, "correct `sync.confirm.url` and `.token_file`; give the account READ on everything")
+    return well(check, f"CDAP at `{url}` shows the namespace `default`")
+
+
+def _is_default(body: bytes) -> bool:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and found.get("name") == "default"
+
+
+def _decision(settings: Settings) -> Finding:
+    check, confirm = "decisions about the account that asks CDAP", settings.sync.confirm
+    try:
+        with EvaluationClient(settings) as client:
+            allowed = client.may_get(_KNOWN)
+    except ConfigError as e:
+        return failed(check, str(e), "correct `sync.confirm.decision_service` and `.ca_file`")
+    if client.problem:
+        advice = (
+            "correct `sync.confirm.decision_service`, `.caller` and `.secret`; the caller needs the role `delegate`"
+        )
+        return failed(check, client.problem, advice)
+    if not allowed:
+        seen = f"`{confirm.user}` may not get the namespace `default`, so it proves nothing where CDAP shows nothing"
+        return failed(check, seen, "give it READ on the instance and on everything in it, in Ranger")
+    return well(check, f"`{confirm.user}` may get the namespace `default`")

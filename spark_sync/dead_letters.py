@@ -1,0 +1,98 @@
+"""Dead letters: the lines that were not taken, with reason and place, in a file that stays small whatever comes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ranger_cdap.errors import SyncError, reason
+
+DEAD_LETTERS: Final = "dead-letters.jsonl"
+"""The file in the state directory."""
+
+OLDER: Final = "dead-letters.1.jsonl"
+"""What was in it before it was full."""
+
+MOST_OF_A_FILE: Final = 100
+"""Lines of one file that are shown one by one; the others are counted in one letter more."""
+
+FULL: Final = 16_000_000
+"""Bytes from which on the file is begun anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A line that was not taken; `line_number` counts from 1 at the byte `block` of the file (0 but in huge files).
+
+    `lines`: how many lines it stands for; more than one where those of a file are only counted.
+    """
+
+    source: str
+    file: str
+    block: int
+    line_number: int
+    reason: str
+    line: str
+    lines: int = 1
+
+
+def bury(letters: Iterable[DeadLetter], state_dir: Path) -> int:
+    """Append letters to the file; how many lines they stand for.
+
+    Raises:
+        SyncError: the file cannot be written.
+    """
+    first = next(rest := iter(letters), None)
+    if first is None:
+        return 0
+    path, count = state_dir / DEAD_LETTERS, 0
+    try:
+        if path.exists() and path.stat().st_size >= FULL:
+            path.replace(state_dir / OLDER)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
+            for letter in chain([first], rest):
+                file.write(msgspec.json.encode(letter) + b"\n")
+                count += letter.lines
+    except OSError as e:
+        raise SyncError(f"`{path}` cannot be written: {reason(e)}") from e
+    return count
+
+
+def buried(state_dir: Path) -> int:
+    """How many lines the letters stand for that are kept.
+
+    Raises:
+        SyncError: the file cannot be read.
+    """
+    return sum(_lines_in(state_dir / name) for name in (OLDER, DEAD_LETTERS))
+
+
+def _lines_in(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return sum(_lines_of(letter) for letter in file)
+    except FileNotFoundError:
+        return 0
+    except OSError as e:
+        raise SyncError(f"`{path}` cannot be read: {reason(e)}") from e
+
+
+def _lines_of(letter: bytes) -> int:
+    """One where the letter was cut off, or is of an earlier release."""
+    try:
+        return _count.decode(letter).lines
+    except msgspec.MsgspecError:
+        return 1
+
+
+class _Count(msgspec.Struct):
+    lines: int = 1
+
+
+_count = msgspec.json.Decoder(_Count)

@@ -1,0 +1,70 @@
+"""Readers of lines in Spark: each line is read once, by the same pure function as without Spark, in Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from operator import attrgetter
+from typing import Any, Final
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+
+from ranger_cdap.config import SourceSettings
+from spark_sync.event import EntityEvent
+from spark_sync.sources.line_reader import LineReader, Reading
+from spark_sync.sources.source import FOUND, Parse
+from spark_sync.sources.strict_json import HALF, LONGEST
+
+_READ: Final = StructType(
+    [
+        StructField("shown", StringType()),
+        StructField("rejected", StringType()),
+        StructField("found", ArrayType(FOUND)),
+    ]
+)
+_ARROW: Final = {"string": pa.string(), "bigint": pa.int64(), "array<string>": pa.list_(pa.string())}
+_OF_ENTITY: Final = {"type": "entity.type", "parts": "entity.parts"}
+_COLUMNS: Final[Sequence[tuple[str, Callable[[EntityEvent], Any], pa.DataType]]] = [
+    (field.name, attrgetter(_OF_ENTITY.get(field.name, field.name)), _ARROW[field.dataType.simpleString()])
+    for field in FOUND
+]
+
+
+def parsed_by(reader: LineReader) -> Parse:
+    """`EventSource.parse` of a function that reads one line; it must be importable where Spark's executors are."""
+
+    def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -> DataFrame:
+        def read_batch(raw: pa.Array) -> pa.Array:
+            texts = ((line or b"").decode("utf-8", "surrogateescape") for line in raw.to_pylist())
+            return _as_arrow([reader(text, settings, instance, now) for text in texts])
+
+        # Otherwise Spark would run it again for each column and condition that uses what it finds. (The stub of
+        # `arrow_udf` lacks the form that takes the kind of function from its type hints, which PySpark recommends.)
+        read = arrow_udf(read_batch, _READ).asNondeterministic()  # type: ignore[call-overload]
+        others = [name for name in lines.columns if name != "line"]
+        return lines.withColumn("read", read(_cut(F.col("line")))).select(
+            F.coalesce("read.shown", "line").alias("line"), *others, F.col("read.rejected"), F.col("read.found")
+        )
+
+    return parse
+
+
+def _cut(line: Column) -> Column:
+    """The line's bytes; of one that is too long beginning and end, so that no batch of such lines fills the memory."""
+    raw = line.cast("binary")
+    ends = F.concat(F.substring(raw, 1, HALF), F.substring(raw, -HALF, HALF))
+    return F.when(F.octet_length(raw) > LONGEST, ends).otherwise(raw)
+
+
+def _as_arrow(readings: Sequence[Reading]) -> pa.Array:
+    events = [event for reading in readings for event in reading.events]
+    columns = [pa.array(map(get, events), kind) for _, get, kind in _COLUMNS]
+    fields = [pa.field(name, kind) for name, _, kind in _COLUMNS]
+    ends = accumulate((len(reading.events) for reading in readings), initial=0)
+    found = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.StructArray.from_arrays(columns, fields=fields))
+    texts = [pa.array([getattr(reading, name) for reading in readings], pa.string()) for name in ("shown", "rejected")]
+    return pa.StructArray.from_arrays([*texts, found], names=_READ.names)

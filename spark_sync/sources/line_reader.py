@@ -1,0 +1,106 @@
+"""`Reading`: what one line of a source says; and what all readers of lines decide in the same way. Without Spark.
+
+A line is rejected if it cannot be read or believed, names an entity that CDAP cannot have, or is of a time too far
+ahead. What a rejected line says of an entity is kept as far as it can be read: it may be all that is known of a
+creation, so it must not look as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import SourceSettings
+from ranger_cdap.service.record_events import RecordedChange, is_skipped, is_well_formed
+from spark_sync.event import NEVER, EntityEvent, Outcome, Stage
+
+MOST_AHEAD: Final = 900_000
+"""By so many milliseconds the clock of a source may be ahead of ours."""
+
+TOO_EARLY: Final = f"its time is more than {MOST_AHEAD // 60_000} minutes in the future; is a clock wrong?"
+
+UNREADABLE_USER: Final = "?"
+"""Stands for a user whose name cannot be read; nobody has that name, and nothing is granted to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a line says: why it is rejected, if it is, and its events; those of a rejected line are `Stage.REJECTED`.
+
+    `shown`: what of the line dead letters may show; all of it if `None`.
+    """
+
+    rejected: str | None = None
+    events: tuple[EntityEvent, ...] = ()
+    shown: str | None = None
+
+
+LineReader = Callable[[str, SourceSettings, str, int], Reading]
+"""Reads a line of a source of a CDAP instance at a time (epoch milliseconds). Pure; raises nothing."""
+
+
+def reading_of(
+    line: str, events: Iterable[EntityEvent], now: int, *, rejected: str | None = None, shown: str | None = None
+) -> Reading:
+    """The reading of a line with these events, some of which may be of entities that cannot exist; each id once."""
+    once: dict[str, EntityEvent] = {}
+    for event in events:
+        once.setdefault(event.id, event)
+    named = tuple(once.values())
+    reason = rejected or _bad_name(named) or _too_early(named, now)
+    counting = (event for event in named if is_well_formed(event.entity) and not is_skipped(event.entity))
+    if reason is None:
+        return Reading(None, tuple(counting), shown)
+    name = hashlib.sha256(bytes_of(line)).hexdigest()
+    # A change that did not happen need not be known.
+    kept = (_as_rejected(event, name, now) for event in counting if event.outcome is not Outcome.NOTHING)
+    return Reading(reason, tuple(kept), shown)
+
+
+def event_id(name: str, change: RecordedChange | EntityEvent) -> str:
+    """The id of an event of the line of that name: one change to one entity, as one check has it."""
+    version = f"@{change.version}" if change.version else ""
+    check = f"#{change.check}" if change.check else ""
+    return f"{name}#{change.kind}#{change.entity}{version}{check}"
+
+
+def bytes_of(line: str) -> bytes:
+    """The bytes of a line, also of one that was no UTF-8: those are then low surrogates (`surrogateescape`)."""
+    try:
+        return line.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return line.encode("utf-8", "surrogatepass")
+
+
+def bad_name(entity: EntityId) -> str:
+    """Why a line is rejected that names such an entity."""
+    return f"`{str(entity)[:120]}` is no name CDAP allows"
+
+
+def _bad_name(events: Iterable[EntityEvent]) -> str | None:
+    said = (event for event in events if event.outcome is not Outcome.NOTHING)
+    return next((bad_name(event.entity) for event in said if not is_well_formed(event.entity)), None)
+
+
+def _too_early(events: Iterable[EntityEvent], now: int) -> str | None:
+    last = (event.started if event.ended == NEVER else max(event.started, event.ended) for event in events)
+    return TOO_EARLY if max(last, default=0) > now + MOST_AHEAD else None
+
+
+def _as_rejected(event: EntityEvent, name: str, now: int) -> EntityEvent:
+    """The event of a rejected line: times that cannot be believed are unknown, and the process's clock is not used.
+
+    Its id is made of the whole line, so that it never takes the place of an event that is believed.
+    """
+    started, ended = event.started, event.ended
+    if not 0 < started <= min(ended, now + MOST_AHEAD):
+        started, ended = 0, NEVER
+    elif ended > now + MOST_AHEAD:
+        ended = NEVER
+    unknown = replace(
+        event, stage=Stage.REJECTED, outcome=Outcome.UNCLEAR, started=started, ended=ended, clock="", requested=0
+    )
+    return replace(unknown, id=event_id(f"rejected-{name}", event))

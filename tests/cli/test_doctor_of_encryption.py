@@ -1,0 +1,74 @@
+"""`ranger-cdap doctor`: each address that is reached unencrypted is a warning with its remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from ranger_cdap.config import (
+    AuditSettings,
+    ConfirmSettings,
+    RangerSettings,
+    Secret,
+    Settings,
+    SourceSettings,
+    SyncSettings,
+)
+from ranger_cdap.doctor import Health
+from ranger_cdap.doctor.network import examine_encryption
+
+PLAIN = "http://server.example:1"
+
+
+def source(**more: object) -> Settings:
+    return Settings(sync=SyncSettings(sources=(SourceSettings(name="n", kind="k", **more),)))  # type: ignore[arg-type]
+
+
+def kafka(bootstrap: str, **options: str) -> Settings:
+    return source(bootstrap=bootstrap, options={f"kafka.{k.replace('_', '.')}": Secret(v) for k, v in options.items()})
+
+
+# the check that warns, and what its advice names: settings
+EXPOSED = {
+    f"`ranger.url` {PLAIN}": ("ranger.allow_plain_http", Settings(ranger=RangerSettings(url=f"https://a, {PLAIN}"))),
+    f"`audit.solr_url` {PLAIN}": ("audit.solr_allow_plain_http", Settings(audit=AuditSettings(solr_url=PLAIN))),
+    f"`sync.sources[].url` {PLAIN}": ("sync.sources[].allow_plain_http", source(url=PLAIN)),
+    f"`sync.confirm.url` {PLAIN}": (
+        "sync.confirm.allow_plain_http",
+        Settings(sync=SyncSettings(confirm=ConfirmSettings(url=PLAIN))),
+    ),
+    f"`sync.confirm.decision_service` {PLAIN}": (
+        "sync.confirm.allow_plain_http",
+        Settings(sync=SyncSettings(confirm=ConfirmSettings(decision_service=PLAIN))),
+    ),
+    "source `n`": ("kafka.security.protocol", kafka("127.0.0.1:9092, k.example:9092")),
+}
+
+
+@pytest.mark.parametrize("check", EXPOSED)
+def test_an_address_reached_unencrypted_is_a_warning_with_its_remedy(check: str) -> None:
+    named, settings = EXPOSED[check]
+    (finding,) = examine_encryption(settings)
+    assert (finding.check, finding.health) == (f"encryption of {check}", Health.NOTE)
+    assert named in finding.advice
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings(ranger=RangerSettings(url="https://a.example, http://127.0.0.1:6080", allow_plain_http=True)),
+        kafka("127.0.0.1:9092"),
+        kafka("k.example:9092", security_protocol="SASL_SSL"),
+        kafka("k.example:9092", Security_Protocol="ssl"),
+    ],
+)
+def test_what_is_encrypted_or_stays_on_this_machine_is_well(settings: Settings) -> None:
+    (finding,) = examine_encryption(settings)
+    assert (finding.check, finding.health) == ("encryption", Health.WELL)
+
+
+def test_a_kafka_password_in_clear_text_is_a_warning_that_holds_no_secret() -> None:
+    settings = kafka("k.example:9092", security_protocol="SASL_PLAINTEXT", sasl_jaas_config="password=hunter2")
+    (finding,) = examine_encryption(settings)
+    assert finding.seen.startswith("SASL_PLAINTEXT: whoever is on the way to k.example:9092")
+    assert "hunter2" not in repr(finding)

@@ -1,0 +1,154 @@
+"""What must be so when a simulation is over, whatever happened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from ranger_cdap.cdap.entity import EntityId
+from spark_sync.life import State
+from tests.simulation.cdap import Act, Failure, Request
+from tests.simulation.scenario import ADVERSARY, HONEST, MINUTE, NAMES, OUTSIDER, Deployment, Secret
+from tests.simulation.simulator import UNFINISHED, Simulation
+
+
+def breaches(simulation: Simulation) -> Iterator[str]:
+    """Every breach of a law, as a sentence; none is as it must be."""
+    yield from _only_creators(simulation)
+    yield from _clean_creations_are_granted(simulation)
+    if is_confirmed(simulation):
+        yield from _nothing_stays_in_doubt(simulation)
+
+
+def is_confirmed(simulation: Simulation) -> bool:
+    """Whether CDAP is asked: its answers are dated by a journal, so that without one it is not."""
+    return simulation.scenario.confirm and simulation.scenario.deployment is not Deployment.UNJOURNALLED
+
+
+def _only_creators(simulation: Simulation) -> Iterator[str]:
+    """Law 1 and 5: whoever holds a grant, or is the creator in the ledger, is the user whose request took effect."""
+    cdap, pipeline = simulation.cdap, simulation.pipeline
+    for entity in NAMES:
+        holder, found = pipeline.ranger.holder(entity), cdap.alive.get(entity)
+        if holder and (found is None or found.creator != holder):
+            whose = f"belongs to {found.creator}" if found else "does not exist"
+            yield f"law 1: {holder} holds {entity}, which {whose}"
+    for life in pipeline.ledger.rows.values():
+        if life.creator and life.state is not State.UNCONFIRMED and life.creator not in cdap.creators_of(life.entity):
+            yield f"law 1: life {life.number} of {life.entity} has the creator {life.creator}, who never created it"
+    for at, grants in simulation.history:
+        for entity in NAMES:
+            holder = _holder(grants, entity)
+            ever = {each.creator for each in cdap.incarnations() if each.entity == entity and each.born <= at}
+            if holder and holder not in ever:
+                yield f"law 1: {holder} held {entity} at {at} and had not created it"
+
+
+def _holder(grants: dict[tuple[str, ...], str], entity: EntityId) -> str:
+    names = {"application": ("namespace", "application")}.get(entity.type, ("namespace", entity.type))
+    levels = [f"{level}={part}" for level, part in zip(names, entity.parts, strict=False)]
+    return grants.get(tuple(sorted([*levels, *(["program=*"] if entity.type == "application" else [])])), "")
+
+
+def honest(simulation: Simulation) -> Iterator[tuple[EntityId, bool]]:
+    """The entities that honest users' creations of this scenario left, and whether their creators hold them."""
+    for entity, found in simulation.cdap.alive.items():
+        if found.request is not None and found.creator in HONEST:
+            if found.request.act is Act.UPLOAD and not simulation.scenario.router:
+                continue
+            yield entity, simulation.pipeline.ranger.holder(entity) == found.creator
+
+
+def _clean_creations_are_granted(simulation: Simulation) -> Iterator[str]:
+    """Law 2: whose creation overlaps nothing and whose record arrives holds the entity in the end.
+
+    Where CDAP delivers no records, what it answers stands for them.
+    """
+    if simulation.scenario.deployment is Deployment.RECORDLESS and not simulation.scenario.confirm:
+        return
+    for entity, found in simulation.cdap.alive.items():
+        request = found.request
+        if request is None or request.act is Act.UPLOAD or _is_troubled(simulation, entity):
+            continue
+        about = [each for each in touching(simulation, entity) if each.allowed]
+        if any(_near(simulation, one, other) for one, other in combinations(about, 2) if one.deletes or other.deletes):
+            continue
+        if any(_near(simulation, request, other) for other in about if other is not request):
+            continue
+        if simulation.pipeline.ranger.holder(entity) != found.creator:
+            yield f"law 2: {found.creator} does not hold {entity}, created by {request.name}, which overlaps nothing"
+
+
+def touching(simulation: Simulation, entity: EntityId) -> list[Request]:
+    """The requests that were about the entity, or deleted what it is in."""
+    return [
+        request
+        for request in simulation.scenario.requests
+        if any(entity == each or (request.deletes and entity.is_within(each)) for each in request.entities)
+    ]
+
+
+def _near(simulation: Simulation, one: Request, other: Request) -> bool:
+    """Whether two requests overlapped, or were too near to be told apart by different clocks.
+
+    Without records nobody can tell the first creation from one that failed, or what a deletion left, if all was asked
+    for before CDAP was.
+    """
+    skew, late = simulation.scenario.skew, 13 * MINUTE
+    match simulation.scenario.deployment:
+        case Deployment.RECORDLESS if one.user != other.user or one.deletes or other.deletes:
+            return True
+        case Deployment.RECORDLESS:
+            late = UNFINISHED + 2 * skew + MINUTE
+        case Deployment.UNJOURNALLED:
+            late = 2 * skew
+        case _ if one.process == other.process:
+            return one.overlaps(other)
+        case _:
+            pass
+    return one.checked <= other.ended + late and other.checked <= one.ended + late
+
+
+def _is_troubled(simulation: Simulation, entity: EntityId) -> bool:
+    about = touching(simulation, entity)
+    recordless = simulation.scenario.deployment is Deployment.RECORDLESS
+    lost = any(
+        (request.line_lost if recordless else request.record_lost)
+        or request.failure in (Failure.BROKEN, Failure.DIED)
+        or request.name in simulation.garbled
+        or request.act in (Act.UPLOAD, Act.DELETE_VERSION, Act.DELETE_ALL)
+        or (request.failure is Failure.BEFORE and request.deletes)
+        for request in about
+    )
+    forged = any(entity == each.entity or entity.is_within(each.entity) for each in simulation.scenario.forgeries)
+    return lost or (forged and simulation.scenario.secret is not Secret.NONE)
+
+
+def _nothing_stays_in_doubt(simulation: Simulation) -> Iterator[str]:
+    """Law 3: where CDAP is asked nothing stays suspended, and only what really overlapped is contested."""
+    if simulation.scenario.secret is not Secret.NONE:
+        return
+    cdap = simulation.cdap
+    for life in simulation.pipeline.ledger.rows.values():
+        if not life.is_open:
+            continue
+        if life.state is State.SUSPENDED:
+            yield f"law 3: {life.entity} is suspended although CDAP was asked: {life.reason}"
+        # Without records a denied or failed request is under way until it counts as lost.
+        if life.state is State.CONTESTED and simulation.scenario.deployment is not Deployment.RECORDLESS:
+            users = {user for each in touching(simulation, life.entity) if each.allowed for user in _names(each)}
+            users |= {"before"} & cdap.creators_of(life.entity)
+            if len(users) < 2:
+                yield f"law 3: {life.entity} is contested although only {users} touched it: {life.reason}"
+            if OUTSIDER in life.candidates:
+                yield f"law 4: {OUTSIDER} is a candidate for {life.entity}"
+
+
+def _names(request: Request) -> set[str]:
+    """Whom the sources name: a request that CDAP runs as its master user has two users."""
+    return {request.user, request.principal}
+
+
+def gains(simulation: Simulation) -> set[EntityId]:
+    """What the adversary holds."""
+    return {entity for entity in NAMES if simulation.pipeline.ranger.holder(entity) == ADVERSARY}

@@ -1,0 +1,224 @@
+"""The real pipeline over things in memory: reading, folding, planning and pushing, with a ledger and a Ranger here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant
+from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
+from ranger_cdap.engine.wire import Policy, replaced
+from ranger_cdap.errors import RequestRejected
+from spark_sync.event import EntityEvent
+from spark_sync.fold import enter_known
+from spark_sync.fold_settings import FoldSettings
+from spark_sync.ledger import Change, History, Ledger
+from spark_sync.life import Life, State
+from spark_sync.matching import concerns
+from spark_sync.push import push
+from spark_sync.refold import refold
+from spark_sync.resultant import as_the_profile_says
+from spark_sync.writer import NAME_TAKEN, RESOURCE_TAKEN
+
+
+class Killed(Exception):
+    """The run was killed here."""
+
+
+@dataclass
+class Killer:
+    """Kills a run at its n-th step; `None` never."""
+
+    at: int | None = None
+    steps: int = 0
+
+    def step(self) -> None:
+        if self.at is not None and self.steps == self.at:
+            self.at = None
+            raise Killed
+        self.steps += 1
+
+
+def _refused(code: int, name: str | None) -> RequestRejected:
+    said = f"error code[{code}], reason[policy-name=[{name}], service=x]"
+    return RequestRejected(said, status=400, ranger_message=said, reason_codes=(code,))
+
+
+@dataclass
+class MemoryRanger:
+    """Policies by id; refuses what Ranger refuses: a name or a resource that is taken."""
+
+    killer: Killer
+    policies: dict[int, Policy] = field(default_factory=dict)
+    last: int = 0
+
+    def create_policy(self, policy: Policy) -> Policy:
+        self.killer.step()
+        for known in self.policies.values():
+            if known.name == policy.name:
+                raise _refused(NAME_TAKEN, policy.name)
+            if known.resources == policy.resources:
+                raise _refused(RESOURCE_TAKEN, known.name)
+        self.last += 1
+        self.policies[self.last] = replaced(policy, id=self.last, version=1)
+        self.killer.step()
+        return self.policies[self.last]
+
+    def update_policy(self, policy: Policy) -> Policy:
+        self.killer.step()
+        assert policy.id is not None
+        version = (self.policies[policy.id].version or 0) + 1
+        self.policies[policy.id] = replaced(policy, version=version)
+        return self.policies[policy.id]
+
+    def policy_by_id(self, policy_id: int) -> Policy | None:
+        return self.policies.get(policy_id)
+
+    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+        return next((policy for policy in self.policies.values() if policy.guid == guid), None)
+
+    def policy_by_name(self, service: str, name: str) -> Policy | None:
+        return next((policy for policy in self.policies.values() if policy.name == name), None)
+
+    def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
+        return []
+
+    def delete_policy(self, policy_id: int) -> None:
+        self.killer.step()
+        del self.policies[policy_id]
+        self.killer.step()
+
+    def grant_access(self, service: str, grant: Grant, *, grantor: str) -> None:
+        raise NotImplementedError
+
+    def revoke_access(self, service: str, grant: Grant, *, grantor: str) -> None:
+        raise NotImplementedError
+
+    def grants(self) -> dict[tuple[str, ...], str]:
+        """Who holds the grant on each resource."""
+        found = {}
+        for policy in self.policies.values():
+            levels = tuple(
+                f"{level}={values.values[0]}"
+                for level, values in sorted(policy.resources.items())
+                if level != "instance"
+            )
+            (item,) = policy.policyItems
+            found[levels] = item.users[0]
+        return found
+
+    def holder(self, entity: EntityId) -> str:
+        """The grantee of an entity, empty if there is none."""
+        names = {"application": ("namespace", "application")}.get(entity.type, ("namespace", entity.type))
+        levels = [f"{level}={part}" for level, part in zip(names, entity.parts, strict=False)]
+        levels += ["program=*"] if entity.type == "application" else []
+        return self.grants().get(tuple(sorted(levels)), "")
+
+
+@dataclass
+class MemoryLedger:
+    """Events and lives, and which entities are to be folded again."""
+
+    killer: Killer
+    events: dict[tuple[str, str], EntityEvent] = field(default_factory=dict)
+    rows: dict[tuple[EntityId, int], Life] = field(default_factory=dict)
+    taken: int | None = None
+
+    def add(self, events: Iterable[EntityEvent]) -> None:
+        for event in events:
+            self.events.setdefault((event.source, event.id), event)
+
+    def entities(self) -> set[EntityId]:
+        of_lives = {entity for entity, _ in self.rows}
+        return of_lives | {event.entity for event in self.events.values() if not event.child}
+
+    def history(self, entity: EntityId) -> History:
+        mine = tuple(event for event in self.events.values() if concerns(entity, event))
+        return History(entity, mine, tuple(self.lives_of(entity)))
+
+    def lives_of(self, entity: EntityId) -> list[Life]:
+        return sorted((life for life in self.rows.values() if life.entity == entity), key=lambda life: life.number)
+
+    def lives(self, states: Collection[State]) -> list[Life]:
+        found = (life for life in self.rows.values() if life.state in states)
+        return sorted(found, key=lambda life: (life.entity, life.number))
+
+    def record(self, changes: Iterable[Change]) -> None:
+        self.killer.step()
+        for change in changes:
+            for number in change.dropped:
+                del self.rows[change.entity, number]
+            for life in change.lives:
+                self.rows[life.entity, life.number] = life
+        self.killer.step()
+
+    def enter_baseline(
+        self, taken: int, found: Iterable[EntityId], versions: Mapping[EntityId, tuple[str, ...]]
+    ) -> None:
+        self.taken = taken
+        for entity in found:
+            life = enter_known(entity, self.lives_of(entity), taken, versions.get(entity))
+            if life is not None:
+                self.rows[entity, life.number] = life
+
+    def counts(self) -> Counter[State]:
+        return Counter(life.state for life in self.rows.values())
+
+
+GIVES = dict.fromkeys(("namespace", "dataset", "application", "artifact"), ACCESS_TYPES)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run that came to its end read, how it folded, and what CDAP answered then."""
+
+    events: tuple[EntityEvent, ...]
+    settings: FoldSettings
+    answers: tuple[EntityEvent, ...]
+
+
+@dataclass
+class Pipeline:
+    """The sync job: folds what the ledger has, asks CDAP, and pushes."""
+
+    settings: FoldSettings
+    killer: Killer = field(default_factory=Killer)
+    look_up: Callable[[MemoryLedger, FoldSettings], list[EntityEvent]] | None = None
+
+    def __post_init__(self) -> None:
+        self.ledger = MemoryLedger(self.killer)
+        self.ranger = MemoryRanger(self.killer)
+        self.runs: list[Run] = []
+
+    def run(self, events: Iterable[EntityEvent], **now: Any) -> None:
+        """One run; `now` are the fields of the settings that change with time."""
+        settings = replace(self.settings, baseline=self.ledger.taken, gives=GIVES, **now)
+        batch = tuple(events)
+        self.killer.step()
+        self.ledger.add(batch)
+        self.killer.step()
+        self.fold(settings)
+        answers = tuple(self.look_up(self.ledger, settings)) if self.look_up is not None else ()
+        self.ledger.add(answers)
+        send(self.ledger, self.ranger)  # type: ignore[arg-type]
+        self.runs.append(Run(batch, settings, answers))
+
+    def fold(self, settings: FoldSettings) -> None:
+        changes = (refold(self.ledger.history(entity), settings) for entity in sorted(self.ledger.entities()))
+        self.ledger.record([change for change in changes if change])
+
+
+def send(ledger: Ledger, ranger: MemoryRanger) -> None:
+    """Push what the ledger owes."""
+    pushed = push(ledger, _SETTINGS, ranger, resultant=as_the_profile_says)
+    assert pushed.error is None, pushed.error
+
+
+_SETTINGS = Settings(
+    ranger=RangerSettings(url="http://127.0.0.1:1", service="cdapdev"),
+    cdap=CdapSettings(instance="cdap"),
+    sync=SyncSettings(username="sync", password=Secret("x"), patience=0.0, concurrency=1),
+)

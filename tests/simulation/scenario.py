@@ -1,0 +1,215 @@
+"""A scenario, drawn from a seed: who asks CDAP for what and when, what goes wrong, and what the adversary holds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ranger_cdap.cdap.entity import EntityId
+from tests.simulation.cdap import ADMIN, Act, Failure, Request
+
+HONEST = ("alice", "bob")
+ADVERSARY = "mallory"
+OUTSIDER = "oscar"
+
+START = 1_795_237_200_000
+MINUTE = 60_000
+HOLD_BACK = 120_000
+
+NS = EntityId("namespace", ("n1",))
+DATASETS = (EntityId("dataset", ("n1", "kv")), EntityId("dataset", ("n1", "logs")))
+APP = EntityId("application", ("n1", "Shop"))
+LIB = EntityId("artifact", ("n1", "lib"))
+NAMES = (NS, *DATASETS, APP, LIB)
+
+
+class Secret(StrEnum):
+    """What the adversary holds beside their account: one secret, or every line of one source."""
+
+    NONE = "none"
+    AUDIT = "audit"
+    ENFORCE = "enforce"
+    ROUTER = "router"
+    TOPIC = "topic"
+
+
+class Deployment(StrEnum):
+    """What tells the sync job of CDAP's requests.
+
+    `recordless`: CDAP 6.5 to 6.10 delivers no records. `unjournalled`: no service journals checks, and
+    `sync.uncorroborated` is `grant`.
+    """
+
+    ONE_SERVICE = "one service"
+    TWO_SERVICES = "two services"
+    RECORDLESS = "recordless"
+    UNJOURNALLED = "unjournalled"
+
+
+@dataclass
+class Forgery:
+    """What the adversary writes with what they hold: as if `user` had created, or deleted, the entity."""
+
+    at: int
+    entity: EntityId
+    user: str
+    deletes: bool
+
+
+@dataclass
+class Scenario:
+    """Everything that is drawn before the simulation begins."""
+
+    seed: int
+    requests: list[Request] = field(default_factory=list)
+    forgeries: list[Forgery] = field(default_factory=list)
+    restarts: list[int] = field(default_factory=list)
+    runs: list[int] = field(default_factory=list)
+    kills: dict[int, int] = field(default_factory=dict)
+    deployment: Deployment = Deployment.ONE_SERVICE
+    secret: Secret = Secret.NONE
+    adversary: bool = True
+    confirm: bool = False
+    router: bool = False
+    topic: bool = False
+    skew: int = 2_000
+    process_offsets: list[int] = field(default_factory=lambda: [0])
+    service_offsets: list[int] = field(default_factory=lambda: [0, 0])
+    router_offset: int = 0
+    sync_offset: int = 0
+    known: tuple[EntityId, ...] = ()
+    loss: float = 0.0
+    garbage: float = 0.0
+    repeat: float = 0.0
+    latest: int = 12 * MINUTE
+
+    @property
+    def services(self) -> int:
+        """How many decision services CDAP's processes ask, whichever answers."""
+        return 2 if self.deployment is Deployment.TWO_SERVICES else 1
+
+    @property
+    def hold_back(self) -> int:
+        """As configured: without a journal it must cover the difference of the clocks too."""
+        return HOLD_BACK + (self.skew if self.deployment is Deployment.UNJOURNALLED else 0)
+
+    @property
+    def end(self) -> int:
+        return max([START, *(request.ended for request in self.requests)]) + 5 * MINUTE
+
+
+def draw(seed: int) -> Scenario:
+    """The scenario of a seed."""
+    rng = random.Random(seed)
+    scenario = Scenario(seed)
+    scenario.adversary = rng.random() < 0.6
+    if scenario.adversary:
+        scenario.secret = rng.choice([Secret.NONE, Secret.NONE, *Secret])
+    scenario.confirm = rng.random() < 0.5
+    scenario.router = rng.random() < 0.5 or scenario.secret is Secret.ROUTER
+    scenario.topic = rng.random() < 0.4 or scenario.secret is Secret.TOPIC
+    far = rng.random() < 0.3
+    scenario.skew = 620_000 if far else 2_000
+    reach = 300_000 if far else 900
+    scenario.process_offsets = [rng.randint(-reach, reach) for _ in range(4)]
+    scenario.service_offsets = [rng.randint(-reach, reach)]
+    scenario.router_offset = rng.randint(-reach, reach)
+    scenario.sync_offset = rng.randint(-reach, reach)
+    troubled = rng.random() < 0.4
+    scenario.loss = rng.choice([0.02, 0.06]) if troubled else 0.0
+    scenario.garbage = rng.choice([0.0, 0.1]) if troubled else 0.0
+    scenario.repeat = 0.1
+    _deploy(random.Random(f"deployment {seed}"), scenario)
+    scenario.known = tuple(rng.sample(NAMES, rng.choice([0, 1, 2])))
+    scenario.known = tuple(dict.fromkeys((NS, *scenario.known))) if scenario.known else ()
+    _draw_requests(rng, scenario)
+    span = scenario.end - START
+    restarts = rng.choice([0, 0, 1, 2]) if scenario.deployment is not Deployment.UNJOURNALLED else 0
+    scenario.restarts = sorted(START + rng.randrange(span) for _ in range(restarts))
+    scenario.runs = sorted(START + rng.randrange(span) for _ in range(rng.randint(2, 6)))
+    scenario.kills = {n: rng.randrange(12) for n in range(len(scenario.runs)) if rng.random() < 0.25}
+    if scenario.secret is not Secret.NONE:
+        for _ in range(rng.randint(1, 6)):
+            user = ADVERSARY if rng.random() < 0.8 else rng.choice(HONEST)
+            at = START + rng.randrange(span)
+            scenario.forgeries.append(Forgery(at, rng.choice(NAMES), user, rng.random() < 0.4))
+    scenario.service_offsets.append(rng.randint(-reach, reach))
+    return scenario
+
+
+def _deploy(rng: random.Random, scenario: Scenario) -> None:
+    """What is deployed, and what an adversary can hold there."""
+    scenario.deployment = rng.choices([*Deployment], [0.55, 0.2, 0.15, 0.1])[0]
+    match scenario.deployment:
+        case Deployment.RECORDLESS:
+            scenario.router = True
+            if scenario.secret is Secret.AUDIT:
+                scenario.secret = Secret.NONE
+        case Deployment.UNJOURNALLED:
+            # The risks of `grant`: a line that is forged, lost or later than the hold-back is believed, or missed.
+            scenario.secret = Secret.NONE
+            scenario.loss = scenario.garbage = 0.0
+            scenario.latest = 40_000
+        case _:
+            pass
+
+
+def _draw_requests(rng: random.Random, scenario: Scenario) -> None:
+    users = [*HONEST, *HONEST, ADMIN]
+    if scenario.adversary:
+        users += [ADVERSARY, ADVERSARY, ADVERSARY, OUTSIDER]
+    at = START
+    if NS not in scenario.known:
+        _add(rng, scenario, rng.choice(HONEST), Act.CREATE, NS, at)
+        at += rng.choice([500, 30_000, 3 * MINUTE])
+    for _ in range(rng.randint(3, 8)):
+        at += rng.choice([200, 5_000, MINUTE, 12 * MINUTE, 40 * MINUTE])
+        burst = rng.choice([1, 1, 1, 2, 2, 3])
+        entity = rng.choice([NS, *NAMES, *DATASETS])
+        # Colleagues rarely do the same thing within seconds; an adversary waits for just that.
+        alone = rng.choice(users) if rng.random() < (0.3 if scenario.adversary else 0.98) else None
+        for _ in range(burst):
+            close = at + rng.choice([0, 50, 300, 2_000, 20_000])
+            act = _act(rng, entity)
+            if act is Act.CREATE and scenario.router and entity in (APP, LIB) and rng.random() < 0.6:
+                act = Act.UPLOAD
+            _add(rng, scenario, alone or rng.choice(users), act, entity, close)
+
+
+def _act(rng: random.Random, entity: EntityId) -> Act:
+    deleting = rng.random() < 0.35
+    match entity.type:
+        case "artifact":
+            return Act.DELETE_VERSION if deleting else rng.choice([Act.CREATE, Act.CREATE, Act.UPLOAD])
+        case "application":
+            return Act.DELETE if deleting else rng.choice([Act.CREATE, Act.CREATE, Act.UPLOAD])
+        case "dataset" if deleting:
+            return rng.choice([Act.DELETE, Act.DELETE, Act.DELETE_ALL, Act.TRUNCATE])
+        case _:
+            return Act.DELETE if deleting else Act.CREATE
+
+
+def _add(rng: random.Random, scenario: Scenario, user: str, act: Act, entity: EntityId, at: int) -> None:
+    entities = {Act.UPLOAD: (LIB, APP), Act.DELETE_ALL: DATASETS}.get(act, (entity,))
+    body = rng.choice([5, 5, 5, 400, 45_000]) if act in (Act.CREATE, Act.UPLOAD) else 2
+    checked = at + rng.randint(1, body)
+    effect = checked + rng.choice([0, 2, 2, 20, 1_500, 20_000])
+    ended = effect + rng.choice([0, 1, 5, 900])
+    failure = rng.choices(
+        [Failure.NO, Failure.BEFORE, Failure.BROKEN], [0.9, 0.06, 0.04 if scenario.loss else 0.0]
+    )[0]  # fmt: skip
+    request = Request(
+        name=f"{scenario.seed}-{len(scenario.requests)}",
+        user=user,
+        act=act,
+        entities=entities,
+        arrived=at,
+        checked=checked,
+        effect=effect,
+        ended=ended,
+        version=rng.choice(["1.0", "1.0", "2.0"]) if act in (Act.CREATE, Act.UPLOAD, Act.DELETE_VERSION) else "",
+        failure=failure,
+    )
+    request.record_lost = rng.random() < scenario.loss
+    scenario.requests.append(request)

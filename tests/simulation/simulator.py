@@ -1,0 +1,365 @@
+"""Plays a scenario: CDAP acts, lines travel, the sync job runs, is killed, and runs again until all is quiet."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Secret as ConfigSecret
+from ranger_cdap.config import SourceSettings
+from ranger_cdap.service.watermark import Watermark
+from spark_sync.confirmation import ASKED_FOR, Existence, Round, answers, events_of, questions
+from spark_sync.event import EntityEvent
+from spark_sync.fold_settings import FoldSettings
+from spark_sync.life import Life
+from spark_sync.sources.audit import read as read_audit
+from spark_sync.sources.data_plane import read as read_data_plane
+from spark_sync.sources.http_access import read as read_http_access
+from spark_sync.watermarks import horizons
+from tests.simulation.cdap import ADMIN, MASTER, Act, Cdap, Failure, Incarnation, Request
+from tests.simulation.lines import (
+    AUDITOR,
+    ENFORCER,
+    INSTANCE,
+    MARKER,
+    Stamps,
+    check_of,
+    message,
+    principal_of,
+    record_of,
+    router_line,
+)
+from tests.simulation.pipeline import Killed, MemoryLedger, Pipeline
+from tests.simulation.scenario import ADVERSARY, HONEST, LIB, MINUTE, START, Deployment, Forgery, Scenario, Secret
+
+UNFINISHED = 600_000
+SERVICES = ("data-plane", "second")
+SOURCES = {
+    **{name: (read_data_plane, SourceSettings(name=name, kind="data-plane", callers=(AUDITOR,))) for name in SERVICES},
+    "router": (read_http_access, SourceSettings(name="router", kind="http-access", marker=ConfigSecret(MARKER))),
+    "audit": (read_audit, SourceSettings(name="audit", kind="audit")),
+}
+RANKS = {"audit": 10, **dict.fromkeys(SERVICES, 20), "router": 30}
+QUIET_RUNS = 6
+
+
+@dataclass
+class Stream:
+    """The lines of one source, with the time from which a run finds them, and how many were read."""
+
+    lines: list[tuple[int, str]] = field(default_factory=list)
+    read: set[int] = field(default_factory=set)
+
+
+class Simulation:
+    """One scenario, from its beginning to the quiet after its end."""
+
+    def __init__(self, scenario: Scenario, settings: dict[str, Any] | None = None) -> None:
+        self.scenario = scenario
+        self.rng = random.Random(f"ids {scenario.seed}")
+        self.cdap = Cdap()
+        self.stamps = Stamps(self.rng, scenario.process_offsets)
+        self.process = 0
+        self.streams = {name: Stream() for name in SOURCES}
+        self.services = SERVICES[: scenario.services]
+        self.received = dict.fromkeys(self.services, 0)
+        self.happened: Counter[str] = Counter()
+        self.checks: dict[str, list[dict[str, Any]]] = {}
+        self.garbled: set[str] = set()
+        self._queue: list[tuple[int, int, Callable[[], None]]] = []
+        self._n = 0
+        self.now = START
+        self.pipeline = Pipeline(
+            FoldSettings(
+                non_creators=frozenset({MASTER, "cdap"}),
+                ranks=RANKS,
+                skew=scenario.skew,
+                unfinished_after=UNFINISHED,
+                named_elsewhere=scenario.router or scenario.topic,
+                uncorroborated=not self._is_journalled,
+                recordless=frozenset(() if self._delivers_records else self.services),
+                **(settings or {}),
+            ),
+            look_up=self._confirm if scenario.confirm else None,
+        )
+        self.listed: tuple[Life, ...] = ()
+        self.history: list[tuple[int, dict[tuple[str, ...], str]]] = []
+
+    def play(self, quiet_runs: int = QUIET_RUNS) -> Simulation:
+        scenario = self.scenario
+        for entity in scenario.known:
+            self.cdap.alive[entity] = Incarnation(entity, "before", START - MINUTE, versions={"1.0"})
+        taken = START - 5 * MINUTE + scenario.sync_offset
+        versions = {LIB: ("1.0",)} if scenario.seed % 2 else {}
+        self.pipeline.ledger.enter_baseline(taken, scenario.known, versions)
+        self.listed = tuple(self.pipeline.ledger.rows.values())
+        for request in scenario.requests:
+            self._at(request.checked, lambda request=request: self._check(request))
+        for at in scenario.restarts:
+            self._at(at, self._restart)
+        for forgery in scenario.forgeries:
+            self._at(forgery.at, lambda forgery=forgery: self._forge(forgery))
+        for n, at in enumerate(scenario.runs):
+            self._at(at, lambda n=n: self.run(scenario.kills.get(n)))
+        while self._queue:
+            self.now, _, step = heapq.heappop(self._queue)
+            step()
+        self.settle(quiet_runs)
+        return self
+
+    def settle(self, runs: int = QUIET_RUNS) -> None:
+        """Enough runs, far enough apart, for everything that will ever be known to be known."""
+        for _ in range(runs):
+            self.now += 6 * MINUTE
+            self.run(None)
+
+    def request(self, request: Request) -> None:
+        """One more request, alone."""
+        self.scenario.requests.append(request)
+        self._at(request.checked, lambda: self._check(request))
+        while self._queue:
+            self.now, _, step = heapq.heappop(self._queue)
+            step()
+
+    def run(self, killed_at: int | None) -> None:
+        """A run of the sync job; where it is killed, what it had read is read again."""
+        rng = random.Random(f"run {self.scenario.seed} {self.now}")
+        marks = {name: self._service_time(name) - rng.randrange(1_500) for name in self.services}
+        if len(marks) > 1 and rng.random() < 0.3:
+            marks[rng.choice(self.services)] -= rng.randrange(90_000)
+        self._marks = {
+            name: Watermark(v=1, service=name, watermark=mark, records=self._delivers_records)
+            for name, mark in marks.items()
+            if self._is_journalled
+        }
+        found = {name: self._new_lines(name, marks.get(name, 0) + rng.randrange(500)) for name in SOURCES}
+        events = [event for name, lines in found.items() for n in lines for event in self._events(name, n)]
+        self.pipeline.killer.at, self.pipeline.killer.steps = killed_at, 0
+        now = self.now + self.scenario.sync_offset
+        sources = [SOURCES[name][1] for name in self.services]
+        known = horizons(sources, self._marks, now=now, hold_back=self.scenario.hold_back, skew=self.scenario.skew)
+        try:
+            self.pipeline.run(
+                events, journals=known.journals, horizons=known.horizons, until=now - self.scenario.hold_back
+            )
+        except Killed:
+            self.happened["kill"] += 1
+            return
+        finally:
+            self.pipeline.killer.at = None
+        for name, lines in found.items():
+            self.streams[name].read |= lines
+        self.history.append((self.now, self.pipeline.ranger.grants()))
+
+    # CDAP
+
+    def _check(self, request: Request) -> None:
+        if request.effect < self.now:
+            return
+        request.process = self.process
+        request.principal = principal_of(request)
+        request.allowed = self._may(request)
+        at = self.stamps.clock(self.process, self.now)
+        stamps = []
+        service = self._service()
+        request.listed = self._checked(request)
+        for entity in request.listed:
+            stamp = {"id": self.stamps.id(), "process": self.stamps.process(self.process), "at": at}
+            stamps.append(check_of(entity, request, stamp))
+            if request.allowed:
+                self._journal(stamps[-1], ENFORCER, service)
+        self.checks[request.name] = stamps
+        if not request.allowed:
+            request.status = 403
+            self._at(self.now + 1, lambda: self._finish(request))
+            return
+        self._at(request.effect, lambda: self._act(request))
+        self._at(request.ended, lambda: self._finish(request))
+
+    def _checked(self, request: Request) -> tuple[EntityId, ...]:
+        if request.act is Act.DELETE_ALL:
+            return tuple(entity for entity in request.entities if entity in self.cdap.alive)
+        return request.entities
+
+    def _may(self, request: Request) -> bool:
+        if not request.deletes and request.act is not Act.TRUNCATE:
+            return request.user in (*HONEST, ADVERSARY, ADMIN)
+        holders = {self.pipeline.ranger.holder(entity) for entity in self._checked(request)}
+        return request.user == ADMIN or holders == {request.user}
+
+    def _act(self, request: Request) -> None:
+        if request.process != self.process or request.failure is Failure.DIED:
+            return
+        if request.failure is Failure.BEFORE:
+            request.status = 400
+            return
+        before = dict(self.cdap.alive)
+        self.happened["overlap"] += any(
+            other is not request
+            and other.allowed
+            and request.overlaps(other)
+            and {*other.entities} & {*request.entities}
+            for other in self.scenario.requests
+        )
+        self.cdap.take_effect(request, self.now)
+        if request.affected:
+            self.happened["deletion" if request.deletes else "creation"] += 1
+            again = any(entity in {each.entity for each in self.cdap.past} for entity in request.affected)
+            self.happened["recreation"] += not request.deletes and again
+        elif request.act is Act.CREATE and request.entities[0] in before:
+            self.happened["200 for what exists"] += 1
+        if request.act is Act.CREATE and request.entities[0].type == "dataset" and request.affected:
+            self._message(request, "CREATE")
+        elif request.act in (Act.DELETE, Act.DELETE_ALL):
+            self._message(request, "DELETE")
+
+    def _finish(self, request: Request) -> None:
+        if request.failure is Failure.DIED:
+            return
+        if request.process != self.process:
+            request.failure = Failure.DIED
+            self.happened["request without end"] += 1
+            return
+        rng = random.Random(f"path of {request.name}")
+        clock = self.stamps.clock(request.process, request.arrived), self.stamps.clock(request.process, self.now)
+        if request.record_lost:
+            self.happened["lost record"] += 1
+        elif self._delivers_records:
+            line = record_of(request, self.checks[request.name], (min(clock), clock[1]))
+            delay = min(self.scenario.latest, rng.choice([100, 4_000, 4_000, 4_000, 40_000, 5 * MINUTE, 12 * MINUTE]))
+            copies = 2 if rng.random() < self.scenario.repeat else 1
+            garbled = rng.random() < self.scenario.garbage
+            for copy in range(copies):
+                at = self.now + delay + copy * 4_000
+                self._at(at, lambda: self._store(line, AUDITOR, garbled=garbled))
+            self.happened["repeated record"] += copies > 1
+            if garbled:
+                self.garbled.add(request.name)
+                self.happened["rejected line"] += 1
+        if self.scenario.router:
+            line_ = router_line(request, request.arrived + self.scenario.router_offset)
+            if rng.random() >= self.scenario.loss:
+                self.streams["router"].lines.append((self.now + rng.choice([10, 5_000, MINUTE]), line_))
+            else:
+                request.line_lost = True
+
+    def _restart(self) -> None:
+        self.process += 1
+        self.happened["restart"] += 1
+
+    def _message(self, request: Request, kind: str) -> None:
+        if self.scenario.topic:
+            entities = [entity for entity in request.affected if entity.type == "dataset"]
+            for entity in entities:
+                rng = random.Random(f"message of {request.name} {entity}")
+                at = self.stamps.clock(request.process, self.now)
+                line = message(request.principal, entity, at, kind)
+                self.streams["audit"].lines.append((self.now + rng.choice([10, 3_000, MINUTE]), line))
+
+    # The decision service
+
+    @property
+    def _is_journalled(self) -> bool:
+        return self.scenario.deployment is not Deployment.UNJOURNALLED
+
+    @property
+    def _delivers_records(self) -> bool:
+        return self.scenario.deployment is not Deployment.RECORDLESS
+
+    def _service(self) -> str:
+        """The service that answers: a process of CDAP asks the next one where one does not."""
+        self._n += 1
+        return random.Random(f"service {self.scenario.seed} {self._n}").choice(self.services)
+
+    def _service_time(self, service: str) -> int:
+        return self.now + self.scenario.service_offsets[SERVICES.index(service)]
+
+    def _stamp(self, service: str) -> int:
+        self.received[service] = max(self.received[service] + 1, self._service_time(service))
+        return self.received[service]
+
+    def _journal(self, check: dict[str, Any], caller: str, service: str) -> None:
+        if not self._is_journalled:
+            return
+        said = {"v": 1, "instance": INSTANCE, "frame": ""}
+        said |= {name: check[name] for name in ("process", "at", "principal", "type", "parts", "permissions")}
+        line = {"id": check["id"], "caller": caller, "received": self._stamp(service), "check": said}
+        self._put(line, service)
+
+    def _store(self, record: dict[str, Any], caller: str, *, garbled: bool = False) -> None:
+        name = hashlib.sha256(json.dumps([caller, record]).encode()).hexdigest()
+        service = self._service()
+        line = {"id": name, "caller": caller, "received": self._stamp(service), "record": record}
+        self._put(line, service, garbled=garbled)
+
+    def _put(self, line: dict[str, Any], service: str, *, garbled: bool = False) -> None:
+        text = json.dumps(line)
+        if garbled:
+            rng = random.Random(f"garbage {line['received']}")
+            text = rng.choice([text[: len(text) // 2], text.replace('"code": ', '"code": "x", "code": '), "\x00"])
+        self.streams[service].lines.append((line["received"], text))
+
+    # The adversary
+
+    def _forge(self, forgery: Forgery) -> None:
+        self.happened["forgery"] += 1
+        entity = forgery.entity
+        act = Act.DELETE if forgery.deletes else Act.CREATE
+        act = Act.DELETE_VERSION if forgery.deletes and entity.type == "artifact" else act
+        request = Request(
+            f"forged {self._n}", forgery.user, act, (entity,), self.now, self.now, self.now, self.now, version="1.0"
+        )
+        request.principal, request.allowed, request.status = forgery.user, True, 200
+        stamp = {"id": self.stamps.id(), "process": self.stamps.process(self.process), "at": self.now}
+        match self.scenario.secret:
+            case Secret.AUDIT:
+                self._store(record_of(request, [check_of(entity, request, stamp)], (self.now, self.now + 1)), AUDITOR)
+            case Secret.ENFORCE:
+                self._journal(check_of(entity, request, stamp), ENFORCER, self._service())
+            case Secret.ROUTER:
+                self.streams["router"].lines.append((self.now, router_line(request, self.now)))
+            case Secret.TOPIC if entity.type == "dataset":
+                kind = "DELETE" if forgery.deletes else "CREATE"
+                self.streams["audit"].lines.append((self.now, message(forgery.user, entity, self.now, kind)))
+            case _:
+                pass
+
+    # The sync job
+
+    def _new_lines(self, name: str, published: int) -> set[int]:
+        stream = self.streams[name]
+        until = published if name in SERVICES else self.now
+        return {n for n, (at, _) in enumerate(stream.lines) if at <= until and n not in stream.read}
+
+    def _events(self, name: str, n: int) -> tuple[EntityEvent, ...]:
+        read, settings = SOURCES[name]
+        reading = read(self.streams[name].lines[n][1], settings, INSTANCE, self.now + self.scenario.sync_offset)
+        return reading.events
+
+    def _confirm(self, ledger: MemoryLedger, settings: FoldSettings) -> list[EntityEvent]:
+        if not self._marks:
+            return []
+        journal = max(self._marks.values(), key=lambda mark: mark.watermark)
+        ended = self._service_time(journal.service) + 1
+        asked = Round(f"round {self.now}", journal.service, journal.watermark, ended)
+
+        def look_up(entity: EntityId) -> Existence:
+            found = self.cdap.alive.get(entity)
+            self.happened["confirmation"] += 1
+            if found is None or entity.type != "application" or found.request is None:
+                return Existence(found is not None)
+            author = found.request.principal
+            return Existence(True, author, self.stamps.clock(found.request.process, found.born))
+
+        return list(events_of(answers(questions(ledger.lives(ASKED_FOR)), look_up), asked))
+
+    def _at(self, time: int, step: Callable[[], None]) -> None:
+        self._n += 1
+        heapq.heappush(self._queue, (time, self._n, step))

@@ -1,0 +1,195 @@
+"""The watermarks of decision services: what they let a run decide, and a time of a journal that is later than now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranger_cdap.config import SourceSettings
+from ranger_cdap.service.watermark import WATERMARK, Watermark, WatermarkFile
+from spark_sync.watermarks import PATIENCE, UNREADABLE, horizons, read, wait_past, watermark_file
+
+NOW, HOLD_BACK, SKEW = 1_800_000_000_000, 120_000, 2_000
+JOURNAL = "0" * 31 + "a"
+
+
+def source(name: str = "cdap", kind: str = "data-plane", path: str | None = "/events") -> SourceSettings:
+    return SourceSettings(name=name, kind=kind, path=Path(path) if path else None)
+
+
+def mark(time: int, journal: str = JOURNAL, records: bool | None = True) -> Watermark:
+    return Watermark(1, journal, time, records)
+
+
+def test_what_the_decision_service_writes_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".incoming").mkdir()
+    WatermarkFile(tmp_path, tmp_path / ".incoming").write(NOW, records=False)
+    found = read([source(path=str(tmp_path)), source("audit", "audit", str(tmp_path)), source("none", path=None)])
+    assert found.keys() == {"cdap"}
+    assert (found["cdap"].watermark, found["cdap"].records) == (NOW, False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff",
+        b'{"v":2,"service":"a","watermark":1,"records":null}',
+        b'{"v":1,"service":"a","watermark":-1,"records":null}',
+        b'{"v":1,"service":"a","watermark":"1","records":null}',
+        b'{"v":1,"service":"a","records":null}',
+        b'{"v":1,"service":"a","watermark":1,"records":null}' + b" " * 5000,
+    ],
+)
+def test_a_watermark_that_cannot_be_read_is_one_of_an_unknown_journal_at_no_time(
+    tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / WATERMARK).write_bytes(content)
+    assert read([source(path=str(tmp_path))]) == {"cdap": UNREADABLE}
+
+
+def test_a_service_without_a_watermark_has_no_journal(tmp_path: Path) -> None:
+    assert read([source(path=str(tmp_path)), source("gone", path=str(tmp_path / "gone"))]) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        ("/events", "/events/.watermark"),
+        ("/events/*.jsonl", "/events/.watermark"),
+        ("/events/{a,b}", "/events/.watermark"),
+        ("/*/events", None),
+        ("/*/events/*.jsonl", None),
+        ("hdfs://namenode/events", None),
+        (None, None),
+    ],
+)
+def test_where_the_watermark_of_a_source_is(path: str | None, file: str | None) -> None:
+    assert watermark_file(source(path=path)) == (Path(file) if file else None)
+
+
+FRESH, OLD = NOW - 500, NOW - HOLD_BACK - 1
+HELD = NOW - HOLD_BACK
+
+
+@pytest.mark.parametrize(
+    ("marks", "decided", "silent"),
+    [
+        ({"a": FRESH}, {"a": FRESH}, ()),
+        ({"a": FRESH, "b": FRESH - 10}, {"a": FRESH - 10 - SKEW, "b": FRESH - SKEW}, ()),
+        ({"a": FRESH, "b": FRESH - 5_000}, {"a": FRESH - 5_000 - SKEW, "b": FRESH - 5_000}, ()),
+        ({"a": OLD}, {"a": HELD}, ("a",)),
+        ({"a": FRESH, "b": OLD}, {"a": HELD, "b": HELD}, ("b",)),
+        ({"a": FRESH, "b": None}, {"a": HELD}, ("b",)),
+        ({"a": FRESH, "b": 0}, {"a": HELD, "b": HELD}, ("b",)),
+        ({"a": None}, {}, ("a",)),
+        ({}, {}, ()),
+    ],
+    ids=[
+        "its own watermark",
+        "others less the skew",
+        "the oldest of all",
+        "the hold-back where it is silent",
+        "the hold-back where another one is silent",
+        "the hold-back where another one has no watermark",
+        "the hold-back where another one cannot be read",
+        "nothing without a watermark",
+        "no decision service",
+    ],
+)
+def test_how_far_a_run_decides(marks: dict[str, int | None], decided: dict[str, int], silent: tuple[str, ...]) -> None:
+    sources = [*(source(name) for name in marks), source("audit", "audit")]
+    known = {name: mark(time) for name, time in marks.items() if time is not None}
+    found = horizons(sources, known, now=NOW, hold_back=HOLD_BACK, skew=SKEW)
+    assert (found.horizons, found.silent) == (decided, silent)
+    assert found.journals == {name: time for name, time in marks.items() if time is not None}
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.one_of(st.none(), st.integers(0, 2 * NOW)), min_size=1))
+def test_nothing_is_decided_before_it_is_known_or_later_than_the_hold_back(marks: dict[str, int | None]) -> None:
+    known = {name: mark(time) for name, time in marks.items() if time is not None}
+    found = horizons(map(source, marks), known, now=NOW, hold_back=HOLD_BACK, skew=SKEW)
+    assert found.horizons.keys() == known.keys()
+    for name, horizon in found.horizons.items():
+        assert horizon >= HELD
+        for other, time in marks.items():
+            assert horizon <= max((time or 0) - (0 if other == name else SKEW), HELD)
+
+
+class Journal:
+    """A decision service whose watermark is what it is at each reading, the last one for good, and a clock."""
+
+    def __init__(self, *marks: Watermark | None) -> None:
+        self.marks = list(marks)
+        self.time = 0.0
+
+    def read(self) -> Watermark | None:
+        return self.marks.pop(0) if len(self.marks) > 1 else self.marks[0]
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+    def wait(self) -> int | None:
+        return wait_past(self.read, journal=JOURNAL, clock=lambda: self.time, sleep=self.sleep)
+
+
+@pytest.mark.parametrize(
+    ("marks", "time"),
+    [
+        ([mark(10), mark(10), mark(20), mark(20), mark(30)], 30),
+        ([mark(10), mark(20), mark(30)], 30),
+        ([mark(10), mark(20)], None),
+        ([mark(10)], None),
+        ([mark(10), mark(20), mark(15)], None),
+        ([None], None),
+        ([UNREADABLE], None),
+        ([mark(10), mark(20), None], None),
+        ([mark(10), mark(20), UNREADABLE, mark(30)], None),
+        ([mark(10), mark(20), mark(30, "b" * 32)], None),
+        ([mark(10, "b" * 32), mark(20, "b" * 32), mark(30, "b" * 32)], None),
+    ],
+    ids=[
+        "renewed twice",
+        "renewed at each reading",
+        "renewed once: perhaps made before",
+        "not renewed",
+        "set back",
+        "none",
+        "unreadable",
+        "gone meanwhile",
+        "unreadable meanwhile",
+        "replaced meanwhile",
+        "another journal",
+    ],
+)
+def test_a_time_of_the_journal_after_now(marks: list[Watermark | None], time: int | None) -> None:
+    journal = Journal(*marks)
+    assert journal.wait() == time
+    assert journal.time <= PATIENCE + 0.2
+
+
+@given(st.lists(st.floats(0.05, 2.0), min_size=60, max_size=60), st.floats(0.0, 0.9), st.floats(0.0, 3.0))
+def test_a_time_that_is_found_is_later_than_the_question(pauses: list[float], delay: float, begun: float) -> None:
+    """A watermark is published a moment after it was made, the next is made only then."""
+    published: list[tuple[float, int]] = [(0.0, 0)]
+    for pause in pauses:
+        made = published[-1][0] + pause
+        published.append((made + delay, round(made * 1000)))
+    time = begun
+
+    def read_now() -> Watermark:
+        return mark(max(value for at, value in published if at <= time))
+
+    def sleep(seconds: float) -> None:
+        nonlocal time
+        time += seconds
+
+    clock: Callable[[], float] = lambda: time  # noqa: E731
+    found = wait_past(read_now, journal=JOURNAL, clock=clock, sleep=sleep)
+    assert found is None or found >= round(begun * 1000)
