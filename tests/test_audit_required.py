@@ -35,7 +35,7 @@ def trail(directory: Path, **more: object) -> AuditTrail:
 
 def deciding(audit: AuditTrail) -> Authorizer:
     made = authorizer(POLICIES)
-    made._audit = audit
+    made.decider._audit = audit
     return made
 
 
@@ -64,7 +64,7 @@ def test_the_record_is_on_the_disk_when_the_answer_comes(user: str, tmp_path: Pa
         answer = allowed(asked, user, number)
         record = on_disk(tmp_path)[-1]
         assert (record["reqUser"], record["result"], record["resource"]) == (user, int(answer), f"cdap/ns1/kv{number}")
-    asked._audit.close()
+    asked.decider._audit.close()
 
 
 def test_a_process_killed_right_after_an_allow_has_left_its_record(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_on_a_full_disk_everything_is_denied_with_that_reason_and_nothing_is_tor
         answer = asked.check("alice", (), "dataset.get", KV)
     assert (answer.allowed, answer.enforced, answer.reason) == (False, True, f"{WHY} (File too large)")
     assert allowed(asked, number=1)
-    asked._audit.close()
+    asked.decider._audit.close()
     lines = on_disk(tmp_path)
     assert [line["result"] for line in lines if line["resource"] != "cdap/ns1/kv"] == [1, 1]
     assert [line["result"] for line in lines if line["resource"] == "cdap/ns1/kv"] == [0], "what was answered"
@@ -163,7 +163,7 @@ def test_where_the_disk_fails_nothing_is_allowed_and_no_other_sink_has_an_allow(
     assert results(copies.taken) == [1, 0, 0, 1]
     assert results(later.taken) == [0, 0], "the denials, for when the disk works again"
     assert all(record.reason.startswith(WHY) for record in later.taken)
-    asked._audit.close()
+    asked.decider._audit.close()
 
 
 def test_a_failing_sink_that_only_gets_copies_denies_nothing() -> None:
@@ -171,7 +171,7 @@ def test_a_failing_sink_that_only_gets_copies_denies_nothing() -> None:
     copies.fails = True
     asked = deciding(AuditTrail([Disk(), copies], GroupCommit(Disk(), capacity=100)))
     assert allowed(asked)
-    assert asked._audit.lost == 2
+    assert asked.decider._audit.lost == 2
 
 
 def test_a_disk_that_hangs_denies_and_what_was_not_begun_is_never_written() -> None:
@@ -208,6 +208,15 @@ def test_decisions_that_wait_together_share_one_write() -> None:
         thread.join()
     assert answers == [True] * 33
     assert disk.writes == 2
+
+
+def test_one_request_with_more_records_than_may_wait_is_written_where_none_wait() -> None:
+    disk = Disk()
+    commit = GroupCommit(disk, capacity=1, patience=PATIENCE)
+    asked = deciding(AuditTrail([Disk()], commit))
+    assert allowed(asked)
+    assert disk.writes == 1
+    commit.close()
 
 
 def test_more_than_may_wait_is_denied() -> None:

@@ -31,7 +31,7 @@ class GroupCommit:
     """Writes for many threads at once: a thread of its own commits together whatever waits.
 
     The sink must be durable: what its `write` has taken survives the end of this process and of its host. What it fails
-    to take is not tried again. At most `capacity` records wait.
+    to take is not tried again. At most `capacity` records wait, or those of one caller.
     """
 
     def __init__(self, sink: AuditSink, *, capacity: int, patience: float = PATIENCE_SECONDS) -> None:
@@ -54,7 +54,8 @@ class GroupCommit:
         with self._changed:
             if self._closed:
                 raise AuditSinkError("the audit is closed")
-            if sum(len(waiting.records) for waiting in self._waiting) + len(records) > self._capacity:
+            wait = sum(len(waiting.records) for waiting in self._waiting)
+            if wait and wait + len(records) > self._capacity:
                 raise AuditSinkError("too many audit records wait for the disk")
             self._waiting.append(mine)
             self._start()

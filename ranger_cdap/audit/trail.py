@@ -12,7 +12,7 @@ from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.audit.sinks import AuditSink, SinkFactory
 from ranger_cdap.audit.spool import Spool
 from ranger_cdap.config import AuditSettings
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import AuditSinkError, ConfigError
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ class AuditTrail:
         self._required = required
         self._failing: set[int] = set()
         self._lost = 0
+        self._refused = 0
 
     @property
     def is_required(self) -> bool:
@@ -42,6 +43,11 @@ class AuditTrail:
         """How many records no sink will ever have, counted for each sink."""
         return self._lost + sum(sink.counts.lost for sink in self._sinks if isinstance(sink, Delivery))
 
+    @property
+    def refused(self) -> int:
+        """How many records `write` has raised for: what they were to say was denied instead."""
+        return self._refused
+
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Give the records to each sink.
 
@@ -51,7 +57,11 @@ class AuditTrail:
         if not records:
             return
         if self._required is not None:
-            self._required.write(records)
+            try:
+                self._required.write(records)
+            except AuditSinkError:
+                self._refused += len(records)
+                raise
             self._hand_over(records, beginning=1)
         else:
             self._hand_over(records)

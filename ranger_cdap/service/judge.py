@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ranger_cdap.audit import AuditRecord, event_id, record_of
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, ProblemCode
@@ -12,6 +13,20 @@ from ranger_cdap.errors import AuditSinkError, NotReady
 from ranger_cdap.service.authz_error import AuthzProblem
 from ranger_cdap.service.ranger_service import RangerService
 from ranger_cdap.service.reply import Refused
+
+
+class Question(NamedTuple):
+    """What is decided, and what the user does by it, where that has a name of its own."""
+
+    request: AccessRequest
+    action: str = ""
+
+
+class Decided(NamedTuple):
+    """A decision, and the name it is audited under."""
+
+    decision: Decision
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +46,31 @@ class Judge:
         """Whether the service has resources of that type."""
         return any(resource.name == resource_type for resource in self.definition.resources)
 
-    def decide(self, request: AccessRequest, action: str = "") -> tuple[Decision, str]:
-        """The decision and its name; audited under that name, with `action` as what the user does by it.
+    def decide(self, *questions: Question) -> list[Decided]:
+        """The decisions, in order; audited together, so that a disk they must wait for is waited for once.
 
         What must be audited and cannot be is denied.
         """
-        decision = self.engine.evaluate(request)
-        name = event_id()
-        if decision.audited:
-            try:
-                self.service.audit.write([self._record(request, decision, action, name)])
-            except AuditSinkError as e:
-                why = f"access is denied while it cannot be audited ({e})"
-                decision = Decision(allowed=False, determined=True, audited=True, reason=why)
-                self.service.audit.write_later([self._record(request, decision, action, name)])
-        return decision, name
+        decided = [Decided(self.engine.evaluate(question.request), event_id()) for question in questions]
+        try:
+            self.service.audit.write(self._records(questions, decided))
+        except AuditSinkError as e:
+            denied = Decision(
+                allowed=False,
+                determined=True,
+                audited=True,
+                reason=f"access is denied while it cannot be audited ({e})",
+            )
+            decided = [Decided(denied, one.name) if one.decision.audited else one for one in decided]
+            self.service.audit.write_later(self._records(questions, decided))
+        return decided
 
-    def _record(self, request: AccessRequest, decision: Decision, action: str, name: str) -> AuditRecord:
+    def _records(self, questions: Sequence[Question], decided: Sequence[Decided]) -> list[AuditRecord]:
+        pairs = zip(questions, decided, strict=True)
+        return [self._record(question, *one) for question, one in pairs if one.decision.audited]
+
+    def _record(self, question: Question, decision: Decision, name: str) -> AuditRecord:
+        request, action = question
         return record_of(
             decision,
             self.engine,

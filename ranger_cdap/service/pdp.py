@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -14,7 +15,7 @@ from ranger_cdap.service.authz_error import AuthzProblem
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.combining import Verdict, deciding, overall, verdict_of
 from ranger_cdap.service.delegation import Believed, Said, believe, of_resource
-from ranger_cdap.service.judge import Judge, Judges
+from ranger_cdap.service.judge import Decided, Judge, Judges, Question
 from ranger_cdap.service.pdp_wire import (
     AccessContext,
     AccessInfo,
@@ -52,15 +53,14 @@ _SCOPES: Final = {
 def authorize(call: Call) -> Reply:
     """Whether somebody may do one thing, by permission; audited."""
     body: AuthzRequest = call.body
-    judge, (question,) = _questions(call, body.user, [body.access], body.context)
-    return json_reply(_answered(call, judge, question, body.request_id))
+    (result,) = _answered(call, *_questions(call, body.user, [body.access], body.context))
+    return json_reply(msgspec.structs.replace(result, request_id=body.request_id))
 
 
 def authorize_multi(call: Call) -> Reply:
     """Whether somebody may do each of several things, by one set of policies; audited."""
     body: MultiAuthzRequest = call.body
-    judge, questions = _questions(call, body.user, body.accesses or [None], body.context)
-    results = [_answered(call, judge, question) for question in questions]
+    results = _answered(call, *_questions(call, body.user, body.accesses or [None], body.context))
     verdict = overall([result.decision for result in results])
     return json_reply(MultiAuthzResult(request_id=body.request_id, decision=verdict, accesses=results))
 
@@ -101,6 +101,13 @@ class _Question:
     permissions: tuple[str, ...]
     has_sub_resources: bool
     action: str
+
+    def parts(self) -> Iterator[Question]:
+        """What is to be decided: each permission on each resource."""
+        for permission in self.permissions:
+            for resource in self.resources.values():
+                request = msgspec.structs.replace(self.request, resource=resource, access_type=permission)
+                yield Question(request, self.action)
 
 
 def _questions(
@@ -207,18 +214,22 @@ def access_request(
     return judge.service.completed(request)
 
 
-def _answered(call: Call, judge: Judge, question: _Question, request_id: str | None = None) -> AuthzResult:
-    by_permission = {name: _permission(judge, question, name) for name in question.permissions}
-    verdict, _ = deciding((result.access.decision, None) for result in by_permission.values())
-    call.desk.metrics.decided("pdp", verdict is Verdict.ALLOW)
-    return AuthzResult(request_id=request_id, decision=verdict, permissions=by_permission)
+def _answered(call: Call, judge: Judge, questions: Sequence[_Question]) -> list[AuthzResult]:
+    """The result of each question; all are decided together."""
+    decided = iter(judge.decide(*(part for question in questions for part in question.parts())))
+    results = []
+    for question in questions:
+        by_permission = {name: _permission(question, name, decided) for name in question.permissions}
+        verdict, _ = deciding((result.access.decision, None) for result in by_permission.values())
+        call.desk.metrics.decided("pdp", verdict is Verdict.ALLOW)
+        results.append(AuthzResult(decision=verdict, permissions=by_permission))
+    return results
 
 
-def _permission(judge: Judge, question: _Question, permission: str) -> PermissionResult:
+def _permission(question: _Question, permission: str, decided: Iterator[Decided]) -> PermissionResult:
+    """The result of a permission, from the next decisions, of which there is one for each resource."""
     found = {}
-    for name, resource in question.resources.items():
-        request = msgspec.structs.replace(question.request, resource=resource, access_type=permission)
-        decision, _ = judge.decide(request, question.action)
+    for name, (decision, _) in zip(question.resources, islice(decided, len(question.resources)), strict=True):
         found[name] = AccessResult(decision=verdict_of(decision), policy=policy_info(decision))
     _, access = deciding((access.decision, access) for access in found.values())
     below = {name: ResultInfo(access=each) for name, each in found.items()} if question.has_sub_resources else None

@@ -9,6 +9,7 @@ import math
 import operator
 import re
 import time
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from journal_world import ask, question
 from service_world import World, serving
 
 from ranger_cdap.audit import AuditRecord, AuditTrail
+from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.errors import AdminUnreachable
 from ranger_cdap.policies.keeper import Snapshot
@@ -190,6 +192,18 @@ def audit_is_lost(world: World) -> None:
     trail.write([record])
 
 
+def audit_is_required(world: World) -> None:
+    world.desk.authorizer.decider._audit = trail = AuditTrail([Full()], GroupCommit(Full(), capacity=10))
+    ((name, service),) = world.desk.services.items()
+    world.desk.services[name] = RangerService(name, service.keeper, trail)  # type: ignore[index]
+    assert not world.desk.authorizer.check("alice", (), "namespace.get", entity_id("namespace", ("ns1",))).allowed
+
+
+def the_key_server_is_away(world: World) -> None:
+    keys = types.SimpleNamespace(age=2 * HOUR, close=lambda: None)
+    object.__setattr__(world.desk, "token_keys", keys)
+
+
 def a_broken_record(world: World) -> None:
     world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(instance="another")]})
 
@@ -227,6 +241,8 @@ FAULTS: dict[str, tuple[Callable[[World], None], set[str]]] = {
     ),
     "a request fails": (not_ready_and_asked, {"RangerCdapNotReady", "RangerCdapRequestsFail"}),
     "an audit sink fails": (audit_is_lost, {"RangerCdapAuditLost"}),
+    "what must be audited cannot be": (audit_is_required, {"RangerCdapNotAuditable", "RangerCdapAuditLost"}),
+    "the server of token keys is away": (the_key_server_is_away, {"RangerCdapTokenKeysOld"}),
     "a record is refused": (a_broken_record, {"RangerCdapRecordsRefused"}),
     "the disk is full": (a_full_disk, {"RangerCdapChecksNotJournalled"}),
     "CDAP is newer": (an_unknown_check, {"RangerCdapUnknownChecks"}),

@@ -65,10 +65,12 @@ class Disk:
     def __init__(self) -> None:
         self.fails = False
         self.taken: list[AuditRecord] = []
+        self.writes = 0
 
     def write(self, records: Sequence[AuditRecord]) -> None:
         if self.fails:
             raise OSError(5, "Input/output error")
+        self.writes += 1
         self.taken += records
 
     def close(self) -> None:
@@ -79,7 +81,7 @@ def require(world: World) -> tuple[Disk, Disk]:
     """The disk that must have each record, and what is to be written later."""
     disk, later = Disk(), Disk()
     trail = AuditTrail([later], GroupCommit(disk, capacity=1000))
-    world.desk.authorizer._audit = trail
+    world.desk.authorizer.decider._audit = trail
     for service in world.desk.services.values():
         object.__setattr__(service, "audit", trail)
     return disk, later
@@ -96,6 +98,15 @@ PDP: Any = {
     "access": {"resource": {"name": "dataset:cdap/ns1/kv"}, "permissions": ["read"]},
     "context": {"serviceName": "cdapdev"},
 }
+SEVERAL: Any = {
+    "requestId": "2",
+    "user": {"name": "alice"},
+    "accesses": [
+        {"resource": {"name": "dataset:cdap/ns1/kv"}, "permissions": permissions}
+        for permissions in (["read", "write"], ["write"], ["read"])
+    ],
+    "context": {"serviceName": "cdapdev"},
+}
 ENFORCE: Any = {
     "principal": {"name": "alice"},
     "entity": {"type": "DATASET", "parts": ["ns1", "kv"]},
@@ -104,6 +115,7 @@ ENFORCE: Any = {
 INTERFACES = {
     "cdap": ("enforce", "/cdap/v1/enforce", ENFORCE, lambda answer: answer["allowed"]),
     "pdp": ("delegate", "/authz/v1/authorize", PDP, lambda answer: answer["decision"] == "ALLOW"),
+    "pdp, several": ("delegate", "/authz/v1/authorizeMulti", SEVERAL, lambda answer: answer["decision"] == "ALLOW"),
     "authzen": ("delegate", "/access/v1/evaluation", AUTHZEN, lambda answer: answer["decision"]),
     "authzen, an operation": (
         "delegate",
@@ -127,6 +139,21 @@ def test_no_interface_allows_what_cannot_be_audited(interface: str, tmp_path: Pa
         answer = world.ask(caller, "POST", path, body)
         assert (answer.status, allowed(answer.json)) == (200, False), answer.body
         assert {(record.result, record.reason) for record in later.taken} == {(0, WHY)}
+
+
+def test_what_is_asked_together_waits_for_the_disk_once(tmp_path: Path) -> None:
+    rights = [policy(3, {"namespace": "ns1", "dataset": "*"}, ["alice"], ["read"])]
+    with serving(rights, tmp_path) as world:
+        disk, _ = require(world)
+        answer = world.ask("delegate", "POST", "/authz/v1/authorizeMulti", SEVERAL)
+        decided = [
+            {name: found["access"]["decision"] for name, found in access["permissions"].items()}
+            for access in answer.json["accesses"]
+        ]
+        assert decided == [{"read": "ALLOW", "write": "DENY"}, {"write": "DENY"}, {"read": "ALLOW"}]
+        kept = [(record.access, record.result) for record in disk.taken]
+        assert kept == [("read", 1), ("write", 0), ("write", 0), ("read", 1)]
+        assert disk.writes == 1
 
 
 def test_a_journalled_check_that_cannot_be_audited_is_denied_and_no_longer_open(tmp_path: Path, events: Path) -> None:
