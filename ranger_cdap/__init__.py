@@ -1,1 +1,65 @@
-"""Apache Ranger authorization for CDAP."""
+"""Apache Ranger authorization for CDAP: what a program imports from here is public and stays.
+
+Everything else in the package may change with any release, but for `ranger_cdap.engine`, `ranger_cdap.testing` and
+`ranger_cdap.errors`. A name is loaded when it is first used: `import ranger_cdap` loads nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ranger_cdap import errors
+    from ranger_cdap.authorizer import Authorizer
+    from ranger_cdap.cdap.answer import Answer
+    from ranger_cdap.cdap.checks import CdapCheck
+    from ranger_cdap.cdap.context import Context
+    from ranger_cdap.cdap.entity import EntityId, entity_id
+    from ranger_cdap.config import load_settings
+    from ranger_cdap.enforcer import AccessEnforcer
+    from ranger_cdap.hookspecs import hookimpl
+
+    __version__: str
+
+__all__ = [
+    "AccessEnforcer",
+    "Answer",
+    "Authorizer",
+    "CdapCheck",
+    "Context",
+    "EntityId",
+    "__version__",
+    "entity_id",
+    "errors",
+    "hookimpl",
+    "load_settings",
+]
+
+_MODULES = {
+    "AccessEnforcer": "enforcer",
+    "Answer": "cdap.answer",
+    "Authorizer": "authorizer",
+    "CdapCheck": "cdap.checks",
+    "Context": "cdap.context",
+    "EntityId": "cdap.entity",
+    "entity_id": "cdap.entity",
+    "hookimpl": "hookspecs",
+    "load_settings": "config",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            return metadata.version("ranger-cdap")
+        if name == "errors":
+            return import_module("ranger_cdap.errors")
+        if name not in _MODULES:
+            raise AttributeError(f"module `ranger_cdap` has no attribute `{name}`")
+        return getattr(import_module(f"ranger_cdap.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

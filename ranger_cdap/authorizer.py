@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import pluggy
-from msgspec.structs import replace
-
-from ranger_cdap.answer_audit import records_of
-from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
-from ranger_cdap.cdap.answer import Answer, Examined, compose, denied, is_allowed
+from ranger_cdap.audit import AuditTrail
+from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
-from ranger_cdap.cdap.enforcement import Outside
-from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
+from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.plan import Need, plan
-from ranger_cdap.cdap.profile import VISIBLE, Operation
 from ranger_cdap.config import Settings, load_settings
-from ranger_cdap.engine import EngineOptions, PolicyEngine, ResourceAccess
-from ranger_cdap.errors import AuditSinkError, NotReady
-from ranger_cdap.moment import Moment
-from ranger_cdap.people import People
-from ranger_cdap.plugins import audit_sinks, condition_makers, plugin_manager
-from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.decider import NOTHING_ELSE, Decider, verified
+from ranger_cdap.engine import EngineOptions, ResourceAccess
+from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, reason
+from ranger_cdap.plugins import condition_makers, plugin_manager
+from ranger_cdap.policies.fixed import FixedPolicies, documents
+from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.rules import Rules
-
-logger = logging.getLogger(__name__)
-
-LastWord = Callable[[], str]
-"""Why what would be allowed is denied all the same; empty if it stands."""
-
-_NOTHING_ELSE = Context()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +32,15 @@ class Partition:
     refused: tuple[Answer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """Whether somebody sees an entity; `lasting` if the same policies say so at any time and from anywhere."""
-
-    seen: bool
-    lasting: bool
-
-
 class Authorizer:
-    """Decides CDAP operations by the policies its keeper holds; safe to share between threads.
+    """Decides CDAP operations by Ranger policies; safe to share between threads.
 
     One call uses one set of policies and one time for everything it asks. What can't be decided is denied.
-    Groups of a person are those passed, those Ranger knows, and those of hooks.
+    Groups of a user are those passed, those Ranger knows, and those of hooks. A context manager that closes itself.
     """
 
-    def __init__(
-        self,
-        keeper: PolicyKeeper,
-        rules: Rules,
-        *,
-        audit: AuditTrail,
-        plugins: pluggy.PluginManager,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._keeper = keeper
-        self.rules = rules
-        self._audit = audit
-        hooks = plugins.hook
-        self._veto = hooks.ranger_cdap_veto if hooks.ranger_cdap_veto.get_hookimpls() else None
-        self._groups = hooks.ranger_cdap_groups if hooks.ranger_cdap_groups.get_hookimpls() else None
-        self._clock = clock
-        self._nothing_else = rules.with_master(_NOTHING_ELSE)
+    def __init__(self, decider: Decider) -> None:
+        self._decider = decider
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, refresh_in_background: bool = True) -> Self:
@@ -89,26 +52,51 @@ class Authorizer:
             InvalidInput: a setting is not usable.
             PluginError: an installed plugin is not usable.
         """
-        settings = settings or load_settings()
-        rules = Rules.of(settings)
+        return cls(Decider.open(settings or load_settings(), refresh_in_background=refresh_in_background))
+
+    @classmethod
+    def from_policies(
+        cls,
+        policies: str | PathLike[str],
+        *,
+        roles: str | PathLike[str] | None = None,
+        tags: str | PathLike[str] | None = None,
+        userstore: str | PathLike[str] | None = None,
+        settings: Settings | None = None,
+    ) -> Self:
+        """An authorizer by the policies of a file, without Ranger Admin; nothing is cached, refreshed or audited.
+
+        The files are downloads of Ranger Admin; the cache files of a plugin are such. Without settings those are used
+        that an installation has which sets none; no settings file is read.
+
+        Raises:
+            InvalidInput: a file can't be read, or holds something else.
+            PluginError: an installed plugin is not usable.
+        """
+        settings = settings or Settings()
         plugins = plugin_manager()
-        audit = open_trail(settings.audit, audit_sinks(plugins))
-        admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
-        keeper = PolicyKeeper(admin, settings, options=EngineOptions(conditions=condition_makers(plugins)))
-        keeper.refresh()
-        if refresh_in_background:
-            keeper.start()
-        return cls(keeper, rules, audit=audit, plugins=plugins)
+        files = {
+            name: _content(path) for name, path in (("roles", roles), ("tags", tags), ("users", userstore)) if path
+        }
+        try:
+            fixed = FixedPolicies.of(
+                documents(_content(policies), **files),
+                service=settings.ranger.service,
+                options=EngineOptions(conditions=condition_makers(plugins)),
+            )
+        except PolicySetError as e:
+            raise InvalidInput(f"`{policies}` can't be used: {e}") from None
+        return cls(Decider(fixed, Rules.of(settings), audit=AuditTrail([]), plugins=plugins))
 
     @property
-    def asks_hooks(self) -> bool:
-        """Whether programs other than the policies have a say, or know of groups."""
-        return self._veto is not None or self._groups is not None
+    def decider(self) -> Decider:
+        """What decides for it, which other parts of this package share; it may change with any release."""
+        return self._decider
 
     @property
     def snapshot(self) -> Snapshot:
-        """The policies in force and how fresh they are."""
-        return self._keeper.snapshot
+        """The policies in effect and how fresh they are."""
+        return self._decider.snapshot
 
     def check(
         self,
@@ -117,7 +105,7 @@ class Authorizer:
         operation: str,
         entity: EntityId,
         *,
-        context: Context = _NOTHING_ELSE,
+        context: Context = NOTHING_ELSE,
         client_ip: str | None = None,
     ) -> Answer:
         """Whether the user, with those groups, may do the operation (`dataset.get`) on the entity; audited.
@@ -135,7 +123,7 @@ class Authorizer:
         groups: Collection[str],
         questions: Iterable[tuple[str, EntityId]],
         *,
-        context: Context = _NOTHING_ELSE,
+        context: Context = NOTHING_ELSE,
         client_ip: str | None = None,
     ) -> list[Answer]:
         """The answers `check` gives to each (operation, entity), by one set of policies at one time.
@@ -143,48 +131,9 @@ class Authorizer:
         Raises:
             InvalidInput: as `check`, for any of them; then none is answered.
         """
-        rows = [(self.rules.profile.operation(operation), entity) for operation, entity in questions]
-        return self.check_rows(user, groups, rows, context=context, client_ip=client_ip)
-
-    def check_rows(
-        self,
-        user: str,
-        groups: Collection[str],
-        rows: Iterable[tuple[Operation, EntityId]],
-        *,
-        context: Context = _NOTHING_ELSE,
-        client_ip: str | None = None,
-        last_word: LastWord | None = None,
-    ) -> list[Answer]:
-        """As `check_all`, for operations that need not be the profile's.
-
-        `last_word` is asked before the audit is written, if all would be allowed and all is enforced.
-
-        Raises:
-            InvalidInput: as `check_all`.
-        """
-        moment, unready = self._moment(user, groups, client_ip)
-        answers = [self._answer(moment, unready, user, row, entity, context) for row, entity in rows]
-        engine, now = (moment.engine, moment.now) if moment is not None else (None, self._now())
-        return self._recorded(answers, engine, now, client_ip, last_word)
-
-    def look_at_rows(
-        self, user: str, groups: Collection[str], rows: Iterable[tuple[Operation, EntityId]]
-    ) -> list[Answer]:
-        """The answers of `check_rows`, not audited: what somebody sees is no access.
-
-        Raises:
-            InvalidInput: as `check_all`.
-        """
-        moment, unready = self._moment(user, groups, None)
-        return [self._outcome(self._answer(moment, unready, user, row, e, _NOTHING_ELSE)) for row, e in rows]
-
-    def settle(self, answer: Answer, client_ip: str | None = None, *, last_word: LastWord | None = None) -> Answer:
-        """What becomes of an answer that no policy decided: outside what is enforced, the mode speaks; audited.
-
-        `last_word` is asked as in `check_rows`.
-        """
-        return self._recorded([answer], self._keeper.snapshot.engine, self._now(), client_ip, last_word)[0]
+        profile = self._decider.rules.profile
+        rows = [(profile.operation(operation), entity) for operation, entity in questions]
+        return self._decider.check_rows(user, groups, rows, context=context, client_ip=client_ip)
 
     def explain(
         self,
@@ -193,16 +142,15 @@ class Authorizer:
         operation: str,
         entity: EntityId,
         *,
-        context: Context = _NOTHING_ELSE,
+        context: Context = NOTHING_ELSE,
     ) -> Answer:
         """The answer `check` would give, with everything that was tried, not audited.
 
         Raises:
             InvalidInput: as `check`.
         """
-        moment, unready = self._moment(user, groups, None)
-        row = self.rules.profile.operation(operation)
-        return self._outcome(self._answer(moment, unready, user, row, entity, context))
+        row = self._decider.rules.profile.operation(operation)
+        return self._decider.look_at_rows(user, groups, [(row, entity)], context=context)[0]
 
     def partition(self, user: str, groups: Collection[str], operation: str, entities: Iterable[EntityId]) -> Partition:
         """Which of the entities the user may do the operation on, and for the others the answer to show; audited.
@@ -219,15 +167,15 @@ class Authorizer:
         )
 
     def plan(
-        self, user: str, operation: str, entity: EntityId, *, context: Context = _NOTHING_ELSE
+        self, user: str, operation: str, entity: EntityId, *, context: Context = NOTHING_ELSE
     ) -> tuple[tuple[Need, ...], ...]:
         """Who needs which privilege on which entity, for each alternative; nobody's policies are looked at.
 
         Raises:
             InvalidInput: as `check`.
         """
-        row = self.rules.profile.operation(operation)
-        return plan(row, entity, user, self.rules.with_master(context), self.rules.options)
+        rules = self._decider.rules
+        return plan(rules.profile.operation(operation), entity, user, rules.with_master(context), rules.options)
 
     def visible(self, user: str, groups: Collection[str], entities: Iterable[EntityId]) -> list[EntityId]:
         """The entities on which, or below which, the user has any privilege, in the order given; not audited.
@@ -235,20 +183,9 @@ class Authorizer:
         Raises:
             InvalidEntity: one of them has parts that CDAP does not allow.
         """
-        verified = list(map(_verified, entities))
-        seen = self.sights(user, groups, verified, verb="list")
-        return [entity for entity, sight in zip(verified, seen, strict=True) if sight.seen]
-
-    def sights(self, user: str, groups: Collection[str], entities: Iterable[EntityId], *, verb: str) -> list[Sight]:
-        """Of each entity whether the user sees it, as operation `<type>.<verb>`; not audited.
-
-        The names of the entities must have been checked: as `entity_id`, `from_cdap` and `place` do.
-        """
-        moment, unready = self._moment(user, groups, None)
-        if moment is not None and self._veto is None and self.rules.enforcement.everything:
-            decisions = (moment.ask(user, entity, VISIBLE) for entity in entities)
-            return [Sight(is_allowed(decision), not decision.conditional) for decision in decisions]
-        return [self._sight(moment, unready, user, entity, verb) for entity in entities]
+        checked = list(map(verified, entities))
+        seen = self._decider.sights(user, groups, checked, verb="list")
+        return [entity for entity, sight in zip(checked, seen, strict=True) if sight.seen]
 
     def who(self, entity: EntityId) -> ResourceAccess:
         """Who can do what on the entity, as Ranger's access types; only people that policies name.
@@ -257,8 +194,8 @@ class Authorizer:
             InvalidEntity: it has parts that CDAP does not allow.
             NotReady: there are no policies.
         """
-        resource = to_resource(_verified(entity), self.rules.instance)
-        snapshot = self._keeper.snapshot
+        resource = to_resource(verified(entity), self._decider.rules.instance)
+        snapshot = self.snapshot
         if snapshot.engine is None:
             raise NotReady(snapshot.reason)
         return snapshot.engine.who_can(resource)
@@ -275,19 +212,13 @@ class Authorizer:
             InvalidInput: not to be waited for, and policies are not refreshed in the background.
         """
         if wait:
-            return self._keeper.refresh_now()
-        self._keeper.nudge()
-        return self._keeper.snapshot
-
-    @property
-    def audit_is_required(self) -> bool:
-        """Whether each answer waits until the disk has its audit record."""
-        return self._audit.is_required
+            return self._decider.policies.refresh_now()
+        self._decider.policies.nudge()
+        return self.snapshot
 
     def close(self) -> None:
         """End the background refresh and close the audit sinks."""
-        self._keeper.close()
-        self._audit.close()
+        self._decider.close()
 
     def __enter__(self) -> Self:
         return self
@@ -297,92 +228,9 @@ class Authorizer:
     ) -> None:
         self.close()
 
-    def _moment(self, user: str, groups: Collection[str], client_ip: str | None) -> tuple[Moment | None, str]:
-        """What decides now; without policies nothing, and why."""
-        snapshot = self._keeper.snapshot
-        if snapshot.engine is None:
-            return None, snapshot.reason
-        people = People({user: groups}, snapshot.groups_of, self._groups)
-        return Moment(snapshot.engine, people, self.rules.instance, self._now(), client_ip), ""
 
-    def _now(self) -> int:
-        return int(self._clock() * 1000)
-
-    def _answer(
-        self, moment: Moment | None, unready: str, user: str, row: Operation, entity: EntityId, context: Context
-    ) -> Answer:
-        """What the policies and the vetoes say, whether or not it is enforced."""
-        entity = _verified(entity)
-        if moment is None:
-            return denied(row.name, entity, user, f"not ready: {unready}", ready=False)
-        context = self._nothing_else if context is _NOTHING_ELSE else self.rules.with_master(context)
-        return self._after_vetoes(compose(row, entity, user, moment.ask, context, self.rules.options))
-
-    def _outcome(self, answer: Answer) -> Answer:
-        """The answer itself where it is enforced, else what becomes of everything outside."""
-        enforcement = self.rules.enforcement
-        if enforcement.covers(answer.operation, answer.entity.type):
-            return answer
-        if enforcement.outside is Outside.DENY:
-            return replace(answer, allowed=False, reason=f"`{answer.operation}` is not among what is open here yet")
-        told = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
-        return replace(answer, allowed=True, enforced=False, reason=told)
-
-    def _sight(self, moment: Moment | None, unready: str, user: str, entity: EntityId, verb: str) -> Sight:
-        operation = f"{entity.type}.{verb}"
-        if moment is None:
-            return Sight(self._outcome(denied(operation, entity, user, unready, ready=False)).allowed, lasting=False)
-        examined = Examined(entity, (VISIBLE,), VISIBLE, moment.ask(user, entity, VISIBLE), user)
-        answer = Answer(is_allowed(examined.decision), operation, entity, user, (), "", decided_by=(examined,))
-        seen = self._outcome(self._after_vetoes(answer)).allowed
-        return Sight(seen, lasting=self._veto is None and not examined.decision.conditional)
-
-    def _after_vetoes(self, answer: Answer) -> Answer:
-        if self._veto is None or not answer.allowed:
-            return answer
-        try:
-            reasons = self._veto(answer=answer)
-        except Exception as e:
-            logger.warning("a veto hook failed with %s, so the operation is denied", type(e).__name__)
-            reasons = ["a veto hook failed"]
-        if not reasons:
-            return answer
-        return replace(answer, allowed=False, missing=(), reason=f"vetoed: {'; '.join(map(str, reasons))}")
-
-    def _recorded(
-        self,
-        answers: Sequence[Answer],
-        engine: PolicyEngine | None,
-        now: int,
-        client_ip: str | None,
-        last_word: LastWord | None,
-    ) -> list[Answer]:
-        """What is answered in the end, and on record as such; what must be audited and cannot be is denied."""
-
-        def records() -> list[AuditRecord]:
-            pairs = zip(answers, outcomes, strict=True)
-            return [
-                record for pair in pairs for record in records_of(*pair, self.rules.instance, engine, now, client_ip)
-            ]
-
-        outcomes = [self._outcome(answer) for answer in answers]
-        if last_word is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
-            outcomes = _refused(outcomes, last_word())
-        try:
-            self._audit.write(records())
-        except AuditSinkError as e:
-            outcomes = _refused(outcomes, f"access is denied while it cannot be audited ({e})")
-            self._audit.write_later(records())
-        return outcomes
-
-
-def _refused(answers: Sequence[Answer], why: str) -> list[Answer]:
-    """The answers as denials for that reason; as they are if there is none."""
-    if not why:
-        return list(answers)
-    return [replace(answer, allowed=False, enforced=True, missing=(), reason=why) for answer in answers]
-
-
-def _verified(entity: EntityId) -> EntityId:
-    """The entity, its parts checked: no name that CDAP does not allow, above all no wildcard, is ever asked about."""
-    return entity_id(entity.type, entity.parts)
+def _content(path: str | PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as e:
+        raise InvalidInput(f"`{path}` can't be read: {reason(e)}") from None

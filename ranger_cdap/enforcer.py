@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from ranger_cdap.authorizer import Authorizer, LastWord
+from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks import CdapCheck, CheckTable, Unknown
 from ranger_cdap.cdap.entity import EntityId, Standing, place
 from ranger_cdap.cdap.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.profile import Operation
+from ranger_cdap.decider import LastWord
 from ranger_cdap.errors import InvalidInput
 
 Rows = tuple[tuple[Operation, EntityId], ...]
@@ -72,8 +73,8 @@ class AccessEnforcer:
     def __init__(
         self, authorizer: Authorizer, mode: MasterCreate = MasterCreate.PREVIEW, clock: Callable[[], float] = time.time
     ) -> None:
-        self._authorizer = authorizer
-        self._table = CheckTable(authorizer.rules.profile)
+        self._decider = authorizer.decider
+        self._table = CheckTable(authorizer.decider.rules.profile)
         self._mode = mode
         self._clock = clock
         self._previews = Previews()
@@ -106,10 +107,10 @@ class AccessEnforcer:
             rows = self._rows(check)
             settled = self._by_setting(user, check, client_ip, last_word)
         except InvalidInput as e:
-            rows, settled = (), self._authorizer.settle(denied(_NO_CHECK, _INSTANCE, user, str(e)), client_ip)
+            rows, settled = (), self._decider.settle(denied(_NO_CHECK, _INSTANCE, user, str(e)), client_ip)
         if settled is not None:
             return Enforced(settled.allowed, (settled,))
-        answers = self._authorizer.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
+        answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
             self._remember(user, check)
@@ -134,10 +135,10 @@ class AccessEnforcer:
                 rows = self._rows(CdapCheck(kind, tuple(parts), ()))
             except InvalidInput:
                 continue
-            answers = self._authorizer.look_at_rows(user, groups, rows)
+            answers = self._decider.look_at_rows(user, groups, rows)
             of_each[n] = all(answer.allowed for answer in answers)
             lasting = lasting and _lasting(answers)
-        sights = self._authorizer.sights(user, groups, [entity for _, entity in itself], verb=_SEE)
+        sights = self._decider.sights(user, groups, [entity for _, entity in itself], verb=_SEE)
         for (n, _), sight in zip(itself, sights, strict=True):
             of_each[n] = sight.seen
         return Seen(of_each, lasting and all(sight.lasting for sight in sights))
@@ -151,7 +152,7 @@ class AccessEnforcer:
         self, user: str, check: CdapCheck, client_ip: str | None, last_word: LastWord | None
     ) -> Answer | None:
         """What `master.create` says of a check of the master user; None where the policies decide."""
-        if user != self._authorizer.rules.master or self._authorizer.snapshot.engine is None:
+        if user != self._decider.rules.master or self._decider.snapshot.engine is None:
             return None
         with self._lock:
             decision = decide_create(self._mode, check, self._previews, int(self._clock() * 1000))
@@ -167,12 +168,12 @@ class AccessEnforcer:
             requirements=(),
             reason=decision.reason,
         )
-        return self._authorizer.settle(answer, client_ip, last_word=last_word)
+        return self._decider.settle(answer, client_ip, last_word=last_word)
 
     def _remember(self, user: str, check: CdapCheck) -> None:
         with self._lock:
             now = int(self._clock() * 1000)
-            self._previews = self._previews.remember(check, user, self._authorizer.rules.master, now)
+            self._previews = self._previews.remember(check, user, self._decider.rules.master, now)
 
     def _count(self, unknown: Collection[Unknown]) -> None:
         if unknown:

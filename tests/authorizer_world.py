@@ -15,6 +15,7 @@ from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import Profile, load_profile
+from ranger_cdap.decider import Decider
 from ranger_cdap.engine import PolicyEngine, decode_service_policies
 from ranger_cdap.plugins import plugin_manager
 from ranger_cdap.policies.keeper import Snapshot, no_groups
@@ -42,8 +43,11 @@ class FixedPolicies:
 
     snapshot: Snapshot
 
-    def refresh(self) -> Snapshot:
+    def refresh_now(self) -> Snapshot:
         return self.snapshot
+
+    def nudge(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -98,9 +102,11 @@ def authorizer(
         master=master,
     )
     return Authorizer(
-        FixedPolicies(snapshot),  # type: ignore[arg-type]
-        rules,
-        audit=AuditTrail([memory] if memory else []),
-        plugins=plugins or plugin_manager(entry_points=False),
-        clock=lambda: NOW,
+        Decider(
+            FixedPolicies(snapshot),
+            rules,
+            audit=AuditTrail([memory] if memory else []),
+            plugins=plugins or plugin_manager(entry_points=False),
+            clock=lambda: NOW,
+        )
     )

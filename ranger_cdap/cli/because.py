@@ -57,7 +57,7 @@ class Reasons:
         self._moment: Moment | None = None
         if snapshot.engine is not None:
             engine = cast(PolicyEngine, _Traced(snapshot.engine))
-            self._moment = Moment(engine, self._people, authorizer.rules.instance, time.time_ns() // 1_000_000)
+            self._moment = Moment(engine, self._people, authorizer.decider.rules.instance, time.time_ns() // 1_000_000)
 
     def of(self, examined: Examined) -> Because:
         """The reason of one privilege."""

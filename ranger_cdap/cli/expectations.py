@@ -60,7 +60,7 @@ def test_command(
             raise NotReady(authorizer.snapshot.reason)
         # A word for an expectation that can't be asked comes before any answer.
         for expectation in expectations:
-            expectation.must_be_about(authorizer.rules.profile, str(file))
+            expectation.must_be_about(authorizer.decider.rules.profile, str(file))
         book = PolicyBook.of(authorizer.snapshot.documents)
         outcomes = [_outcome(expectation, authorizer, book) for expectation in expectations]
     if junit is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from msgspec.structs import replace
 
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authorizer import Authorizer
@@ -19,17 +17,16 @@ from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.question import open_authorizer
-from ranger_cdap.engine import EngineOptions, decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.decider import Decider
+from ranger_cdap.engine import EngineOptions, decode_roles, decode_service_tags
 from ranger_cdap.engine.wire import decode_user_store
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins import condition_makers, plugin_manager
-from ranger_cdap.policies.documents import Documents, needs_tags, pieces
-from ranger_cdap.policies.downloader import Downloader
-from ranger_cdap.policies.keeper import PolicyKeeper
+from ranger_cdap.policies.documents import Documents
+from ranger_cdap.policies.fixed import FixedPolicies, documents
 from ranger_cdap.rules import Rules
 
 WITHOUT_TAGS: Final = "warning: there are tag policies, but without `--tags` no resource carries a tag"
-_NO_ROLES = _NO_TAGS = b"{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +43,12 @@ class PolicyFiles:
 
         Raises:
             InvalidInput: one of them can't be read, or holds something else.
+            PolicySetError: that of the policies is no JSON object.
         """
-        return Documents(
+        return documents(
             read_file(self.policies),
-            _checked(self.roles, decode_roles) if self.roles else _NO_ROLES,
-            _checked(self.tags, decode_service_tags) if self.tags else _NO_TAGS,
+            _checked(self.roles, decode_roles) if self.roles else None,
+            _checked(self.tags, decode_service_tags) if self.tags else None,
             _checked(self.userstore, decode_user_store) if self.userstore else None,
         )
 
@@ -106,48 +104,12 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
         with open_authorizer(invocation) as authorizer:
             yield authorizer
         return
-    documents = files.read()
-    settings = invocation.settings
+    settings, plugins = invocation.settings, plugin_manager()
+    options = EngineOptions(conditions=condition_makers(plugins))
     with usable(files.policies):
-        service = decode_service_policies(b"".join(pieces(documents.policies))).serviceName or settings.ranger.service
-        lacks_tags = needs_tags(documents.policies) and files.tags is None
-    if lacks_tags:
+        found = files.read()
+        policies = FixedPolicies.of(found, service=settings.ranger.service, options=options)
+    if found.tags is not None and files.tags is None:
         invocation.messages.print(WITHOUT_TAGS)
-    plugins = plugin_manager()
-    with tempfile.TemporaryDirectory(prefix="ranger-cdap-") as nowhere:
-        settings = replace(
-            settings,
-            ranger=replace(settings.ranger, service=service),
-            plugin=replace(settings.plugin, cache_dir=Path(nowhere), use_ranger_groups=documents.users is not None),
-        )
-        keeper = PolicyKeeper(
-            _FromFiles(documents), settings, options=EngineOptions(conditions=condition_makers(plugins))
-        )
-        with usable(files.policies):
-            keeper.refresh_now()
-        with Authorizer(keeper, Rules.of(settings), audit=AuditTrail([]), plugins=plugins) as authorizer:
-            yield authorizer
-
-
-class _FromFiles:
-    """Stands for a Ranger Admin that has what the files hold."""
-
-    def __init__(self, documents: Documents) -> None:
-        self._documents = documents
-
-    def download_policies(
-        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
-    ) -> bytes | None:
-        return b"".join(pieces(self._documents.policies))
-
-    def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        return self._documents.roles
-
-    def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        return self._documents.tags
-
-    def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        return self._documents.users
-
-    def close(self) -> None:
-        pass
+    with Authorizer(Decider(policies, Rules.of(settings), audit=AuditTrail([]), plugins=plugins)) as authorizer:
+        yield authorizer

@@ -100,8 +100,8 @@ def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
             )
         if snapshot.cache_problem:
             invocation.messages.print(f"warning: {snapshot.cache_problem}")
-        if not authorizer.rules.enforcement.everything:
-            invocation.messages.print(f"note: {authorizer.rules.enforcement}")
+        if not authorizer.decider.rules.enforcement.everything:
+            invocation.messages.print(f"note: {authorizer.decider.rules.enforcement}")
         yield authorizer
 
 

@@ -35,7 +35,7 @@ def reached(authorizer: Authorizer, entity: EntityId, book: PolicyBook) -> Itera
     snapshot = authorizer.snapshot
     if snapshot.engine is None:
         raise NotReady(snapshot.reason)
-    asks = _Asks(snapshot.engine, to_resource(entity, authorizer.rules.instance))
+    asks = _Asks(snapshot.engine, to_resource(entity, authorizer.decider.rules.instance))
     named_groups = table.groups.keys() | book.groups_in_roles
     members = _members(snapshot.documents, named_groups)
     yield Reached("everybody", "", table.everybody)

@@ -30,7 +30,7 @@ def serve(invocation: Invocation) -> None:
     _log_json(logging.WARNING if invocation.quiet else logging.INFO)
     service = DecisionService(settings)
     try:
-        enforcement = service.desk.authorizer.rules.enforcement
+        enforcement = service.desk.authorizer.decider.rules.enforcement
         if invocation.as_json:
             invocation.print_json({"url": service.url, "enforcement": str(enforcement)})
             sys.stdout.flush()

@@ -135,7 +135,7 @@ class _Endpoint:
 
     def _threads(self, call: Call) -> CapacityLimiter | None:
         """The threads the handler runs in; None: that of the event loop."""
-        if self._desk.authorizer.asks_hooks or _so(self._row.waits, call):
+        if self._desk.authorizer.decider.asks_hooks or _so(self._row.waits, call):
             return self._shares.waiting(call.caller.name)
         return self._shares.working(call.caller.name) if _so(self._row.works, call) else None
 

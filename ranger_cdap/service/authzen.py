@@ -34,7 +34,7 @@ from ranger_cdap.service.authzen_wire import (
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.combining import Verdict, verdict_of
 from ranger_cdap.service.delegation import OWNER, Believed, Said, believe
-from ranger_cdap.service.judge import Judge, Judges
+from ranger_cdap.service.judge import Judge, Judges, Question
 from ranger_cdap.service.pdp import EVERYBODY, access_request, policy_info
 from ranger_cdap.service.pdp_wire import AccessContext
 from ranger_cdap.service.reply import Refused, Reply, json_reply
@@ -161,7 +161,7 @@ def _permission(
     judge: Judge, believed: Believed, context: AccessContext, permission: str, values: Resource
 ) -> Evaluated:
     request = access_request(judge, believed, context, values, MatchingScope.SELF)
-    decision, name = judge.decide(msgspec.structs.replace(request, access_type=permission))
+    ((decision, name),) = judge.decide(Question(msgspec.structs.replace(request, access_type=permission)))
     undecided = verdict_of(decision) is Verdict.NOT_DETERMINED
     return Evaluated(
         decision=decision.allowed,
@@ -181,7 +181,7 @@ def _operation(
     if believed.owner or (context.access_time or 0) > 0:
         raise Refused(400, f"an operation of CDAP is decided for now and without `{OWNER}`")
     authorizer = call.desk.authorizer
-    entity = _entity(values, authorizer.rules.instance)
+    entity = _entity(values, authorizer.decider.rules.instance)
     answer = authorizer.check(
         believed.user, believed.groups, operation, entity, client_ip=context.client_ip_address or None
     )

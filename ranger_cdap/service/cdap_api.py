@@ -64,7 +64,7 @@ def may_wait(call: Call) -> bool:
 
 def audit_waits(call: Call) -> bool:
     """Whether each answer waits until its audit record is on the disk."""
-    return call.desk.authorizer.audit_is_required
+    return call.desk.authorizer.decider.audit_is_required
 
 
 def may_be_long(call: Call) -> bool:
@@ -84,7 +84,7 @@ def visible(call: Call) -> Reply:
         return json_reply(VisibleReply(visible=[False] * len(body.entities), cacheable=False, generation=generation))
     entities = [(entity.type, entity.parts) for entity in body.entities]
     seen = desk.enforcer.visible(body.principal.name, entities)
-    cacheable = seen.lasting and not desk.authorizer.asks_hooks
+    cacheable = seen.lasting and not desk.authorizer.decider.asks_hooks
     return json_reply(VisibleReply(visible=seen.of_each, cacheable=cacheable, generation=generation))
 
 
@@ -92,7 +92,7 @@ def hello(call: Call) -> Reply:
     """What this service is; what the extension says of its CDAP is compared and changes nothing."""
     body: Hello = call.body
     desk = call.desk
-    rules = desk.authorizer.rules
+    rules = desk.authorizer.decider.rules
     found = differences(body, rules, desk.settings.admin.users)
     desk.hello.heard(found)
     if desk.events is not None:
@@ -174,4 +174,4 @@ def _journal(call: Call, entry: Entry) -> str:
 
 def _may_be_kept(call: Call, enforced: Enforced) -> bool:
     """Only what policies alone allow, at any time and from anywhere: a denial ends with the grant that was missing."""
-    return enforced.allowed and enforced.lasting and not call.desk.authorizer.asks_hooks
+    return enforced.allowed and enforced.lasting and not call.desk.authorizer.decider.asks_hooks

@@ -9,6 +9,7 @@ from ranger_cdap.audit import open_trail
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.master import MasterCreate
 from ranger_cdap.config import Settings
+from ranger_cdap.decider import Decider
 from ranger_cdap.enforcer import AccessEnforcer
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.plugins import audit_sinks, condition_makers, plugin_manager
@@ -49,7 +50,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         service.keeper.refresh()
         if refresh_in_background:
             service.keeper.start()
-    authorizer = Authorizer(services[settings.ranger.service].keeper, rules, audit=audit, plugins=plugins)
+    authorizer = Authorizer(Decider(services[settings.ranger.service].keeper, rules, audit=audit, plugins=plugins))
     bridge = Bridge.of(settings, authorizer, services[settings.ranger.service])
     desk = Desk(
         settings=settings,

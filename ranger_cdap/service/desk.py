@@ -74,8 +74,10 @@ class Desk:
         for what in Unknown:  # zeros too: a counter that is not there yet has no increase when it comes
             unknown.add_metric([what.value], counted.get(what, 0))
         yield unknown
-        lost = next(iter(self.services.values())).audit.lost
-        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records no sink will ever have.", value=lost)
+        audit = next(iter(self.services.values())).audit
+        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records no sink will ever have.", value=audit.lost)
+        refused = "Audit records that could not be written, so that what they were to say was denied."
+        yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=audit.refused)
         if self.events is not None:
             yield from journal_metrics(len(self.events.journal.open), self.events.store.age)
         yield from token_key_metrics(self.token_keys.age if self.token_keys is not None else None)
@@ -84,7 +86,7 @@ class Desk:
             "1 where everything is enforced, 0 where some is only reported or closed.",
             labels=["mode"],
         )
-        enforcement = self.authorizer.rules.enforcement
+        enforcement = self.authorizer.decider.rules.enforcement
         mode = "all" if enforcement.everything else enforcement.outside.value
         enforced.add_metric([mode], float(enforcement.everything))
         yield enforced

@@ -15,7 +15,7 @@ OFF = f"{IN_RANGER}: CDAP hands out no privileges here (`service.grants`)"
 def grant(call: Call) -> Reply:
     """Somebody in CDAP gives permissions."""
     body: GrantRequest = call.body
-    if is_masters_own(body, call.desk.authorizer.rules.master):
+    if is_masters_own(body, call.desk.authorizer.decider.rules.master):
         return json_reply(GrantReply(done=True, changed=False, reason=""))
     bridge = call.desk.bridge
     return json_reply(bridge.grant(body) if bridge else GrantReply(done=False, changed=False, reason=OFF))

@@ -101,7 +101,7 @@ class Bridge:
         engine = self._engine()
         if asking != user and not self._has(engine, asking, _INSTANCE, _ADMIN):
             raise NotDone(f"{asking} needs ADMIN on {_INSTANCE}, so only {asking}'s own grants are shown")
-        found = granted_to(engine, user, self._authorizer.rules.instance)
+        found = granted_to(engine, user, self._authorizer.decider.rules.instance)
         given = {
             entity: tuple(access for access in sorted(accesses) if self._has(engine, user, entity, access))
             for entity, accesses in sorted(found.items())
@@ -134,7 +134,7 @@ class Bridge:
         caller, user = _user(request.caller, "caller"), _user(request.principal, "principal")
         entity = _entity(request.entity)
         accesses = accesses_of(entity.type, request.permissions or ())
-        instance = self._authorizer.rules.instance
+        instance = self._authorizer.decider.rules.instance
         grant = grant_for(entity, user, instance, accesses, non_creators=(), with_programs=False)
         return _Asked(caller, entity, grant)
 
@@ -147,11 +147,11 @@ class Bridge:
             lacks.append("the right to delegate")
         if lacks:
             reason = f"{asked.caller} needs {', '.join(lacks)} on {asked.entity}"
-            self._authorizer.settle(denied(name, asked.entity, asked.caller, reason))
+            self._authorizer.decider.settle(denied(name, asked.entity, asked.caller, reason))
             raise NotDone(reason)
         privilege = Privilege((_ADMIN.upper(),), "entity")
         row = Operation(name=name, entity=asked.entity.type, requirements=(), alternatives=((privilege,),))
-        (answer,) = self._authorizer.check_rows(asked.caller, (), [(row, asked.entity)])
+        (answer,) = self._authorizer.decider.check_rows(asked.caller, (), [(row, asked.entity)])
         if not answer.allowed:
             raise NotDone(answer.reason)
 
@@ -204,7 +204,7 @@ class Bridge:
 
     def _has(self, engine: PolicyEngine, user: str, entity: EntityId, access: str) -> bool:
         """Whether policies give it on the entity itself: no option widens it, and reporting only does not count."""
-        resource = to_resource(entity, self._authorizer.rules.instance)
+        resource = to_resource(entity, self._authorizer.decider.rules.instance)
         decision = self._service.decide(
             engine, AccessRequest(resource, access, user=user, access_time=self._service.now())
         )

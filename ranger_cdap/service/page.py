@@ -60,7 +60,7 @@ def show(call: Call) -> Reply:
     """The page; with something typed into the form, the answer, or with status 400 what is wrong with it."""
     desk = call.desk
     question = asked(call.query, desk.authorizer)
-    rules, engine = desk.authorizer.rules, desk.authorizer.snapshot.engine
+    rules, engine = desk.authorizer.decider.rules, desk.authorizer.snapshot.engine
     page = (
         _templates()
         .get_template("page.html")

@@ -39,7 +39,7 @@ def asked(query: Mapping[str, str], authorizer: Authorizer) -> Question:
     problems |= {name: f"this is longer than {LONGEST} characters" for name in FIELDS if len(typed[name]) > LONGEST}
     if "operation" not in problems:
         try:
-            authorizer.rules.profile.operation(typed["operation"])
+            authorizer.decider.rules.profile.operation(typed["operation"])
         except InvalidInput as e:
             problems["operation"] = str(e)
     entity = None

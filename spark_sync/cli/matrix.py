@@ -68,7 +68,7 @@ def matrix_command(
     wanted = entity_id("namespace", [namespace])
     now = time.time_ns() // 1_000_000
     with authorizer_by(invocation, files) as authorizer:
-        snapshot, instance = authorizer.snapshot, authorizer.rules.instance
+        snapshot, instance = authorizer.snapshot, authorizer.decider.rules.instance
         if snapshot.engine is None or snapshot.documents is None:
             raise NotReady(snapshot.reason)
         book = PolicyBook.of(snapshot.documents)

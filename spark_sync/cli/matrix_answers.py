@@ -119,7 +119,7 @@ def matrix(
     for number, entity in enumerate(entities, 1):
         progress(f"asking about {entity.type} {number:,} of {len(entities):,}")
         rows.append(
-            tuple(_cell(snapshot.engine, authorizer.rules.instance, entity, subject, now) for subject in subjects)
+            tuple(_cell(snapshot.engine, authorizer.decider.rules.instance, entity, subject, now) for subject in subjects)
         )
     return Matrix(
         namespace=entities[0].parts[0],

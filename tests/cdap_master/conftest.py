@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from in_memory_cdap import missing_part
-from master_world import World, world
-from ranger_policies import Ranger, ranger_for_cdap
+from in_memory_cdap import MASTER, missing_part
+from master_world import SYNC, World, world
+
+from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -18,14 +19,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def ranger() -> Iterator[Ranger]:
+def ranger() -> Iterator[EmbeddedRanger]:
     if sentence := missing_part():
         pytest.skip(sentence)
-    with ranger_for_cdap() as ranger:
+    with embedded_ranger(sync_account=SYNC, master_user=MASTER) as ranger:
         yield ranger
 
 
 @pytest.fixture(scope="session")
-def cdap_world(ranger: Ranger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def cdap_world(ranger: EmbeddedRanger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with world(ranger, tmp_path_factory.mktemp("world"), "ranger-cdap-extension-6.11.jar") as made:
         yield made

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from in_memory_cdap import MASTER, CdapUser, InMemoryCdap
-from ranger_policies import INSTANCE, PASSWORD, PLUGIN, SERVICE, SYNC, Ranger
 
 import ranger_cdap.extension
 from ranger_cdap.config import (
@@ -26,16 +25,19 @@ from ranger_cdap.config import (
     SyncSettings,
 )
 from ranger_cdap.service.server import DecisionService
+from ranger_cdap.testing import EmbeddedRanger
+from ranger_cdap.testing.embedded_ranger import PLUGIN
 
 JARS = Path(ranger_cdap.extension.__file__).parent
 ENFORCE, AUDIT, CONFIRM = "cdap-enforce", "cdap-audit", "sync-confirm"
+SYNC = "cdapsync"
 
 
 @dataclass(frozen=True)
 class World:
     """What a test drives, and the secrets that must not be seen anywhere."""
 
-    ranger: Ranger
+    ranger: EmbeddedRanger
     service: DecisionService
     cdap: InMemoryCdap
     settings: Settings
@@ -46,7 +48,6 @@ class World:
 
     def people(self, privileges: Mapping[str, Collection[str]]) -> None:
         """New people in Ranger who hold exactly this; in force when it returns."""
-        self.ranger.create_users(list(privileges))
         self.ranger.give(privileges)
         self.refresh()
 
@@ -57,15 +58,17 @@ class World:
 
 @contextmanager
 def decision_service(
-    ranger: Ranger, directory: Path, master_create: str = MasterSettings().create
+    ranger: EmbeddedRanger, directory: Path, master_create: str = MasterSettings().create
 ) -> Iterator[tuple[DecisionService, Settings]]:
     """A decision service for CDAP's extension, and the settings that the sync job has in common with it."""
     (directory / "secrets").mkdir()
     settings = Settings(
-        ranger=RangerSettings(url=ranger.url, service=SERVICE),
-        cdap=CdapSettings(instance=INSTANCE),
+        ranger=RangerSettings(url=ranger.url, service=ranger.service),
+        cdap=CdapSettings(instance=ranger.instance),
         master=MasterSettings(user=MASTER, create=master_create),
-        plugin=PluginSettings(username=PLUGIN, password=PASSWORD, cache_dir=directory / "cache", poll_interval=3600),
+        plugin=PluginSettings(
+            username=PLUGIN, password=ranger.password, cache_dir=directory / "cache", poll_interval=3600
+        ),
         service=ServiceSettings(
             port=0,
             callers=(
@@ -78,7 +81,7 @@ def decision_service(
         sync=SyncSettings(
             hold_back=0,
             username=SYNC,
-            password=PASSWORD,
+            password=ranger.password,
             state_dir=directory / "ledger",
             sources=(SourceSettings(name="cdap", kind="data-plane", path=directory / "events", callers=(AUDIT,)),),
         ),
@@ -89,7 +92,7 @@ def decision_service(
 
 @contextmanager
 def world(
-    ranger: Ranger,
+    ranger: EmbeddedRanger,
     directory: Path,
     jar: str,
     site: Mapping[str, str] | None = None,
@@ -103,7 +106,7 @@ def world(
             "enforce.secret.file": str(_secret_file(directory, ENFORCE)),
             "audit.name": AUDIT,
             "audit.secret.file": str(_secret_file(directory, AUDIT)),
-            "instance.name": INSTANCE,
+            "instance.name": ranger.instance,
             "master.user": MASTER,
         }
         extension = {

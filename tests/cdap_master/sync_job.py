@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 from master_world import World, wait_until
 from pyspark.sql import SparkSession
-from ranger_policies import INSTANCE, SERVICE
 from stored_events import stored
 
 from ranger_cdap.cdap.entity import parse_entity, to_resource
@@ -66,10 +65,10 @@ class Job:
 
     def granted(self, entity: str) -> dict[str, tuple[str, ...]]:
         """The accesses of each user in the policies of exactly this entity, in Ranger Admin."""
-        resources = to_resource(parse_entity(entity), INSTANCE)
+        resources = to_resource(parse_entity(entity), self.world.ranger.instance)
         exact = [
             policy
-            for policy in self.world.ranger.admin.list_policies(SERVICE)
+            for policy in self.world.ranger.admin.list_policies(self.world.ranger.service)
             if {level: resource.values for level, resource in policy.resources.items()}
             == {level: [value] for level, value in resources.items()}
         ]

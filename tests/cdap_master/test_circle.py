@@ -14,8 +14,8 @@ import pytest
 from builder import KEY_VALUE
 from master_world import World, wait_until, world
 from pyspark.sql import SparkSession
-from ranger_policies import Ranger
 
+from ranger_cdap.testing import EmbeddedRanger
 from spark_sync.baseline import take_baseline
 from spark_sync.job import run_once
 from spark_sync.report import RunReport
@@ -51,7 +51,7 @@ def clock(capsys: pytest.CaptureFixture[str]) -> Clock:
 
 
 @pytest.fixture
-def own_world(ranger: Ranger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def own_world(ranger: EmbeddedRanger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A CDAP where nothing was created before: what other tests made seconds ago would rightly be granted here, too."""
     with world(ranger, tmp_path_factory.mktemp("circle"), "ranger-cdap-extension-6.11.jar") as made:
         yield made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from master_world import World
-from ranger_policies import SERVICE
 
 PRIVILEGES = "/v3/security/authorization/privileges"
 GIFT = {
@@ -29,10 +28,10 @@ def giver(cdap_world: World) -> World:
     ],
 )
 def test_it_is_refused_and_says_where(giver: World, request_line: str, body: object, advice: str) -> None:
-    before = giver.ranger.admin.list_policies(SERVICE)
+    before = giver.ranger.admin.list_policies(giver.ranger.service)
 
     answer = giver.user("gift-giver").ask(request_line, body)
 
     assert answer.status_code == 403, answer.text
     assert advice in answer.text
-    assert giver.ranger.admin.list_policies(SERVICE) == before
+    assert giver.ranger.admin.list_policies(giver.ranger.service) == before

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 from in_memory_cdap import APP_JAR, MASTER
 from master_world import World, wait_until, world
-from ranger_policies import Ranger
 
 from ranger_cdap.service.server import DecisionService
+from ranger_cdap.testing import EmbeddedRanger
 
 NAMESPACE = "/v3/namespaces/older"
 
 
 @pytest.fixture(scope="module")
-def older(ranger: Ranger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def older(ranger: EmbeddedRanger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     directory = tmp_path_factory.mktemp("older")
     as_by_default = {"security.authentication.propagate.user.credentials": "false"}
     with world(ranger, directory, "ranger-cdap-extension-6.5.jar", as_by_default) as made:

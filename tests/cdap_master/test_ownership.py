@@ -16,12 +16,12 @@ from builder import FROM_ARTIFACT, KEY_VALUE
 from in_memory_cdap import APP_JAR, CdapUser
 from master_world import World, world
 from pyspark.sql import SparkSession
-from ranger_policies import Ranger
 from slow_request import slow_put
 from stored_events import checks, records
 from sync_job import Job
 
 from ranger_cdap.config import Secret, SourceSettings
+from ranger_cdap.testing import EmbeddedRanger
 
 pytestmark = pytest.mark.spark
 
@@ -121,7 +121,7 @@ def test_what_cdap_checks_early_is_not_left_open(job: Job) -> None:
 
 
 def test_a_jar_that_cdap_uploads_as_its_master_user_is_the_uploaders(
-    ranger: Ranger, spark: SparkSession, tmp_path: Path
+    ranger: EmbeddedRanger, spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "world").mkdir()
     log = tmp_path / "router"

@@ -72,7 +72,7 @@ class World:
 
     def becomes(self, snapshot: Snapshot) -> None:
         """What the keeper holds is another now."""
-        self.desk.authorizer._keeper.snapshot = snapshot  # type: ignore[misc]
+        self.desk.authorizer.decider.policies.snapshot = snapshot  # type: ignore[misc]
 
     def ask(self, who: str | None, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """One request; a body that is no text is sent as JSON, header names are written with `_`."""
@@ -118,7 +118,7 @@ def serving(
     )
     memory = Memory()
     asked = authorizer(policies, memory, plugins=plugins, enforcement=enforcement or Enforcement())
-    keeper = asked._keeper
+    keeper = asked.decider.policies
     name = settings.ranger.service
     desk = Desk(
         settings=settings,

@@ -380,7 +380,7 @@ def test_grants_are_listed_to_the_user_himself_and_to_who_administers_the_instan
 
 
 def test_without_ranger_admin_nothing_is_done_and_the_reason_says_so(server: EmbeddedAdmin, ranger: Ranger) -> None:
-    ranger.bridge.desk.authorizer._keeper._admin._http._urls = ("http://127.0.0.1:9",)  # type: ignore[attr-defined]
+    ranger.bridge.desk.authorizer.decider.policies._admin._http._urls = ("http://127.0.0.1:9",)  # type: ignore[attr-defined]
     answer = ranger.ask("grant", request())
     assert not answer["done"]
     assert "can't be reached" in answer["reason"]

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ranger_cdap import Answer, entity_id
 from ranger_cdap.audit import AuditRecord
-from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import AuditSettings
 from ranger_cdap.errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ranger_cdap.cdap.answer import Answer
+from ranger_cdap import Answer
 
 VARIABLE = "RANGER_CDAP_EXAMPLE_FREEZE"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ranger_cdap import Answer, hookimpl
 from ranger_cdap.audit import SinkFactory
-from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.hookspecs import hookimpl
 from ranger_cdap_example.freeze import reason_to_deny
 from ranger_cdap_example.syslog_sink import syslog_sink
 

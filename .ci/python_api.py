@@ -1,0 +1,133 @@
+"""The page of the public Python API, made of its docstrings: `python_api.py > docs/reference/python-api.md`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator
+from enum import Enum
+from types import ModuleType
+from typing import Any, Final
+
+_HEAD: Final = """# Python API
+
+What programs may import; everything else may change with any release. The page is made of the docstrings, by
+`make python-api`.
+
+Errors are those of [errors](errors.md): `ranger_cdap.errors` has their classes. Hooks for plugins have
+[a page of their own](hooks.md).
+"""
+_MODULES: Final = {
+    "ranger_cdap": "Decide CDAP's operations. A name is loaded when it is first used.",
+    "ranger_cdap.testing": "A Ranger Admin for tests; needs the extra `service`.",
+    "ranger_cdap.testing.fixtures": "The same as pytest fixtures.",
+    "ranger_cdap.engine": (
+        "Decide for any Ranger service ([how](../how-to/decide-for-another-service.md)). Pure: no I/O, no clock."
+    ),
+}
+_INTERNAL: Final = {"Authorizer.decider"}
+_WIDTH: Final = 110
+_OF_EVERY_CLASS: Final = {"__enter__", "__exit__"}
+
+
+def page() -> str:
+    """The page as it should be."""
+    return "\n".join([_HEAD, *(line for name, about in _MODULES.items() for line in _module(name, about))])
+
+
+def _module(name: str, about: str) -> Iterator[str]:
+    module = importlib.import_module(name)
+    yield from (f"## `{name}`", "", about, "")
+    for member in _names(module):
+        yield from _member(module, member)
+
+
+def _names(module: ModuleType) -> list[str]:
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return sorted(listed)
+    return sorted(name for name, found in vars(module).items() if getattr(found, "__module__", "") == module.__name__)
+
+
+def _member(module: ModuleType, name: str) -> Iterator[str]:
+    found: Any = getattr(module, name)
+    if isinstance(found, ModuleType) or name == "__version__":
+        return
+    if inspect.isclass(found):
+        yield from (f"### `{name}`", "", *_class(name, found))
+    elif callable(found) and inspect.getdoc(found) and not _is_fixture(found):
+        yield from (f"### `{name}`", "", *_signature(name, found), *_text(found))
+    elif _is_fixture(found):
+        yield from (f"### `{name}`", "", *_text(found))
+    else:
+        yield from (f"### `{name} = {found!r}`", "")
+
+
+def _class(name: str, found: type) -> Iterator[str]:
+    yield from _text(found)
+    fields = getattr(found, "__struct_fields__", ()) or getattr(found, "__dataclass_fields__", ())
+    if fields:
+        hints = inspect.get_annotations(found)
+        yield from (*(f"- `{field}: {hints.get(field, '?')}`" for field in fields if not field.startswith("_")), "")
+    if issubclass(found, Enum):
+        yield from (*(f"- `{one.name}`: `{one.value}`" for one in found), "")
+        return
+    for member, value in sorted(vars(found).items()):
+        public = not member.startswith("_") and f"{name}.{member}" not in _INTERNAL
+        if not public or member in fields or member in _OF_EVERY_CLASS:
+            continue
+        if isinstance(value, property):
+            yield from (f"#### `{name}.{member}`", "", *_text(value))
+        elif isinstance(value, classmethod | staticmethod) or inspect.isfunction(value):
+            function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+            yield from (f"#### `{name}.{member}`", "", *_signature(f"{name}.{member}", function), *_text(function))
+
+
+def _signature(name: str, function: Any) -> Iterator[str]:
+    """The call, in one line or with a line per parameter; a default that is an object is `...`."""
+    found = inspect.signature(function)
+    lines: list[str] = []
+    for parameter in found.parameters.values():
+        if parameter.name in ("self", "cls"):
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(line.startswith("*") for line in lines):
+            lines.append("*")
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        lines.append(f"{stars}{parameter.name}: {parameter.annotation}{_default(parameter)}")
+    call = f"{name}({', '.join(lines)}) -> {found.return_annotation}"
+    if len(call) > _WIDTH:
+        call = "\n".join([f"{name}(", *(f"    {line}," for line in lines), f") -> {found.return_annotation}"])
+    yield from ("```text", call, "```", "")
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    value = parameter.default
+    if value is parameter.empty:
+        return ""
+    plain = value is None or type(value) in (bool, int, float, str, tuple)
+    return f" = {value!r}" if plain else " = ..."
+
+
+def _text(found: Any) -> Iterator[str]:
+    """The docstring; what it raises as a list."""
+    text, _, raises = (inspect.getdoc(found) or "").partition("\nRaises:\n")
+    yield from (text.strip(), "")
+    if raises:
+        lines = textwrap.dedent(raises).splitlines()
+        joined: list[str] = []
+        for line in lines:
+            if line.startswith(" ") and joined:
+                joined[-1] += f" {line.strip()}"
+            else:
+                joined.append(line)
+        yield from ("Raises:", "", *(f"- {line}" for line in joined), "")
+
+
+def _is_fixture(found: Any) -> bool:
+    return type(found).__name__ == "FixtureFunctionDefinition"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

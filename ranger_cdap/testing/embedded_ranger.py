@@ -1,0 +1,124 @@
+"""`EmbeddedRanger`: an embedded Ranger Admin with a CDAP service, in which a test gives privileges in few words."""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity, to_resource
+from ranger_cdap.config import AuditSettings, CdapSettings, PluginSettings, RangerSettings, Secret, Settings
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies import service_setup
+from ranger_cdap.policies.ranger_admin import RangerAdmin
+
+PLUGIN: Final = "cdapplugin"
+"""The account that downloads policies."""
+
+_ACTIONS: Final = ("READ", "WRITE", "ADMIN", "EXECUTE")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedRanger:
+    """A CDAP service in an embedded Ranger Admin that runs, and its administrator's client.
+
+    `url` is its address, `service` and `instance` are the names that `setup` was given, `password` is that of `admin`
+    and of every account made here.
+    """
+
+    url: str
+    admin: RangerAdmin
+    service: str
+    instance: str
+    password: Secret = field(repr=False)
+
+    def create_users(self, *names: str) -> None:
+        """Create the users that Ranger does not have; a policy can name no other."""
+        for name in names:
+            if not self.admin.user_exists(name):
+                self.admin.create_user(name, self.password)
+
+    def give(self, privileges: Mapping[str, Collection[str]]) -> None:
+        """Give each user what is written, `{"alice": ["READ dataset:ns1.purchases"]}`; who is unknown is created.
+
+        There is one policy per entity, which grows. A plugin has it with its next refresh.
+
+        Raises:
+            InvalidInput: a privilege is no action (READ, WRITE, ADMIN, EXECUTE) on an entity.
+        """
+        wanted = defaultdict[EntityId, list[tuple[str, str]]](list)
+        for user, held in privileges.items():
+            for privilege in held:
+                action, entity = _privilege(privilege)
+                wanted[entity].append((user, action))
+        self.create_users(*privileges)
+        for entity, given in wanted.items():
+            self._add(f"test: {entity}", to_resource(entity, self.instance), given)
+
+    def give_everywhere(self, user: str, action: str, types: Collection[str]) -> None:
+        """Give a user an action on every entity of these types; no policy of a single entity is touched."""
+        self.create_users(user)
+        for name in types:
+            levels = entity_type(name).path[1:]
+            resource = {"instance": self.instance} | dict.fromkeys(levels, service_setup.EVERY_NAME)
+            self._add(f"test: every {name}", resource, [(user, action)])
+
+    def settings(self, directory: Path) -> Settings:
+        """Settings by which `Authorizer.open` downloads these policies; cache and audit are in the directory."""
+        return Settings(
+            ranger=RangerSettings(url=self.url, service=self.service),
+            cdap=CdapSettings(instance=self.instance),
+            plugin=PluginSettings(username=PLUGIN, password=self.password, cache_dir=directory / "cache"),
+            audit=AuditSettings(file=directory / "audit.jsonl", spool_dir=directory / "audit"),
+        )
+
+    def _add(self, name: str, resource: Mapping[str, str], given: Collection[tuple[str, str]]) -> None:
+        resources = {level: PolicyResource(values=[value]) for level, value in resource.items()}
+        items = [PolicyItem(users=[user], accesses=[PolicyItemAccess(type=action.lower())]) for user, action in given]
+        there = {_values(policy.resources): policy for policy in self.admin.list_policies(self.service)}
+        if policy := there.get(_values(resources)):
+            self.admin.update_policy(replace(policy, policyItems=[*policy.policyItems, *items]))
+        else:
+            self.admin.create_policy(Policy(service=self.service, name=name, resources=resources, policyItems=items))
+
+
+@contextmanager
+def embedded_ranger(
+    service: str = "cdapdev", *, instance: str = "cdap", sync_account: str = "", master_user: str = ""
+) -> Iterator[EmbeddedRanger]:
+    """Start an embedded Ranger Admin, set up as `ranger-cdap setup` does it; stop it at the end.
+
+    Raises:
+        ServerError: the extra `service` is not installed.
+    """
+    password = Secret(f"Aa1-{secrets.token_urlsafe(12)}")
+    with (
+        EmbeddedAdmin(admin_password=password.reveal()) as server,
+        RangerAdmin(server.url, username="admin", password=password) as admin,
+    ):
+        ranger = EmbeddedRanger(server.url, admin, service, instance, password)
+        ranger.create_users(*filter(None, (PLUGIN, sync_account, master_user)))
+        wanted = service_setup.Wanted(
+            service, instance, plugin_account=PLUGIN, sync_account=sync_account, master_user=master_user
+        )
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, service)), admin)
+        yield ranger
+
+
+def _privilege(text: str) -> tuple[str, EntityId]:
+    action, _, entity = text.partition(" ")
+    if action not in _ACTIONS:
+        raise InvalidInput(f"`{text}` is not a privilege; write one like `READ dataset:ns1.purchases`")
+    return action, parse_entity(entity)
+
+
+def _values(resources: Mapping[str, PolicyResource]) -> frozenset[tuple[str, str]]:
+    return frozenset((level, value) for level, resource in resources.items() for value in resource.values)
