@@ -1,8 +1,10 @@
-"""What a disk has for good."""
+"""Files that are on the disk for good, whenever the power fails."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -17,3 +19,31 @@ def fsync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_file(path: Path, content: Iterable[bytes], *, mode: int = 0o600, modified: float | None = None) -> None:
+    """Replace a file, or create it: at any time, also after a power failure, it has its old content or all of the new.
+
+    For one writer at a time. `mode` is exact, whatever the umask; `modified` is the file's time, in seconds since 1970.
+
+    Raises:
+        OSError: the disk does not do it; unless only the very last step failed, the old content stays.
+    """
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.unlink(missing_ok=True)
+        # What somebody else has put there, a link perhaps, is never written to.
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, mode)
+            file.writelines(content)
+            file.flush()
+            if modified is not None:
+                os.utime(descriptor, (modified, modified))
+            os.fsync(descriptor)
+        beside.replace(path)
+        fsync_directory(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise

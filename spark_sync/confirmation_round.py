@@ -18,6 +18,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import SyncError, reason
 from ranger_cdap.service.evaluation_client import EvaluationClient
 from ranger_cdap.service.watermark import Watermark
@@ -190,9 +191,7 @@ def _read(directory: Path) -> dict[str, Asked]:
 
 
 def _write(directory: Path, asked: Mapping[str, Asked]) -> None:
-    temporary = directory / f".{FILE}.new"
     try:
-        temporary.write_bytes(msgspec.json.encode(asked))
-        temporary.replace(directory / FILE)
+        replace_file(directory / FILE, [msgspec.json.encode(asked)])
     except OSError as e:
         raise SyncError(f"`{directory / FILE}` cannot be written: {reason(e)}") from None

@@ -14,7 +14,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.errors import SyncError
+from ranger_cdap.disk import replace_file
+from ranger_cdap.errors import SyncError, reason
 from spark_sync.event import NEVER, EntityEvent, Stage
 from spark_sync.fold import enter_known
 from spark_sync.histories import PLACE, events_above, few_histories, histories, touched_by
@@ -279,9 +280,10 @@ class DeltaLedger:
             ) from e
 
     def _set_folded(self, progress: _Progress) -> None:
-        temporary = self._progress.with_suffix(".new")
-        temporary.write_bytes(msgspec.json.encode(progress))
-        temporary.replace(self._progress)
+        try:
+            replace_file(self._progress, [msgspec.json.encode(progress)])
+        except OSError as e:
+            raise SyncError(f"`{self._progress}` cannot be written: {reason(e)}") from e
 
 
 def _kept(kept: ExitStack, frame: DataFrame) -> DataFrame:

@@ -5,9 +5,7 @@ An entity that is missing could be taken over by whoever touches it first, so al
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
+from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput, reason
 from spark_sync.baseline import MARGIN, Inventory
 from spark_sync.cdap_http import CdapHttp
@@ -90,17 +89,9 @@ def write_inventory(inventory: Inventory, path: Path) -> None:
     for entity in inventory.entities:
         versions = inventory.versions.get(entity)
         lines.append({"type": entity.type, "parts": entity.parts} | ({"versions": versions} if versions else {}))
-    temporary: str | None = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = file.name
-            file.writelines(msgspec.json.encode(line) + b"\n" for line in lines)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
+        replace_file(path, (msgspec.json.encode(line) + b"\n" for line in lines))
     except OSError as e:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from ranger_cdap.errors import LedgerLost, SyncError
+from ranger_cdap.disk import replace_file
+from ranger_cdap.errors import LedgerLost, SyncError, reason
 
 NAME = "ledger.json"
 
@@ -49,11 +50,17 @@ def confirm(checkpoints: Path, now: Marks) -> None:
 
 
 def remember(checkpoints: Path, now: Marks) -> None:
-    """From now on the ledger must be at least this one."""
-    checkpoints.mkdir(parents=True, exist_ok=True)
-    temporary = checkpoints / f".{NAME}.new"
-    temporary.write_bytes(msgspec.json.encode(now))
-    temporary.replace(checkpoints / NAME)
+    """From now on the ledger must be at least this one.
+
+    Raises:
+        SyncError: the disk does not keep it.
+    """
+    path = checkpoints / NAME
+    try:
+        checkpoints.mkdir(parents=True, exist_ok=True)
+        replace_file(path, [msgspec.json.encode(now)])
+    except OSError as e:
+        raise SyncError(f"`{path}` cannot be written: {reason(e)}") from e
 
 
 _ADVICE = (

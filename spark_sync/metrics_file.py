@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import SyncError, reason
 from spark_sync.life import PENDING_STATES, State
 from spark_sync.report import RunReport
@@ -64,10 +63,6 @@ def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) 
     """
     text = metrics_text(report, began=began, ended=ended)
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)  # the exporter runs as somebody else
-        Path(temporary).replace(path)
+        replace_file(path, [text], mode=0o644)  # the exporter runs as somebody else
     except OSError as e:
         raise SyncError(f"`sync.metrics_file` `{path}` can't be written: {reason(e)}") from e

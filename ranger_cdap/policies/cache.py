@@ -13,14 +13,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import filelock
 import msgspec
 
-from ranger_cdap.disk import fsync_directory
+from ranger_cdap.disk import replace_file
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError, reason
 from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, pieces
@@ -233,25 +233,11 @@ class PolicyCache:
                 raise CacheError(f"policy cache `{path}` can't be read: {reason(e)}") from None
 
     def _replace(self, kind: str, content: Iterable[bytes], confirmed: float) -> None:
-        """Write beside, then rename: whoever reads sees the old file or the new one, also after a power failure.
-
-        The file's own time is that of the contact, so that it tells the age should the contact get lost.
-        """
+        """The file's own time is that of the contact, so that it tells the age should the contact get lost."""
         path = self.path(kind)
-        beside = path.with_name(f".{path.name}.new")
         try:
-            beside.unlink(missing_ok=True)
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.writelines(content)
-                file.flush()
-                os.utime(descriptor, (confirmed, confirmed))
-                os.fsync(descriptor)
-            beside.replace(path)
-            fsync_directory(self._directory)
+            replace_file(path, content, modified=confirmed)
         except OSError as e:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
             raise CacheError(f"policy cache `{path}` can't be written: {reason(e)}") from None
 
     def _remove(self, kind: str) -> None:

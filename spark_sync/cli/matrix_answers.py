@@ -115,12 +115,10 @@ def matrix(
             f"{len(entities):,} entities for {len(subjects):,} users and groups are too many to look at; "
             "choose with `--type`, or use `ranger-cdap review`"
         )
-    rows = []
+    rows, instance = [], authorizer.decider.rules.instance
     for number, entity in enumerate(entities, 1):
         progress(f"asking about {entity.type} {number:,} of {len(entities):,}")
-        rows.append(
-            tuple(_cell(snapshot.engine, authorizer.decider.rules.instance, entity, subject, now) for subject in subjects)
-        )
+        rows.append(tuple(_cell(snapshot.engine, instance, entity, subject, now) for subject in subjects))
     return Matrix(
         namespace=entities[0].parts[0],
         service=snapshot.engine.service_name,

@@ -135,7 +135,7 @@ def test_it_answers_as_an_authorizer_does() -> None:
 
     compared = set()
     with authorizer(policy_set.engine, plugins=plugins, groups_of=policy_set.groups_of) as program:
-        for operation in program.rules.profile.rows.values():
+        for operation in program.decider.rules.profile.rows.values():
             for entity in ENTITIES:
                 if entity.type != operation.entity:
                     continue
