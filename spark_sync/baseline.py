@@ -111,9 +111,8 @@ def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import CHECKPOINTS
     from spark_sync.lease import lease
-    from spark_sync.ledger_mark import remember
+    from spark_sync.ledger_mark import CHECKPOINTS, remember
     from spark_sync.spark_errors import spark_errors
 
     with lease(settings.sync.state_dir), spark_errors():

@@ -32,9 +32,8 @@ def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLed
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import CHECKPOINTS
     from spark_sync.lease import lease
-    from spark_sync.ledger_mark import confirm, remember
+    from spark_sync.ledger_mark import CHECKPOINTS, confirm, remember
     from spark_sync.spark_errors import spark_errors
 
     state = settings.sync.state_dir

@@ -25,7 +25,8 @@ from ranger_cdap.errors import (
 )
 from spark_sync.life import Life, State
 from spark_sync.plan import Step
-from spark_sync.writer import PolicyRest, carry_out
+from spark_sync.policy_rest import PolicyRest
+from spark_sync.writer import carry_out
 
 TRIES: Final = 6
 """How often a step is tried that meets other changes, or makes Ranger Admin fail."""

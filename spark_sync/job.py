@@ -21,9 +21,10 @@ from spark_sync.extraction import Extraction
 from spark_sync.fold_settings import FoldSettings
 from spark_sync.lease import lease
 from spark_sync.ledger import Baseline, Ledger, Scope
-from spark_sync.ledger_mark import confirm, remember
+from spark_sync.ledger_mark import CHECKPOINTS, confirm, remember
 from spark_sync.life import State
 from spark_sync.plan import TakeBack, TakeOut
+from spark_sync.policy_rest import PolicyRest
 from spark_sync.push import non_creators, planned, push
 from spark_sync.refold import refold
 from spark_sync.report import RunReport, SourceReport
@@ -31,9 +32,6 @@ from spark_sync.sources.registry import ranks
 from spark_sync.sources.source import EventSource
 from spark_sync.spark_errors import spark_errors
 from spark_sync.upkeep import is_due, tidy
-from spark_sync.writer import PolicyRest
-
-CHECKPOINTS = "checkpoints"
 
 Progress = Callable[[str], None]
 

@@ -14,6 +14,9 @@ import msgspec
 from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import LedgerLost, SyncError, reason
 
+CHECKPOINTS = "checkpoints"
+"""The directory, in that of the state, with how far each source was read."""
+
 NAME = "ledger.json"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, held
 from ranger_cdap.engine.wire import Policy
@@ -17,9 +16,7 @@ from ranger_cdap.errors import AccessForbidden, RequestRejected
 from spark_sync.foreign import twin, why_not_add, why_not_take_out
 from spark_sync.life import Life, State
 from spark_sync.plan import Give, Merge, TakeOut
-
-if TYPE_CHECKING:
-    from spark_sync.writer import PolicyRest
+from spark_sync.policy_rest import PolicyRest
 
 _UNKNOWN_USER = re.compile(r"Grantee user .* doesn't exist", re.DOTALL)
 

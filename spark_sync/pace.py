@@ -11,7 +11,7 @@ from ranger_cdap.cdap.grant import Grant
 from ranger_cdap.engine.wire import Policy
 
 if TYPE_CHECKING:
-    from spark_sync.writer import PolicyRest
+    from spark_sync.policy_rest import PolicyRest
 
 UNLIMITED: Final = 0.0
 

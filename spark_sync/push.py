@@ -18,8 +18,8 @@ from spark_sync.ledger import Change, Ledger
 from spark_sync.life import OWED, Life, State
 from spark_sync.pace import PacedRanger, Turns
 from spark_sync.plan import PlanSettings, Step, group_for, plan
+from spark_sync.policy_rest import PolicyRest
 from spark_sync.resultant import Resultant, installed_resultant
-from spark_sync.writer import PolicyRest
 
 CHUNK: Final = 5_000
 """So many outcomes are recorded at a time: a kill in a long back-fill costs no more than looking at those again."""

@@ -14,7 +14,7 @@ from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.cli.policy_book import ALLOW, ALLOW_EXCEPTIONS, DENY, ItemFound, PolicyBook
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
-from ranger_cdap.engine.evaluate import DENY_ALL_ELSE
+from ranger_cdap.engine.decision import DENY_ALL_ELSE
 from ranger_cdap.moment import Moment
 from ranger_cdap.people import People
 from ranger_cdap.plugins import plugin_manager

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pluggy
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from ranger_cdap.config import Configuration, Settings, read_configuration
+from ranger_cdap.plugins import plugin_manager
 
 PIPE_WIDTH = 1000
 
@@ -51,6 +53,15 @@ class Invocation:
     def be_quiet(self) -> None:
         """No progress, notes and warnings from now on."""
         self.messages.quiet = True
+
+    @cached_property
+    def plugins(self) -> pluggy.PluginManager:
+        """The plugins of this call.
+
+        Raises:
+            PluginError: an installed plugin can't be loaded.
+        """
+        return plugin_manager()
 
     @cached_property
     def configuration(self) -> Configuration:

@@ -17,10 +17,11 @@ from ranger_cdap.engine.service_def import compile_service_def
 from ranger_cdap.engine.wire import Policy, decode_policy, decode_service_policies, decode_user_store
 from ranger_cdap.errors import NotReady, PolicySetError
 from ranger_cdap.plugins import condition_makers, plugin_manager
-from ranger_cdap.policies.documents import NO_VERSION, Documents, compile_set, needs_tags, no_tags
+from ranger_cdap.policies.documents import Documents, compile_set, needs_tags, no_tags
 from ranger_cdap.policies.downloader import Downloader
 from ranger_cdap.policies.lint import Finding, Known, lint
 from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.versions import NO_VERSION
 
 
 @click.command(

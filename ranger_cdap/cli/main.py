@@ -111,6 +111,7 @@ def command_line() -> click.Group:
 
         --json and --quiet may stand before the command or after it. NO_COLOR in the environment turns colours off.
         """
+        invocation.plugins = plugins
         invocation.read_from(config, flags)
 
     plugins = plugin_manager()

@@ -5,20 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
-import pluggy
 
 from ranger_cdap.cli import hooks_page
 from ranger_cdap.cli.command import Command, Group
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.plugins import plugin_manager, provided
-
-
-def _installed() -> pluggy.PluginManager:
-    from ranger_cdap.cli.main import BuiltInCommands
-
-    manager = plugin_manager()
-    manager.register(BuiltInCommands(), name="built-in commands")
-    return manager
+from ranger_cdap.plugins import provided
 
 
 @click.group(
@@ -35,7 +26,7 @@ def plugins(context: click.Context, invocation: Invocation) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    found = sorted(provided(_installed()), key=lambda one: (one.plugin, one.hook))
+    found = sorted(provided(invocation.plugins), key=lambda one: (one.plugin, one.hook))
     if invocation.as_json:
         invocation.print_json([asdict(one) for one in found])
     else:
@@ -44,6 +35,7 @@ def plugins(context: click.Context, invocation: Invocation) -> None:
 
 
 @plugins.command("reference", cls=Command, answers=False, examples=("ranger-cdap plugins reference",))
-def reference() -> None:
+@pass_invocation
+def reference(invocation: Invocation) -> None:
     """Print all hooks that a plugin can implement, as Markdown."""
-    click.echo(hooks_page.page(_installed()), nl=False)
+    click.echo(hooks_page.page(invocation.plugins), nl=False)

@@ -26,8 +26,9 @@ from ranger_cdap.embedded_admin.answers import (
 )
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.gate import MAX_BODY_BYTES, refuse_early, refuse_media
+from ranger_cdap.embedded_admin.principals import Login
 from ranger_cdap.embedded_admin.routes import ROUTES, Access, Row
-from ranger_cdap.embedded_admin.sign_in import Doorkeeper, Login, basic_credentials
+from ranger_cdap.embedded_admin.sign_in import Doorkeeper, basic_credentials
 from ranger_cdap.embedded_admin.store import Store
 
 _log = logging.getLogger(__name__)

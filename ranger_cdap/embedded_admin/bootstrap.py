@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ranger_cdap.embedded_admin.definition_api import refresh_tag_definition
 from ranger_cdap.embedded_admin.documents import Group, User
-from ranger_cdap.embedded_admin.sign_in import ADMIN_ROLE
+from ranger_cdap.embedded_admin.principals import ADMIN_ROLE
 from ranger_cdap.embedded_admin.tables import Tables
 
 ADMIN = "admin"

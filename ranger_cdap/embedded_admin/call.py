@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ranger_cdap.embedded_admin.answers import Refusal, empty
 from ranger_cdap.embedded_admin.documents import read_document
-from ranger_cdap.embedded_admin.sign_in import Login
+from ranger_cdap.embedded_admin.principals import Login
 from ranger_cdap.embedded_admin.tables import Tables
 
 T = TypeVar("T")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ranger_cdap.embedded_admin.documents import Group, Role, User
 from ranger_cdap.embedded_admin.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
-from ranger_cdap.embedded_admin.sign_in import Login
 
 _USERS = "SELECT id, owner, create_time, body FROM user "
 _GROUPS = "SELECT id, owner, create_time, body FROM user_group "
@@ -26,6 +26,23 @@ _KNOWN = {
 }
 ROLES, USER_STORE = "roles", "user store"
 """The two version counters that downloads carry."""
+
+ADMIN_ROLE = "ROLE_SYS_ADMIN"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A stored account that can sign in: its name, shown name, password hash and roles in Ranger."""
+
+    name: str
+    shown_name: str
+    password_hash: str
+    roles: tuple[str, ...]
+
+    @property
+    def is_admin(self) -> bool:
+        """A Ranger administrator may do everything."""
+        return ADMIN_ROLE in self.roles
 
 
 class PrincipalTables:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from ranger_cdap.embedded_admin.answers import DONE, Answer, json_answer, refuse
 from ranger_cdap.embedded_admin.call import Call
 from ranger_cdap.embedded_admin.documents import KINDS, GrantRevokeRole, Role, RoleMember
+from ranger_cdap.embedded_admin.principals import ADMIN_ROLE
 from ranger_cdap.embedded_admin.rights import may_administer
 from ranger_cdap.embedded_admin.role_api import require_sound_role, store_role
-from ranger_cdap.embedded_admin.sign_in import ADMIN_ROLE
 
 _Rule = Callable[[list[RoleMember], list[str], bool], list[RoleMember]]
 

@@ -9,28 +9,12 @@ import hmac
 import secrets
 import threading
 from collections import deque
-from dataclasses import dataclass
 
 from ranger_cdap.embedded_admin.passwords import hash_password, password_matches
+from ranger_cdap.embedded_admin.principals import Login
 
 MAX_FAILURES = 5
 LOCK_MS = 300_000
-ADMIN_ROLE = "ROLE_SYS_ADMIN"
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """A stored account that can sign in: its name, shown name, password hash and roles in Ranger."""
-
-    name: str
-    shown_name: str
-    password_hash: str
-    roles: tuple[str, ...]
-
-    @property
-    def is_admin(self) -> bool:
-        """A Ranger administrator may do everything."""
-        return ADMIN_ROLE in self.roles
 
 
 def basic_credentials(header: str) -> tuple[str, str] | None:

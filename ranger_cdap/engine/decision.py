@@ -7,6 +7,9 @@ import msgspec
 NO_POLICY = -1
 """The id, and the version, of no policy."""
 
+DENY_ALL_ELSE = "matched deny-all-else policy"
+"""The reason of a denial by a policy that denies everybody it does not allow; Ranger's words."""
+
 
 class TraceEntry(msgspec.Struct, frozen=True):
     """One line of a trace: a policy that was looked at, and why it did or did not apply."""

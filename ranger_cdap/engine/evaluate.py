@@ -1,4 +1,4 @@
-"""Deciding in general: every access type asked, policy by policy (policy-engine.md, 6.3, 6.6 and 9)."""
+"""Deciding in general: every access type asked, policy by policy (ranger-semantics.md §6.3, §6.6, §9)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ranger_cdap.engine.conditions import Condition
-from ranger_cdap.engine.decision import NO_POLICY, Decision
+from ranger_cdap.engine.decision import DENY_ALL_ELSE, NO_POLICY, Decision
 from ranger_cdap.engine.items import Item, ItemRules
 from ranger_cdap.engine.policy import CompiledPolicy
 from ranger_cdap.engine.query import Query
 from ranger_cdap.engine.request import ADMIN_ACCESS
 from ranger_cdap.engine.resource_match import SELF_KINDS, MatchType
-
-DENY_ALL_ELSE = "matched deny-all-else policy"
 
 Tracer = Callable[[CompiledPolicy, str, str], None]
 """Takes policy, outcome and reason."""
@@ -265,7 +263,7 @@ def _merge(verdicts: dict[str, Verdict], access: str, new: Verdict, *, lenient: 
 
 
 def _composite(verdicts: dict[str, Verdict], query: Query) -> Verdict | None:
-    """One result of several access types: any of them, or one of each group (9.2)."""
+    """One result of several access types: any of them, or one of each group (§9.2)."""
     if not query.groups:
         return _of_group(verdicts, query.asked)
     allowed: Verdict | None = None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ranger_cdap.engine.decision import NO_POLICY, Decision
-from ranger_cdap.engine.evaluate import DENY_ALL_ELSE
+from ranger_cdap.engine.decision import DENY_ALL_ELSE, NO_POLICY, Decision
 from ranger_cdap.engine.items import EVERYBODY, Item
 from ranger_cdap.engine.load import Record
 from ranger_cdap.engine.policy import CompiledPolicy

@@ -23,8 +23,9 @@ import msgspec
 from ranger_cdap.disk import replace_file
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError, reason
-from ranger_cdap.policies.documents import Documents, PolicySet, Versions, compile_set, needs_tags, pieces
+from ranger_cdap.policies.documents import Documents, PolicySet, compile_set, needs_tags, pieces
 from ranger_cdap.policies.refresher import Contact
+from ranger_cdap.policies.versions import Versions
 
 _POLICIES: Final = ""
 _ROLES: Final = "_roles"

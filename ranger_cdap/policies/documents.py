@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -13,35 +13,9 @@ from ranger_cdap.engine.delta import read_changes
 from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags, decode_user_store
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.policies.policy_text import PolicyText
+from ranger_cdap.policies.versions import NO_VERSION, Versions
 
-NO_VERSION: Final = -1
 _NULL: Final = msgspec.Raw(b"null")
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """The versions of what is known, -1 for nothing: what Ranger Admin is asked to compare with."""
-
-    policies: int = NO_VERSION
-    roles: int = NO_VERSION
-    tags: int = NO_VERSION
-    users: int = NO_VERSION
-
-    def older_than(self, used: Versions) -> str:
-        """What of a set of these versions is older than what was used, in a sentence; empty where nothing is.
-
-        Tags count among equal policies only: a service that is linked to another tag service has other versions.
-        """
-        pairs = [("policies", self.policies, used.policies), ("roles", self.roles, used.roles)]
-        pairs += [("tags", self.tags, used.tags)] if self.policies == used.policies else []
-        pairs += [("users", self.users, used.users)] if self.users != NO_VERSION else []
-        return "; ".join(
-            f"version {own} of the {what}, and this host has used {other}" for what, own, other in pairs if own < other
-        )
-
-    def newest(self, other: Versions) -> Versions:
-        """The higher version of each."""
-        return Versions(*(max(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
-from ranger_cdap.policies.documents import NO_VERSION, Versions
+from ranger_cdap.policies.versions import NO_VERSION, Versions
 
 _LONGEST_ID: Final = 255  # Ranger's column; Java's plugin cuts it there as well
 

@@ -30,10 +30,8 @@ from ranger_cdap.errors import (
 )
 from ranger_cdap.policies.cache import PolicyCache
 from ranger_cdap.policies.documents import (
-    NO_VERSION,
     Documents,
     PolicySet,
-    Versions,
     after_deltas,
     compile_set,
     holds_deltas,
@@ -66,6 +64,7 @@ from ranger_cdap.policies.refresher import (
     step,
     wait,
 )
+from ranger_cdap.policies.versions import NO_VERSION, Versions
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """When policies may decide: a pure state machine over downloads, failures and the passing of time.
 
-`step(state, event)` gives the next state and what is to be done; the keeper does it. Source: design, section 4.
+`step(state, event)` gives the next state and what is to be done; the keeper does it (architecture.md, "A refresh").
 Laws: without a compiled download or a valid cache nothing is in force; an age never goes down without a contact;
 what is older than the longest staleness does not decide; what Ranger Admin says is gone does not come
 back from a cache.
@@ -13,7 +13,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ranger_cdap.policies.documents import PolicySet, Versions
+from ranger_cdap.policies.documents import PolicySet
+from ranger_cdap.policies.versions import Versions
 
 STALE_AFTER_INTERVALS: Final = 3
 # Ranger locks an account after five failed logins in 300 s.

@@ -27,9 +27,9 @@ from ranger_cdap.embedded_admin.policy_api import (
     list_policies,
     update_policy,
 )
+from ranger_cdap.embedded_admin.principals import ADMIN_ROLE, Login
 from ranger_cdap.embedded_admin.role_api import create_role, update_role
 from ranger_cdap.embedded_admin.service_api import create_service
-from ranger_cdap.embedded_admin.sign_in import ADMIN_ROLE, Login
 from ranger_cdap.embedded_admin.user_api import delete_user
 from servicedef import service_definition
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.embedded_admin.passwords import hash_password, is_strong, password_matches, random_password
-from ranger_cdap.embedded_admin.sign_in import LOCK_MS, Doorkeeper, Login, basic_credentials
+from ranger_cdap.embedded_admin.principals import Login
+from ranger_cdap.embedded_admin.sign_in import LOCK_MS, Doorkeeper, basic_credentials
 
 # Made before the tests make passwords cheap.
 STORED = hash_password("right")

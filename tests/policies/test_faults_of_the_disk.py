@@ -16,10 +16,11 @@ from policy_documents import SERVICE, policies, policy, roles
 
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.cache import PolicyCache
-from ranger_cdap.policies.documents import Documents, Versions
+from ranger_cdap.policies.documents import Documents
 from ranger_cdap.policies.keeper import PolicyKeeper
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresher import Contact
+from ranger_cdap.policies.versions import Versions
 from tests.disk_faults import NOBODY, ended_well, full_disk, in_a_child
 
 

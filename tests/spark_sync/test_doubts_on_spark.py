@@ -46,9 +46,8 @@ def watermark(settings: Settings, journal: str, at: int = NOW) -> None:
 
 def ledger_with(settings: Settings, spark: SparkSession, *lives: Life) -> None:
     from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.job import CHECKPOINTS
     from spark_sync.ledger import Change
-    from spark_sync.ledger_mark import remember
+    from spark_sync.ledger_mark import CHECKPOINTS, remember
 
     ledger = DeltaLedger(spark, settings.sync.state_dir, "cdap")
     ledger.record(Change(life.entity, (life,)) for life in lives)
