@@ -21,6 +21,8 @@ def main() -> int:
         context = ssl.create_default_context(cafile=service.tls_certificate)
         context.check_hostname = False
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        if service.tls_client_ca and service.tls_probe_certificate:
+            context.load_cert_chain(service.tls_probe_certificate, service.tls_probe_key)
         connection = http.client.HTTPSConnection("127.0.0.1", service.port, timeout=4, context=context)
     try:
         connection.request("GET", PATH)

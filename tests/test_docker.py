@@ -6,6 +6,7 @@ Nothing here starts Docker.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -164,6 +165,32 @@ def test_all_agree_about_ranger_and_cdap(tmp_path: Path) -> None:
     assert host in {service.get("hostname") for service in RANGERS.values()}
 
 
+def test_the_two_containers_are_two_users_that_share_the_events_and_the_network() -> None:
+    arguments = {name: OURS[name]["build"]["args"] for name in ("setup", "sync")}
+    uids = {name: re.findall(r":-(\d+)\}", given["UID"])[0] for name, given in arguments.items()}
+    assert uids == {"setup": "10001", "sync": "10002"}
+    group = environment("decision-service")["RANGER_CDAP_SERVICE__EVENTS_GROUP"]
+    assert {given["EVENTS_GID"] for given in arguments.values()} == {group}
+    assert [OURS[name]["group_add"] for name in ("decision-service", "sync")] == [[group]] * 2
+    assert set(OURS["decision-service"]["secrets"]).isdisjoint(OURS["sync"]["secrets"])
+    volumes = [set(OURS[name]["volumes"]) for name in ("decision-service", "sync")]
+    named = [{volume.partition(":")[0] for volume in each} & COMPOSE["volumes"].keys() for each in volumes]
+    assert named[0] & named[1] == {"events"}
+    assert "events:/var/lib/ranger-cdap-events:ro" in volumes[1]
+
+
+def test_the_images_have_the_users_and_the_group_that_the_service_gives_events_to() -> None:
+    for target, uid in (("service", "10001"), ("sync", "10002")):
+        given = dict(rest.split("=") for stage, word, rest in instructions() if stage == target and word == "ARG")
+        assert given == {"UID": uid, "EVENTS_GID": "10000"}
+        made = " ".join(rest for stage, word, rest in instructions() if stage == target and word == "RUN")
+        assert 'groupadd --gid "${EVENTS_GID}" ranger-cdap-events' in made
+        assert "--groups ranger-cdap-events" in made
+    assert '--group "${EVENTS_GID}" --mode 0750 /var/lib/ranger-cdap-events' in " ".join(
+        rest for stage, word, rest in instructions() if stage == "service" and word == "RUN"
+    )
+
+
 def test_make_secrets_makes_every_secret_for_one_reader(tmp_path: Path) -> None:
     shutil.copy(DOCKER / "make-secrets", tmp_path)
     made: dict[str, bytes] = {}
@@ -175,7 +202,15 @@ def test_make_secrets_makes_every_secret_for_one_reader(tmp_path: Path) -> None:
     assert made.keys() == COMPOSE["secrets"].keys()
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "secrets").iterdir())
     assert {name: value["file"] for name, value in COMPOSE["secrets"].items()} == {n: f"./secrets/{n}" for n in made}
-    assert re.fullmatch(r"RANGER_CDAP_UID=[1-9]\d*\n", (tmp_path / ".env").read_text(encoding="utf-8"))
+    given = re.fullmatch(
+        r"RANGER_CDAP_UID=([1-9]\d*)\nRANGER_CDAP_SYNC_UID=([1-9]\d*)\n",
+        (tmp_path / ".env").read_text(encoding="utf-8"),
+    )
+    assert given is not None
+    uids = {"decision-service": int(given[1]), "setup": int(given[1]), "sync": int(given[2])}
+    assert (uids["sync"] != uids["decision-service"]) is (os.geteuid() == 0)
+    for service, uid in uids.items():
+        assert {(tmp_path / "secrets" / name).stat().st_uid for name in OURS[service]["secrets"]} == {uid}
     ignored = (DOCKER / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert {"secrets/", ".env"} <= set(ignored)
 

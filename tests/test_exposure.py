@@ -29,6 +29,8 @@ FILES: list[tuple[str, str, str, set[str]]] = [
     ("a file for the password alone", '[plugin]\npassword = "file:{here}/password"', "", {"password"}),
     ("a private key", '[ranger]\ncert_file = "c.pem"\nkey_file = "{here}/key.pem"', "", {"key.pem"}),
     ("a certificate with its key", '[ranger]\ncert_file = "{here}/key.pem"', "", {"key.pem"}),
+    ("a key to ask the service", '[sync.confirm]\ncert_file = "c.pem"\nkey_file = "{here}/key.pem"', "", {"key.pem"}),
+    ("a key to probe the service", '[service]\ntls_probe_certificate = "{here}/key.pem"', "", {"key.pem"}),
     ("Java's file", '[hadoop]\nsecurity_file = "{here}/security.xml"', PASSWORD_OF_JAVA, {"security.xml"}),
     (
         "one that does not count, because another goes before it",

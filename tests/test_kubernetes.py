@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,10 @@ BY_HAND = {("configMap", "ranger-ca"), ("secret", "ranger-cdap-secrets"), ("secr
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod of one container."""
+    """A pod of one container; `claims` are volumes that it has a claim of its own for."""
 
     spec: dict[str, Any]
+    claims: tuple[dict[str, Any], ...] = ()
 
     @property
     def container(self) -> dict[str, Any]:
@@ -39,12 +41,14 @@ class Pod:
         found: dict[str, str] = {}
         for source in self.container["envFrom"]:
             found |= OBJECTS["ConfigMap", source["configMapRef"]["name"]]["data"]
-        return found | {each["name"]: each["value"] for each in self.container["env"]}
+        found |= {each["name"]: each["value"] for each in self.container["env"] if "value" in each}
+        return {name: text.replace("$(POD_NAME)", "ranger-cdap-0") for name, text in found.items()}
 
     @property
     def mounted(self) -> dict[str, tuple[dict[str, Any], bool]]:
         """Place → volume, and whether it is for reading only."""
         volumes = {volume["name"]: volume for volume in self.spec["volumes"]}
+        volumes |= {claim["metadata"]["name"]: claim for claim in self.claims}
         mounts = self.container["volumeMounts"]
         assert {mount["name"] for mount in mounts} == volumes.keys()
         return {mount["mountPath"]: (volumes[mount["name"]], bool(mount.get("readOnly"))) for mount in mounts}
@@ -60,9 +64,9 @@ class Pod:
         return settings_of(self.environment, self.config, folder)
 
 
-DEPLOYMENT = OBJECTS["Deployment", "ranger-cdap"]
+REPLICAS = OBJECTS["StatefulSet", "ranger-cdap"]
 CRON_JOB = OBJECTS["CronJob", "ranger-cdap-sync"]
-SERVICE = Pod(DEPLOYMENT["spec"]["template"]["spec"])
+SERVICE = Pod(REPLICAS["spec"]["template"]["spec"], tuple(REPLICAS["spec"]["volumeClaimTemplates"]))
 SYNC = Pod(CRON_JOB["spec"]["jobTemplate"]["spec"]["template"]["spec"])
 PODS = {"decision-service": SERVICE, "sync": SYNC}
 
@@ -85,13 +89,69 @@ def test_its_command_is_one_of_ours(pod: Pod, command: str) -> None:
 def test_it_has_few_rights(pod: Pod) -> None:
     assert pod.spec["automountServiceAccountToken"] is False
     assert pod.spec["securityContext"]["runAsNonRoot"] is True
-    assert pod.spec["securityContext"]["runAsUser"] == 10001
     assert pod.container["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
     assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.spec.keys()
+
+
+def test_two_users_have_nothing_in_common_but_the_group_of_the_events(tmp_path: Path) -> None:
+    deciding, syncing = (pod.spec["securityContext"] for pod in (SERVICE, SYNC))
+    assert (deciding["runAsUser"], syncing["runAsUser"]) == (10001, 10002)
+    assert (deciding["runAsGroup"], syncing["runAsGroup"]) == (10001, 10002)
+    # The one that Kubernetes lets write to volumes is not the one of the events.
+    assert (deciding["fsGroup"], syncing["fsGroup"]) == (10001, 10002)
+    assert deciding["supplementalGroups"] == syncing["supplementalGroups"] == [10000]
+    assert SERVICE.settings(tmp_path).service.events_group == "10000"
+    keys = [{key for volume, _ in pod.mounted.values() for key in keys_of(volume)} for pod in (SERVICE, SYNC)]
+    assert keys[0].isdisjoint(keys[1])
+    assert claims_of(SERVICE) & claims_of(SYNC) == {"ranger-cdap-events"}
+    volume, read_only = SYNC.mounted[EVENTS]
+    assert (read_only, volume["persistentVolumeClaim"]["readOnly"]) == (True, True)
+
+
+def test_no_mount_opens_a_volume_to_the_group_again_and_events_are_not_at_its_root(tmp_path: Path) -> None:
+    for pod in PODS.values():
+        assert pod.spec["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
+    for place in written(SERVICE.settings(tmp_path)).values():
+        assert str(place) not in SERVICE.mounted
+    assert str(SYNC.settings(tmp_path).sync.state_dir) not in SYNC.mounted
+
+
+def test_the_job_reads_the_events_of_every_replica_of_callers_that_may_bring_them(tmp_path: Path) -> None:
+    deciding, replicas = SERVICE.settings(tmp_path).service, REPLICAS["spec"]["replicas"]
+    sources = [source for source in SYNC.settings(tmp_path).sync.sources if source.kind == "data-plane"]
+    assert [source.path for source in sources] == [
+        deciding.events_dir.with_name(f"ranger-cdap-{number}") for number in range(replicas)
+    ]
+    may_bring = {caller.name for caller in deciding.callers if "audit" in caller.roles}
+    assert all(set(source.callers) == may_bring for source in sources)
+
+
+def test_what_the_service_keeps_for_good_is_on_a_claim(tmp_path: Path) -> None:
+    """The audit is in the home of the user, which the image says."""
+    home = re.search(r"^ENV HOME=(\S+)$", (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert home is not None
+    lasting = {"persistentVolumeClaim", "spec"}
+    kept = [place for place, (volume, _) in SERVICE.mounted.items() if volume.keys() & lasting]
+    settings = SERVICE.settings(tmp_path)
+    assert settings.audit.sinks == ("file",)
+    assert is_below(Path(home[1]), kept)
+    assert is_below(settings.service.events_dir, kept)
+
+
+EVENTS = "/var/lib/ranger-cdap-events"
+
+
+def keys_of(volume: dict[str, Any]) -> set[str]:
+    return {item["key"] for item in volume.get("secret", {}).get("items", ())}
+
+
+def claims_of(pod: Pod) -> set[str]:
+    volumes = [volume for volume, _ in pod.mounted.values()]
+    return {volume["persistentVolumeClaim"]["claimName"] for volume in volumes if "persistentVolumeClaim" in volume}
 
 
 @pytest.mark.parametrize("pod", PODS.values(), ids=PODS)
@@ -120,7 +180,7 @@ def test_whatever_it_needs_is_here_or_on_the_page(pod: Pod) -> None:
 
 @pytest.mark.parametrize(
     ("pod", "writes"),
-    [(SERVICE, {"plugin.cache_dir"}), (SYNC, {"sync.state_dir"})],
+    [(SERVICE, {"plugin.cache_dir", "service.events_dir"}), (SYNC, {"sync.state_dir"})],
     ids=PODS,
 )
 def test_what_it_writes_is_on_a_volume(pod: Pod, writes: set[str], tmp_path: Path) -> None:
@@ -148,8 +208,8 @@ def test_the_port_is_that_of_the_settings_and_the_service_leads_there(tmp_path: 
     assert port["containerPort"] == SERVICE.settings(tmp_path).service.port
     service = OBJECTS["Service", "ranger-cdap"]["spec"]
     assert [each["targetPort"] for each in service["ports"]] == [port["name"]]
-    labels = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
-    assert service["selector"] == labels == DEPLOYMENT["spec"]["selector"]["matchLabels"]
+    labels = REPLICAS["spec"]["template"]["metadata"]["labels"]
+    assert service["selector"] == labels == REPLICAS["spec"]["selector"]["matchLabels"]
     assert "ranger-cdap" in SERVICE.settings(tmp_path).service.hosts
 
 

@@ -53,7 +53,7 @@ class SolrSink:
     """A Solr collection by its address, like `https://solr:8983/solr/ranger_audits`; TLS is verified.
 
     Raises:
-        ConfigError: the address or the file of certificates can't be used.
+        ConfigError: the address, the password's file or the file of certificates can't be used.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class SolrSink:
         self._url = checked_address(url, SOLR, allow_plain_http=allow_plain_http)
         self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
         if username:
+            password.reveal()  # one that cannot be read ends the start, not the delivery of records
             self._exchange.session.auth = BasicAuth(username, password)
 
     def write(self, records: Sequence[AuditRecord]) -> None:

@@ -48,8 +48,14 @@ def cdap_extension(invocation: Invocation, out: Path) -> None:
         invocation.console.print("")
     invocation.console.print(
         "Each secret file holds one line that the decision service knows, belongs to the user CDAP's master runs as, "
-        "and has mode 0600. Then restart CDAP's master."
+        f"and has mode 0600. {_CLIENT_KEY if settings.service.tls_client_ca else ''}Then restart CDAP's master."
     )
+
+
+_CLIENT_KEY = (
+    "The client certificate is of an authority in `service.tls_client_ca`, in PEM form with its chain; its key (PEM, "
+    "PKCS#8, not encrypted) belongs to the same user and has the same mode. "
+)
 
 
 def _write(jar: ExtensionJar, out: Path) -> Path:

@@ -66,7 +66,7 @@ def _plain(table: Any) -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Secret):
-        return _MASK if value.reveal() else ""
+        return _MASK if value.is_set else ""
     if isinstance(value, Path):
         return str(value)
     raise NotImplementedError(type(value).__name__)

@@ -160,8 +160,13 @@ def _texts(wanted: Any) -> Iterator[str]:
 
 def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
     """A certificate's file without a file for its key holds both."""
-    ranger, service = settings.ranger, settings.service
-    return ranger.key_file or ranger.cert_file, service.tls_key or service.tls_certificate
+    ranger, service, confirm = settings.ranger, settings.service, settings.sync.confirm
+    return (
+        ranger.key_file or ranger.cert_file,
+        service.tls_key or service.tls_certificate,
+        service.tls_probe_key or service.tls_probe_certificate,
+        confirm.key_file or confirm.cert_file,
+    )
 
 
 def _refuse_secrets(flags: Layer) -> None:
@@ -266,6 +271,7 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
                 f"digits and `._-`, not `{source.name[:100]!a}`"
             )
     _check_confirm(settings.sync.confirm, stands)
+    _check_client_certificates(settings, stands)
     for address in configured_addresses(settings):
         try:
             address.checked()
@@ -275,9 +281,22 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
 
 def _check_confirm(confirm: ConfirmSettings, stands: Callable[[str], str]) -> None:
     for name in ("user", "caller", "secret"):
-        if confirm.url and getattr(confirm, name) in ("", Secret("")):
+        given = getattr(confirm, name)
+        if confirm.url and not (given.is_set if isinstance(given, Secret) else given):
             where = stands("sync.confirm.url")
             raise ConfigError(f"{where}: `sync.confirm.url` is set, so `sync.confirm.{name}` must be set too")
+
+
+def _check_client_certificates(settings: Settings, stands: Callable[[str], str]) -> None:
+    service, confirm = settings.service, settings.sync.confirm
+    names = {
+        ("service.tls_probe_key", "service.tls_probe_certificate"): service.tls_probe_key
+        and not service.tls_probe_certificate,
+        ("sync.confirm.key_file", "sync.confirm.cert_file"): confirm.key_file and not confirm.cert_file,
+    }
+    for (key, certificate), alone in names.items():
+        if alone:
+            raise ConfigError(f"{stands(key)}: `{key}` is set and `{certificate}` is not; set both, or neither")
 
 
 def _lower(text: str) -> str:

@@ -73,6 +73,12 @@ class ServiceSettings(Table, frozen=True):
     """Its certificate, as PEM; then it speaks HTTPS only."""
     tls_key: Path | None = None
     """The key, as PEM; without it the key is in `tls_certificate`."""
+    tls_client_ca: Path | None = None
+    """PEM of the authorities one of whose client certificates every connection must show, besides a caller's proof."""
+    tls_probe_certificate: Path | None = None
+    """With `tls_client_ca`: the client certificate, as PEM, of `doctor` and of the health check of the image."""
+    tls_probe_key: Path | None = None
+    """Its key, as PEM and not encrypted; without it the key is in `tls_probe_certificate`."""
     ranger_services: tuple[str, ...] = ()
     """Ranger services that are decided besides `ranger.service`, each with its own definition."""
     ranger_ui: str = ""
@@ -102,7 +108,9 @@ class ServiceSettings(Table, frozen=True):
     stop_timeout: float = 10.0
     """Seconds for requests under way when it ends; greater than zero."""
     events_dir: Path = msgspec.field(default_factory=UserDirectory("data", "events"))
-    """Where records for the sync job are kept; for its owner only."""
+    """Where records for the sync job are kept; for its owner only, and to read for `events_group`."""
+    events_group: str = ""
+    """The group that may read what is there, and write nothing; without it only its owner reads."""
     grants: Literal["refuse", "bridge"] = "refuse"
     """What becomes of grants made in CDAP: refused, or passed on to Ranger in the name of who makes them."""
     bridge_username: str = ""

@@ -55,6 +55,10 @@ class ConfirmSettings(Table, frozen=True):
     """The account's token for CDAP; the account needs READ on everything and nothing else."""
     ca_file: Path | None = None
     """The authorities that are trusted for `url` and `decision_service`, as PEM; without it those of the system."""
+    cert_file: Path | None = None
+    """The client certificate for `decision_service`, as PEM, where `service.tls_client_ca` requires one."""
+    key_file: Path | None = None
+    """Its key, as PEM and not encrypted; without it the key is in `cert_file`."""
     user: str = ""
     """The account's name, as CDAP's permission checks have it; required with `url`."""
     decision_service: str = "http://127.0.0.1:6500"

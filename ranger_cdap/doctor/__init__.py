@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from ranger_cdap.config import Configuration, addresses
 from ranger_cdap.doctor.accounts import Seen, accounts, examine_account, examine_service
+from ranger_cdap.doctor.certificates import examine_certificates
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.local import (
     examine_audit,
@@ -18,8 +19,10 @@ from ranger_cdap.doctor.local import (
 )
 from ranger_cdap.doctor.network import examine_encryption, reach
 from ranger_cdap.doctor.ownership import examine_ownership
+from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.sources import examine_sources
+from ranger_cdap.doctor.users import Users
 from ranger_cdap.policies.sign_in import tls_context
 
 __all__ = ["Finding", "Health", "examine"]
@@ -37,6 +40,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     for url in addresses(ranger.url):
         yield from reach(url, context, ranger.connect_timeout, now)
     yield from examine_encryption(settings)
+    yield from examine_certificates(settings, now())
     policies = service = None
     told: set[str] = set()
     for account in accounts(settings):
@@ -46,12 +50,14 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
         policies, service = policies or seen.policies, service or seen.service
     if policies or "service" not in told:
         yield from examine_service(settings, Seen(policies, service))
-    yield from examine_cache(settings, policies.policyVersion if policies else None, now())
+    users = Users.of(settings)
+    yield from examine_cache(settings, users, policies.policyVersion if policies else None, now())
     yield from examine_rules(settings)
-    yield from examine_audit(settings)
-    yield from examine_decision_service(settings)
-    yield from examine_sources(settings)
+    yield from examine_audit(settings, users)
+    yield from examine_decision_service(settings, users)
+    yield from examine_sources(settings, users)
     yield from examine_ownership(settings, now())
-    yield from examine_state(settings)
+    yield from examine_state(settings, users)
+    yield from examine_secret_files(settings, users)
     yield from examine_secrets(configuration.exposed)
     yield from examine_java_keys(configuration.not_used)

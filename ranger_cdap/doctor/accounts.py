@@ -36,6 +36,7 @@ _SIGN_IN: Final[Mapping[str, str]] = {
     "kerberos": "get a ticket of the account with kinit",
     "certificate": "make the certificate of `ranger.cert_file` known to Ranger Admin",
 }
+_BY_PASSWORD: Final = ("basic", "bearer")
 _GRANT_RIGHT: Final = "policy.grantrevoke.auth.users"
 
 
@@ -72,6 +73,9 @@ def examine_account(account: Account, settings: Settings) -> tuple[list[Finding]
     check = f"sign-in of {account}"
     if not account.username and settings.ranger.auth == "basic":
         return [failed(check, "there is no user name", f"set `{account.purpose}.username` and `.password`")], Seen()
+    if settings.ranger.auth in _BY_PASSWORD and (problem := account.password.problem):
+        who = "sync job" if account.purpose == "sync" else "decision service"
+        return [note(check, f"not tried: {problem}", f"run this as the user of the {who} too, who needs it")], Seen()
     once = msgspec.structs.replace(settings.ranger, attempts=1)
     with RangerAdmin.connect(once, account.username, account.password) as admin:
         try:

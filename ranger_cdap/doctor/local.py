@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from ranger_cdap.audit import check_audit
 from ranger_cdap.config import AuditSettings, Settings
+from ranger_cdap.doctor.directories import (
+    examine_audit_directories,
+    examine_cache_directory,
+    examine_state_directory,
+    examine_users,
+)
 from ranger_cdap.doctor.finding import Finding, Health, failed, note, skipped, well
-from ranger_cdap.errors import CacheError, InvalidInput, PluginError, reason
+from ranger_cdap.doctor.users import ROOT, Users, name_of, owner_of
+from ranger_cdap.errors import CacheError, InvalidInput, PluginError
 from ranger_cdap.hadoop import NotUsed
 from ranger_cdap.plugins import audit_sinks, plugin_manager
 from ranger_cdap.policies.cache import PolicyCache
 from ranger_cdap.rules import Rules
 
 
-def examine_cache(settings: Settings, ranger_version: int | None, now: float) -> Iterator[Finding]:
+def examine_cache(settings: Settings, users: Users, ranger_version: int | None, now: float) -> Iterator[Finding]:
     """The cache directory is ours, and the policies in it are those of Ranger Admin, or hardly older."""
-    found = _CACHE.examine(settings.plugin.cache_dir)
+    found = examine_cache_directory(settings, users)
     yield found
     if found.health is Health.WELL:
-        yield _lag(settings, ranger_version, now)
+        owner = owner_of(settings.plugin.cache_dir)
+        if owner in (users.viewer.uid, ROOT):
+            yield _lag(settings, ranger_version, now)
+        elif owner is not None:
+            yield skipped("policies in the cache", f"only user {name_of(owner)} can tell: run this as that user too")
 
 
-def examine_state(settings: Settings) -> Iterator[Finding]:
-    """The sync job's directory is ours, where the job is configured, and so is its Spark."""
+def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:
+    """The sync job's directory is its alone, where the job is configured, and so is its Spark."""
     if settings.sync.username or settings.sync.sources:
-        yield _STATE.examine(settings.sync.state_dir)
+        yield examine_state_directory(settings, users)
+        yield from examine_users(settings, users)
     if settings.sync.allow_open_spark:
         seen = "with `spark-submit`, anyone who reaches Spark's ports can run code as the sync job"
         advice = "have `spark-submit` set authentication and encryption, and take `sync.allow_open_spark` out"
         yield note("Spark on a cluster", seen, advice)
 
 
-def examine_audit(settings: Settings) -> Iterator[Finding]:
+def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     """Where decisions are audited, and whether that can work."""
     check, audit = "audit", settings.audit
     try:
@@ -56,55 +64,13 @@ def examine_audit(settings: Settings) -> Iterator[Finding]:
     extras = ["what cannot be audited is denied"] * audit.required + ["records are chained"] * audit.chain
     where = ", ".join(places.get(name, f"`{name}`") for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
-    if "file" in audit.sinks:
-        yield _AUDIT.examine(audit.file.parent)
+    yield from examine_audit_directories(settings, users)
 
 
 def _rotation(audit: AuditSettings) -> str:
     if not audit.file_max_bytes:
         return "never rotated"
     return f"rotated at {audit.file_max_bytes:,} bytes, {audit.file_keep} kept"
-
-
-@dataclass(frozen=True, slots=True)
-class _Ours:
-    """A directory that must be ours alone: what it is, its setting, whose it is, who makes it, what others could do."""
-
-    check: str
-    setting: str
-    user: str
-    made_by: str
-    danger: str
-
-    def examine(self, directory: Path) -> Finding:
-        try:
-            status = directory.stat()
-        except FileNotFoundError:
-            return note(self.check, f"`{directory}` is not there", f"nothing to do: {self.made_by} makes it")
-        except OSError as e:
-            return failed(self.check, f"`{directory}` can't be looked at: {reason(e)}", f"correct `{self.setting}`")
-        if problem := self._problem(status, os.access(directory, os.W_OK | os.X_OK)):
-            advice = f"give it to the user {self.user} runs as, for nobody else to write (chown, chmod 700)"
-            return failed(self.check, f"`{directory}` {problem}", advice)
-        return well(self.check, f"`{directory}` is ours alone and can be written")
-
-    def _problem(self, status: os.stat_result, writable: bool) -> str:
-        if not stat.S_ISDIR(status.st_mode):
-            return "is not a directory"
-        if status.st_uid not in (os.geteuid(), 0):
-            return f"belongs to somebody else, who could {self.danger}"
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return f"can be written by others, who could {self.danger}"
-        return "" if writable else "can't be written"
-
-
-_CACHE: Final = _Ours("cache directory", "plugin.cache_dir", "the plugin", "the first download", "put policies there")
-_AUDIT: Final = _Ours(
-    "audit directory", "audit.file", "the plugin", "the first audit record", "change or remove audit records"
-)
-_STATE: Final = _Ours(
-    "state directory", "sync.state_dir", "the sync job", "the first run", "make themselves creators there"
-)
 
 
 def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:

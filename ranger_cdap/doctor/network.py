@@ -54,8 +54,11 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
 def _kafka(source: SourceSettings) -> Finding | None:
     """Kafka's own option says how its client talks; without one that is not encrypted."""
     exposed = [server for server in addresses(source.bootstrap) if is_exposed(f"http://{server}")]
-    named = {name.lower(): protocol.reveal() for name, protocol in source.options.items()}
-    protocol = named.get("kafka.security.protocol", "PLAINTEXT")
+    named = {name.lower(): option for name, option in source.options.items()}
+    option = named.get("kafka.security.protocol")
+    if option is not None and option.problem:
+        return None  # the checks of secrets tell who needs it
+    protocol = option.reveal() if option is not None else "PLAINTEXT"
     if not exposed or protocol.upper().endswith("SSL"):
         return None
     seen = f"{protocol}: whoever is on the way to {', '.join(exposed)} can become a creator"

@@ -12,7 +12,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings, SourceSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import ConfigError, reason
 from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow
 from ranger_cdap.policies.sign_in import TlsFiles
 from ranger_cdap.service.evaluation_client import EvaluationClient
@@ -22,6 +22,7 @@ _KIND: Final = "data-plane"
 _KNOWN: Final = EntityId("namespace", ("default",))
 _TIMEOUT: Final = 5.0
 _LARGEST: Final = 1 << 20
+_AS_SYNC: Final = "run this as the user of the sync job too, who needs it"
 _PATTERN: Final = frozenset("*?[{\\")
 
 
@@ -51,12 +52,16 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
     directory = path.parent if _PATTERN & set(path.name) else path
     if any(part.endswith(":") for part in path.parts) or _PATTERN & set(str(directory)):
         return skipped(check, f"`{path}` is not one directory of this machine")
-    if not directory.is_dir():
-        return skipped(check, f"`{directory}` is not there; the sync job may run on another machine")
     file = directory / WATERMARK
-    found = WatermarkFile(directory, directory).read()
+    try:
+        if not directory.is_dir():
+            return skipped(check, f"`{directory}` is not there; the sync job may run on another machine")
+        is_there = file.exists()
+        found = WatermarkFile(directory, directory).read()
+    except PermissionError:
+        return skipped(check, f"`{directory}` is out of reach of this user; run this as the user of the sync job")
     if found is None:
-        what = "cannot be read" if file.exists() else "is not there"
+        what = "cannot be read" if is_there else "is not there"
         seen = f"`{file}` {what}, so its events are decided after the hold-back only"
         return failed(check, seen, "start the decision service, of this version and with a caller that has `audit`")
     age = now - found.watermark / 1000
@@ -76,6 +81,8 @@ def _cdap(settings: Settings) -> Finding:
         token = confirm.token_file.read_text(encoding="utf-8").strip() if confirm.token_file else ""
         tls = TlsFiles(str(confirm.ca_file) if confirm.ca_file else None)
         exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)
+    except PermissionError as e:
+        return note(check, f"not tried: token file `{e.filename}` can't be read: {reason(e)}", _AS_SYNC)
     except (ConfigError, OSError, UnicodeDecodeError) as e:
         return failed(check, str(e), "correct `[sync.confirm]`")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -103,6 +110,8 @@ def _is_default(body: bytes) -> bool:
 
 def _decision(settings: Settings) -> Finding:
     check, confirm = "decisions about the account that asks CDAP", settings.sync.confirm
+    if problem := confirm.secret.problem:
+        return note(check, f"not tried: {problem}", _AS_SYNC)
     try:
         with EvaluationClient(settings) as client:
             allowed = client.may_get(_KNOWN)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import ssl
-import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
 from ranger_cdap.config import CallerSettings, JwtSettings, ServiceSettings, Settings
+from ranger_cdap.doctor.directories import examine_events
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.network import no_connection
+from ranger_cdap.doctor.users import Users
 from ranger_cdap.errors import ConfigError, ServerError, reason
+from ranger_cdap.policies.sign_in import show_certificate
 from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.server import check_exposure
 from ranger_cdap.service.signing_keys import KeyServer, KeysUnavailable
@@ -27,7 +28,7 @@ _EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - wh
 _DIFFERENCES: Final = re.compile(rb"^ranger_cdap_hello_differences (\S+)$", re.MULTILINE)
 
 
-def examine_decision_service(settings: Settings) -> Iterator[Finding]:
+def examine_decision_service(settings: Settings, users: Users) -> Iterator[Finding]:
     """All its checks; none where nobody may ask it."""
     service = settings.service
     if not service.callers:
@@ -36,12 +37,16 @@ def examine_decision_service(settings: Settings) -> Iterator[Finding]:
     yield _address(service)
     yield _grants(settings)
     if any(Role.AUDIT in caller.roles for caller in service.callers):
-        yield _records(service)
+        yield examine_events(settings, users)
     yield from _running(service)
 
 
 def _callers(service: ServiceSettings) -> Iterator[Finding]:
     check = "callers of the decision service"
+    secrets = (service.proxy.secret, *(caller.secret for caller in service.callers))
+    if problem := next((secret.problem for secret in secrets if secret is not None and secret.problem), ""):
+        yield note(check, f"not looked at: {problem}", "run this as the user of the decision service too, who needs it")
+        return
     try:
         Callers.of(service)
     except ServerError as e:
@@ -85,7 +90,8 @@ def _address(service: ServiceSettings) -> Finding:
         return failed(check, str(e), "correct `[service]`")
     if not service.tls_certificate:
         return well(check, f"{service.host}, for programs on this machine only")
-    return well(check, f"{service.host}, with TLS")
+    required = " and client certificates" if service.tls_client_ca else ""
+    return well(check, f"{service.host}, with TLS{required}")
 
 
 def _grants(settings: Settings) -> Finding:
@@ -102,39 +108,26 @@ def _grants(settings: Settings) -> Finding:
     return note(check, "passed on to Ranger for whoever has ADMIN and delegateAdmin", "works with CDAP 6.11 and later")
 
 
-def _records(service: ServiceSettings) -> Finding:
-    """What is stored there is believed by the sync job, so nobody else may write it; it names people."""
-    check, directory = "records for the sync job", service.events_dir
-    try:
-        status = directory.stat()
-    except FileNotFoundError:
-        return note(check, f"`{directory}` is not there", "nothing to do: the service makes it")
-    except OSError as e:
-        return failed(check, f"`{directory}` can't be looked at: {reason(e)}", "correct `service.events_dir`")
-    if not stat.S_ISDIR(status.st_mode):
-        return failed(check, f"`{directory}` is not a directory", "correct `service.events_dir`")
-    if status.st_uid not in (os.geteuid(), 0):
-        return failed(check, f"`{directory}` belongs to somebody else", "chown it to the user the service runs as")
-    if status.st_mode & 0o077:
-        return failed(check, f"`{directory}` is open to others than its owner", f"chmod 700 {directory}")
-    if not os.access(directory, os.W_OK | os.X_OK):
-        return failed(check, f"`{directory}` can't be written", f"chmod 700 {directory}, or another disk")
-    return well(check, f"`{directory}` is ours alone and can be written")
-
-
 def _running(service: ServiceSettings) -> Iterator[Finding]:
     check = "running decision service"
     if not service.port:
         yield skipped(check, "`service.port` is 0, so nobody knows where it answers")
+        return
+    if service.tls_client_ca and not service.tls_probe_certificate:
+        yield skipped(check, "it requires a client certificate, and `service.tls_probe_certificate` is not set")
         return
     try:
         connection = _connect(service)
     except ssl.SSLError:
         yield failed(check, f"`{service.tls_certificate}` holds no certificate", "correct `service.tls_certificate`")
         return
+    except ConfigError as e:
+        yield failed(check, str(e), "correct `service.tls_probe_certificate` and `.tls_probe_key`")
+        return
     except OSError as e:
         seen = f"its certificate `{service.tls_certificate}` can't be read: {reason(e)}"
-        yield failed(check, seen, "correct `service.tls_certificate`")
+        denied = isinstance(e, PermissionError)
+        yield skipped(check, seen) if denied else failed(check, seen, "correct `service.tls_certificate`")
         return
     try:
         status, body = _get(connection, "/health/ready")
@@ -145,8 +138,7 @@ def _running(service: ServiceSettings) -> Iterator[Finding]:
     except http.client.HTTPException:
         status, body, metrics = 0, b"", b""
     except OSError as e:
-        seen = f"it does not answer on port {service.port}: {no_connection(e)}"
-        yield failed(check, seen, "start it: `ranger-cdap serve`")
+        yield _away(service, e)
         return
     finally:
         connection.close()
@@ -161,6 +153,15 @@ def _running(service: ServiceSettings) -> Iterator[Finding]:
             check, "it answers and has no policies to decide by", "see the checks of Ranger Admin, and its log"
         )
     yield _agreement(metrics)
+
+
+def _away(service: ServiceSettings, error: OSError) -> Finding:
+    if service.tls_client_ca and isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
+        seen = f"it does not accept `service.tls_probe_certificate` `{service.tls_probe_certificate}`: {error.reason}"
+        advice = "name one that is valid, for clients, and of an authority of `service.tls_client_ca`"
+        return failed("running decision service", seen, advice)
+    seen = f"it does not answer on port {service.port}: {no_connection(error)}"
+    return failed("running decision service", seen, "start it: `ranger-cdap serve`")
 
 
 def _is_ours(body: bytes) -> bool:
@@ -190,6 +191,8 @@ def _connect(service: ServiceSettings) -> http.client.HTTPConnection:
     context = ssl.create_default_context(cafile=str(service.tls_certificate))
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if service.tls_client_ca and service.tls_probe_certificate:
+        show_certificate(context, service.tls_probe_certificate, service.tls_probe_key)
     return http.client.HTTPSConnection(host, service.port, timeout=_TIMEOUT, context=context)
 
 

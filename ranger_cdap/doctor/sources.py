@@ -1,7 +1,8 @@
-"""Who else can write what the sync job believes: the files of its sources, and the directories they are in."""
+"""What the sync job believes: it can read the files of its sources, and nobody but their owner can write them."""
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
@@ -9,8 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.doctor.users import ROOT, Person, Users, name_of
 from ranger_cdap.errors import reason
 
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -18,14 +21,15 @@ _PATTERN: Final = re.compile(r"[*?\[{\\]")
 _HADOOP_S: Final = re.compile(r"[{\\^]|\*\*")
 
 
-def examine_sources(settings: Settings) -> Iterator[Finding]:
+def examine_sources(settings: Settings, users: Users) -> Iterator[Finding]:
     """Whoever can write to a source can make himself a creator, so nobody but its owner may."""
     for source in settings.sync.sources:
         if source.path is not None:
-            yield _examine(f"files of source `{source.name}`", source.path)
+            yield _examine(source, source.path, users)
 
 
-def _examine(check: str, path: Path) -> Finding:
+def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
+    check = f"files of source `{source.name}`"
     if any(part.endswith(":") for part in path.parts):
         return skipped(check, f"`{path}` is of another file system; nobody but CDAP may write there")
     directory = _above_the_pattern(path.absolute())
@@ -33,14 +37,45 @@ def _examine(check: str, path: Path) -> Finding:
         if not directory.exists():
             return note(check, f"`{directory}` is not there", "nothing to do if the sync job runs on another machine")
         open_to_others = next(_open_to_others(path.absolute(), directory), None)
+        unreadable = _unreadable(path.absolute(), directory, users)
         owner = directory.stat().st_uid
     except OSError as e:
         seen = f"`{e.filename or directory}` can't be looked at: {reason(e)}"
+        if users.of_viewer == {Program.SYNC}:
+            return failed(check, seen, _advice(source, users.viewer))
+        if users.of_viewer:
+            return skipped(check, f"{seen}; run this as the user the sync job runs as too")
         return failed(check, seen, "run this as the user the sync job runs as")
     if open_to_others is not None:
         seen = f"`{open_to_others}` can be written by others, who could make themselves creators"
         return failed(check, seen, "let nobody write there but CDAP, or what stores for it (chmod go-w)")
-    return well(check, f"`{directory}` can be written by its owner alone, user {owner}")
+    if unreadable is not None:
+        reader = users.runs[Program.SYNC]
+        seen = f"user {reader}, who runs the sync job, can't read `{unreadable}`"
+        return failed(check, seen, _advice(source, reader))
+    return well(check, f"`{directory}` can be written by its owner alone, user {name_of(owner)}")
+
+
+def _unreadable(path: Path, directory: Path, users: Users) -> Path | None:
+    """The first of the files that the sync job's user can't read, if root or that user looks."""
+    reader = users.runs.get(Program.SYNC)
+    if reader is None or users.viewer.uid not in (ROOT, reader.uid):
+        return None
+    if not reader.can(directory, os.R_OK | os.X_OK if directory.is_dir() else os.R_OK):
+        return directory
+    for place in _read_from(path, directory):
+        with suppress(FileNotFoundError):  # moved away meanwhile
+            status = place.lstat()
+            if not place.name.startswith(".") and stat.S_ISREG(status.st_mode) and not reader.may(status, os.R_OK):
+                return place
+    return None
+
+
+def _advice(source: SourceSettings, reader: Person) -> str:
+    name = str(reader).strip("`")
+    if source.kind == "data-plane":
+        return f"set `service.events_group` where the decision service runs, then usermod -aG that group {name}"
+    return f"let user {name} read it and write nothing, by a group of that user's"
 
 
 def _above_the_pattern(path: Path) -> Path:

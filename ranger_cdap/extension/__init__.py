@@ -35,7 +35,7 @@ JARS = (
 def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterator[tuple[str, str]]:
     """The properties cdap-site.xml needs for a jar at this path, to ask the decision service of these settings.
 
-    Secrets are in files of mode 0600.
+    Secrets, and the key of a client certificate where the service requires one, are in files of mode 0600.
     """
     yield "security.enabled", "true"
     yield "security.authorization.enabled", "true"
@@ -45,6 +45,9 @@ def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterato
     yield f"{_PREFIX}.config.master.user", settings.master.name
     for role in jar.roles:
         yield f"{_PREFIX}.config.{role}.secret.file", f"/etc/cdap/conf/ranger-{role}.secret"
+    if settings.service.tls_client_ca:
+        yield f"{_PREFIX}.config.tls.certificate.file", "/etc/cdap/conf/ranger-client.pem"
+        yield f"{_PREFIX}.config.tls.key.file", "/etc/cdap/conf/ranger-client.key"
 
 
 def _url(service: ServiceSettings) -> str:

@@ -1,7 +1,7 @@
 """What an answer of Ranger Admin that is not the hoped-for one means: one typed error of `ranger_cdap.errors`.
 
 Pure. Ranger has five shapes of errors and uses HTTP 400 for most of them, so the status alone does not tell.
-Nothing of an HTML page and no secret gets into a message. Source: reference ranger/admin.md, "Error shapes".
+Nothing of an HTML page and no secret gets into a message. Source: ranger-rest.md §2.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _message_names(parsed: Any) -> frozenset[str]:
 
 def _mask(text: str, secrets: Iterable[Secret]) -> str:
     for secret in secrets:
-        if secret.reveal():
+        if not secret.problem and secret.reveal():
             text = text.replace(secret.reveal(), "*****")
     return text
 

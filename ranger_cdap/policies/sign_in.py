@@ -25,7 +25,7 @@ def credentials(way: Way, username: str, password: Secret) -> AuthBase | None:
     of whoever the ticket cache belongs to), `certificate` nothing: the client certificate says who it is.
 
     Raises:
-        ConfigError: they can't be sent that way, or Kerberos is wanted and not installed.
+        ConfigError: they can't be read or sent that way, or Kerberos is wanted and not installed.
     """
     match way:
         case "basic":
@@ -72,7 +72,7 @@ def tls_context(ca_file: str | None, cert_file: str | None, key_file: str | None
     """
     context = ssl.create_default_context(cafile=_checked_ca_file(ca_file) if ca_file is not None else None)
     if cert_file is not None:
-        _show(context, cert_file, key_file)
+        show_certificate(context, cert_file, key_file)
     elif key_file is not None:
         raise ConfigError("`ranger.key_file` is set and `ranger.cert_file` is not: a key alone says nothing")
     return context
@@ -148,7 +148,10 @@ class _Ticket(AuthBase):
 def _basic(username: str, password: Secret) -> AuthBase | None:
     if ":" in username:
         raise ConfigError("the user name for Ranger Admin must not have a colon: Basic authentication can't carry it")
-    return BasicAuth(username, password) if username else None
+    if not username:
+        return None
+    password.reveal()  # one that cannot be read ends the start, not the first request
+    return BasicAuth(username, password)
 
 
 _NO_KERBEROS: Final = (
@@ -173,9 +176,14 @@ def _kerberos(username: str) -> AuthBase:
     return _Ticket(ticket, negotiation.exceptions.SPNEGOExchangeError)
 
 
-def _show(context: ssl.SSLContext, cert_file: str, key_file: str | None) -> None:
-    for path in filter(None, (cert_file, key_file)):
-        if not Path(path).is_file():
+def show_certificate(context: ssl.SSLContext, cert_file: str | Path, key_file: str | Path | None) -> None:
+    """Have a context show a client certificate; without a file for its key, the key is in `cert_file`.
+
+    Raises:
+        ConfigError: one of the files can't be used.
+    """
+    for path in (cert_file, key_file):
+        if path is not None and not Path(path).is_file():
             raise ConfigError(f"client certificate or key `{path}` is not there")
     try:
         # The library would ask the terminal for the password of a key.

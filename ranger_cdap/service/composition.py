@@ -9,6 +9,7 @@ from ranger_cdap.audit import open_trail
 from ranger_cdap.authorizer import Authorizer
 from ranger_cdap.cdap.master import MasterCreate
 from ranger_cdap.config import Settings
+from ranger_cdap.config.secret_files import Program, check_secrets
 from ranger_cdap.decider import Decider
 from ranger_cdap.enforcer import AccessEnforcer
 from ranger_cdap.engine import EngineOptions
@@ -33,6 +34,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         InvalidInput: a setting is not usable.
         PluginError: an installed plugin is not usable.
     """
+    check_secrets(settings, Program.SERVICE)
     rules = Rules.of(settings)
     callers = Callers.of(settings.service)
     plugins = plugin_manager()

@@ -20,6 +20,9 @@ _PATH: Final = "/access/v1/evaluations"
 _CONNECT_SECONDS: Final = 2.0
 _READ_SECONDS: Final = 5.0
 _LARGEST: Final = 1 << 20
+_TLS_ADVICE: Final = (
+    " (`sync.confirm.ca_file` names the CA to trust, `sync.confirm.cert_file` the certificate to show it)"
+)
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -54,7 +57,8 @@ class EvaluationClient:
         self.url = checked_address(confirm.decision_service, DECISION_SERVICE, allow_plain_http=permitted)
         self.problem = ""
         self._user, self._service, self._instance = confirm.user, settings.ranger.service, settings.cdap.instance
-        tls = TlsFiles(str(confirm.ca_file) if confirm.ca_file else None)
+        files = (confirm.ca_file, confirm.cert_file, confirm.key_file)
+        tls = TlsFiles(*(str(file) if file else None for file in files))
         self._exchange = Exchange(tls, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
         credentials = base64.b64encode(f"{confirm.caller}:{confirm.secret.reveal()}".encode()).decode()
         self._headers = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"}
@@ -95,7 +99,8 @@ class EvaluationClient:
                 return None
             answer = msgspec.json.decode(content, type=_Answer)
         except (NoAnswer, TooLarge, TooSlow) as e:
-            self.problem = f"the decision service at `{self.url}` is unavailable: {e}"
+            advice = _TLS_ADVICE if isinstance(e, NoAnswer) and e.of_tls else ""
+            self.problem = f"the decision service at `{self.url}` is unavailable: {e}{advice}"
             return None
         except (msgspec.DecodeError, UnicodeDecodeError):
             self.problem = f"`{self.url}` is not the address of a decision service"

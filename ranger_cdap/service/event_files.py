@@ -1,8 +1,12 @@
 """The directory that the sync job reads: every file in it is complete, named by its time, and ours alone to write.
 
-Records go into a segment in `.incoming/`, which readers pass over, and the segment is moved in as a whole. A crash or
-a failed write can leave half a line at the end of a segment, never in a file that was moved in: that half was never
-acknowledged and is cut off.
+What is published can be read by its owner and, if one is named, by a group: the sync job is another user then. Records
+go into a segment in `.incoming/`, which readers pass over, and the segment is moved in as a whole. A crash or a failed
+write can leave half a line at the end of a segment, never in a file that was moved in: that half was never acknowledged
+and is cut off.
+
+Law: after `open`, what the directory and each published file allow is exactly what `EventAccess` says, and what is not
+published is for the owner alone.
 """
 
 from __future__ import annotations
@@ -12,8 +16,8 @@ import platform
 import stat
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +26,8 @@ import msgspec
 
 from ranger_cdap.disk import fsync_directory
 from ranger_cdap.errors import ConfigError, ServerError
-from ranger_cdap.service.watermark import WatermarkFile
+from ranger_cdap.service.event_access import EventAccess, opened
+from ranger_cdap.service.watermark import WATERMARK, WatermarkFile
 
 INCOMING: Final = ".incoming"
 SUFFIX: Final = ".jsonl"
@@ -36,15 +41,21 @@ _PIECE: Final = 1 << 16
 class EventFiles:
     """Writes such a directory; used by one thread at a time. Not usable before `open`, and again after a failure."""
 
-    def __init__(self, directory: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        clock: Callable[[], float] = time.time,
+        access: EventAccess = EventAccess(),  # noqa: B008 - immutable
+    ) -> None:
         self._directory = directory
+        self._access = access
         self._incoming = directory / INCOMING
         self._clock = clock
         self._lock: filelock.BaseFileLock | None = None
         self._segment: _Segment | None = None
         self._last = 0
         self._received = 0
-        self.watermark = WatermarkFile(directory, self._incoming)
+        self.watermark = WatermarkFile(directory, self._incoming, access)
 
     @property
     def is_open(self) -> bool:
@@ -65,7 +76,7 @@ class EventFiles:
         """Take the directory, and move in what the last program left.
 
         Raises:
-            ConfigError: others can write there, so that anybody could make events.
+            ConfigError: others can write there, so that anybody could make events; or what is there is another user's.
             ServerError: another program has it.
             OSError: the disk does not do it.
         """
@@ -83,8 +94,9 @@ class EventFiles:
             published, left = self._files(self._directory), self._files(self._incoming)
             self._last = max(map(_stamp, (*published, *left)), default=0)
             self._received = max(map(_last_received, (*published[-1:], *left)), default=0)
+            self._align(published)
             self.publish()
-        except OSError:
+        except (OSError, ConfigError):
             self._give_back()
             raise
 
@@ -152,11 +164,12 @@ class EventFiles:
         return segment
 
     def _move_in(self, path: Path) -> None:
-        with _opened(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
+        with opened(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
             length = os.fstat(descriptor).st_size
             whole = _length_of_whole_lines(descriptor, length)
             if whole < length:
                 os.ftruncate(descriptor, whole)
+            self._access.give_file(descriptor)  # before any reader can meet it
             os.fsync(descriptor)
         if whole:
             path.rename(self._directory / path.name)
@@ -166,10 +179,21 @@ class EventFiles:
     def _files(self, directory: Path) -> list[Path]:
         return sorted(path for path in directory.iterdir() if path.suffix == SUFFIX)
 
+    def _align(self, published: Iterable[Path]) -> None:
+        """Bring what an earlier program or setting left into line; `.incoming` first, which a group must not reach."""
+        EventAccess().align_directory(self._incoming)
+        for path in (*published, self._directory / WATERMARK):
+            with suppress(FileNotFoundError):  # no watermark yet, or somebody has just moved a file away
+                self._access.align_file(path)
+        self._access.align_directory(self._directory)
+
     def _make_directories(self) -> None:
         if not self._incoming.is_dir():
+            is_new = not self._directory.exists()
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._incoming.mkdir(exist_ok=True, mode=0o700)
+            if is_new:  # one that was there is looked at before it is changed
+                self._access.align_directory(self._directory)
             fsync_directory(self._directory.parent)
             fsync_directory(self._directory)
 
@@ -233,7 +257,7 @@ class _Received(msgspec.Struct):
 
 def _last_received(path: Path) -> int:
     """When the last whole line was received: lines are in that order; 0 if nobody can tell."""
-    with suppress(OSError, msgspec.MsgspecError), _opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
+    with suppress(OSError, msgspec.MsgspecError), opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
         end = _length_of_whole_lines(descriptor, os.fstat(descriptor).st_size)
         start = _length_of_whole_lines(descriptor, max(0, end - 1))
         return msgspec.json.decode(os.pread(descriptor, end - start, start), type=_Received).received
@@ -253,12 +277,3 @@ def _length_of_whole_lines(descriptor: int, end: int) -> int:
 def _stamp(path: Path) -> int:
     time_, _, _ = path.name.partition("-")
     return int(time_) if time_.isascii() and time_.isdecimal() else 0
-
-
-@contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
-    descriptor = os.open(path, flags)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

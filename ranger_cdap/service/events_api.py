@@ -9,6 +9,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.service.call import Call
 from ranger_cdap.service.callers import Role
 from ranger_cdap.service.check_journal import CheckJournal
+from ranger_cdap.service.event_access import EventAccess
 from ranger_cdap.service.event_files import EventFiles
 from ranger_cdap.service.event_store import EventStore
 from ranger_cdap.service.event_wire import AuditReply, BadRecord, Intake, RefusedRecord, line_of
@@ -37,14 +38,15 @@ class Events:
         """Those of the settings; None where no caller may bring records.
 
         Raises:
-            ConfigError: others can write to the directory.
+            ConfigError: others can write to the directory, or its group can't be given anything.
             ServerError: another program uses it.
             InvalidInput: there is no such profile.
         """
         if not any(Role.AUDIT in caller.roles for caller in settings.service.callers):
             return None
         creations = RecentCreations(Creators.of(settings))
-        store = EventStore(EventFiles(settings.service.events_dir))
+        access = EventAccess.of(settings.service.events_group)
+        store = EventStore(EventFiles(settings.service.events_dir, access=access))
         return cls(store, Intake(settings.cdap.instance), creations, CheckJournal.of(settings, store))
 
     def tell(self, caller: str, bad: BadRecord) -> None:

@@ -1,6 +1,7 @@
 """Heads of requests are bounded in time and size: uvicorn waits for them for ever, and keeps whatever comes.
 
-What serves a request is told to the connections, which close idle ones where there are too many.
+What serves a request is told to the connections, which close idle ones where there are too many. A connection that was
+made by certificates that have changed since ends with its next answer.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import ClassVar, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ranger_cdap.service.connections import Address, Connections
+from ranger_cdap.service.server_tls import ServerTls
 
 _PAUSE_SECONDS: Final = 1.0
+_FAREWELL_SECONDS: Final = 0.2
 LONGEST_HEAD: Final = 65_536
 """Bytes of a request line and its headers; what a browser or a proxy sends is far below."""
 
@@ -23,6 +26,7 @@ class _Bounded(HttpToolsProtocol):
 
     seconds: ClassVar[float]
     open_ones: ClassVar[Connections]
+    tls: ClassVar[ServerTls | None]
 
     _late: asyncio.TimerHandle | None = None
     _coming = 0
@@ -51,6 +55,10 @@ class _Bounded(HttpToolsProtocol):
         self._head_came()
         self.open_ones.busy(self._address)
         super().on_headers_complete()
+        if self.tls is None or self.cycle is None:
+            return
+        if not self.tls.has_made(self.transport.get_extra_info("ssl_object")):
+            self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
         self.open_ones.idle(self._address)
@@ -59,6 +67,12 @@ class _Bounded(HttpToolsProtocol):
             # Whoever is told to come back in a second is not heard before: to refuse takes nearly as long as to answer.
             self.flow.pause_reading()
             self.loop.call_later(_PAUSE_SECONDS, self.flow.resume_reading)
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.transport.is_closing():
+            # TLS closes when both sides say so, and a client that asks nothing may not be reading.
+            self.loop.call_later(_FAREWELL_SECONDS, self.transport.abort)
 
     def _await_head(self) -> None:
         if self._late is None:
@@ -75,9 +89,9 @@ class _Bounded(HttpToolsProtocol):
         self.transport.abort()
 
 
-def bounded(seconds: float, connections: Connections) -> type[HttpToolsProtocol]:
+def bounded(seconds: float, connections: Connections, tls: ServerTls | None) -> type[HttpToolsProtocol]:
     """The protocol that closes a connection whose head has not come whole after that time, or is too long.
 
     The time counts from the opening of the connection, and later from the first letter of a request.
     """
-    return type("Bounded", (_Bounded,), {"seconds": seconds, "open_ones": connections})
+    return type("Bounded", (_Bounded,), {"seconds": seconds, "open_ones": connections, "tls": tls})

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import math
 import signal
-import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from ranger_cdap.config import ServiceSettings, Settings, WatchedFiles
+from ranger_cdap.config import ServiceSettings, Settings
 from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.listener import listen
 from ranger_cdap.service.connections import Connections, Listener
+from ranger_cdap.service.server_tls import ServerTls
 
 if TYPE_CHECKING:
     import uvicorn
@@ -25,11 +23,8 @@ if TYPE_CHECKING:
 
     from ranger_cdap.service.desk import Desk
 
-_log = logging.getLogger(__name__)
-
 _BACKLOG: Final = 128
 _MARGIN_SECONDS: Final = 5
-_CIPHERS: Final = "DEFAULT:!aNULL"
 
 
 class HttpServer:
@@ -42,7 +37,7 @@ class HttpServer:
 
     def __init__(self, settings: ServiceSettings) -> None:
         check_exposure(settings)
-        _check_certificate(settings)
+        self._tls = ServerTls(settings) if settings.tls_certificate else None
         self._settings = settings
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
         self.connections = Connections(settings.max_connections, settings.max_connections_per_peer)
@@ -77,7 +72,7 @@ class HttpServer:
 
         config = uvicorn.Config(
             app,
-            http=bounded(self._settings.body_timeout, self.connections),
+            http=bounded(self._settings.body_timeout, self.connections, self._tls),
             # One that accepts in C would not see how many there are.
             loop="asyncio",
             backlog=_BACKLOG,
@@ -89,28 +84,13 @@ class HttpServer:
             proxy_headers=False,
             timeout_keep_alive=math.ceil(self._settings.idle_timeout),
             timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),
-            ssl_certfile=self._settings.tls_certificate,
-            ssl_keyfile=self._settings.tls_key,
-            ssl_ciphers=_CIPHERS,
         )
         config.load()
-        if config.ssl is not None and self._settings.tls_certificate is not None:
-            # The next connection after a change has the new certificate; those that are open keep theirs.
-            files = [path for path in (self._settings.tls_certificate, self._settings.tls_key) if path is not None]
-            watched = WatchedFiles(files)
-            self._socket.before_accepting = partial(watched.if_changed, partial(self._read_certificate, config.ssl))
+        if self._tls is not None:
+            config.ssl = self._tls
+            self._socket.before_accepting = self._tls.read_if_changed
         self._server = uvicorn.Server(config)
         return self._server
-
-    def _read_certificate(self, context: ssl.SSLContext) -> None:
-        """Take what the files hold now, if it can be used; a file that is half written is looked at again."""
-        try:
-            _check_certificate(self._settings)
-            _load_certificate(context, self._settings)
-        except (ConfigError, OSError) as e:
-            _log.warning("the certificate was not read again, and the one before is used: %s", e)
-        else:
-            _log.info("the certificate was read again")
 
     def stop(self) -> None:
         """Finish what is under way and close the port; once more does nothing."""
@@ -181,10 +161,16 @@ def check_exposure(settings: ServiceSettings) -> None:
     """Refuse to send secrets and answers in clear text beyond this machine.
 
     Raises:
-        ConfigError: the address is not loopback and there is no certificate, or a half of one.
+        ConfigError: the address is not loopback and there is no certificate, a half of one, or client certificates are
+            required without one.
     """
     if bool(settings.tls_certificate) != bool(settings.tls_key):
         raise ConfigError("`service.tls_certificate` and `service.tls_key` go together")
+    if settings.tls_client_ca and not settings.tls_certificate:
+        raise ConfigError(
+            "`service.tls_client_ca` is set and `service.tls_certificate` is not: client certificates need TLS; set "
+            "`service.tls_certificate` and `service.tls_key`, or remove `service.tls_client_ca`"
+        )
     try:
         loopback = settings.host == "localhost" or ipaddress.ip_address(settings.host).is_loopback
     except ValueError:
@@ -194,25 +180,6 @@ def check_exposure(settings: ServiceSettings) -> None:
             f"`service.host` is `{settings.host}`, which others can reach: give `service.tls_certificate` and "
             "`service.tls_key`, or listen on 127.0.0.1"
         )
-
-
-def _check_certificate(settings: ServiceSettings) -> None:
-    """Find out now, and not when nobody looks any more, whether the certificate can be used."""
-    if settings.tls_certificate is None:
-        return
-    try:
-        _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), settings)
-    except (OSError, ValueError) as e:
-        raise ConfigError(
-            f"`service.tls_certificate` `{settings.tls_certificate}` and `service.tls_key` can't be used: "
-            f"{getattr(e, 'reason', None) or e.strerror if isinstance(e, OSError) else type(e).__name__}"
-        ) from None
-
-
-def _load_certificate(context: ssl.SSLContext, settings: ServiceSettings) -> None:
-    assert settings.tls_certificate is not None
-    # Without a password for it, OpenSSL would ask the terminal.
-    context.load_cert_chain(settings.tls_certificate, settings.tls_key, lambda: "")
 
 
 @contextmanager

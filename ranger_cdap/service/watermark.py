@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.disk import fsync_directory
+from ranger_cdap.service.event_access import EventAccess
 
 WATERMARK: Final = ".watermark"
 JOURNAL_ID: Final = "journal-id"
@@ -40,11 +41,15 @@ class Watermark(msgspec.Struct, frozen=True):
 
 
 class WatermarkFile:
-    """Reads and replaces the watermark of a directory; `incoming` is where a file is written before it is moved in."""
+    """Reads and replaces the watermark of a directory; `incoming` is where a file is written before it is moved in.
 
-    def __init__(self, directory: Path, incoming: Path) -> None:
+    The watermark allows what `access` says; the id of the journal is for its owner only.
+    """
+
+    def __init__(self, directory: Path, incoming: Path, access: EventAccess = EventAccess()) -> None:  # noqa: B008 - immutable
         self._directory = directory
         self._incoming = incoming
+        self._access = access
 
     def read(self) -> Watermark | None:
         """The watermark that was written last; None if there is none that can be read."""
@@ -62,7 +67,7 @@ class WatermarkFile:
         service = self._journal_id()
         since = (self._incoming / JOURNAL_ID).stat().st_mtime_ns // 1_000_000
         content = msgspec.json.encode(Watermark(_VERSION, service, mark, records, since)) + b"\n"
-        self._replace(self._directory / WATERMARK, content)
+        self._replace(self._directory / WATERMARK, content, self._access)
 
     def _journal_id(self) -> str:
         path = self._incoming / JOURNAL_ID
@@ -71,13 +76,14 @@ class WatermarkFile:
             if _ID.fullmatch(text):
                 return text
         made = uuid.uuid4().hex
-        self._replace(path, made.encode())
+        self._replace(path, made.encode(), EventAccess())
         return made
 
-    def _replace(self, path: Path, content: bytes) -> None:
+    def _replace(self, path: Path, content: bytes, access: EventAccess) -> None:
         written = self._incoming / f"{path.name}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         with os.fdopen(os.open(written, flags, 0o600), "wb") as file:
+            access.give_file(file.fileno())
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

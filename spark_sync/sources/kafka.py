@@ -21,16 +21,17 @@ def check(settings: SourceSettings) -> None:
     """The settings of a source that reads Kafka.
 
     Raises:
-        ConfigError: the broker or topic is missing, or an option is one that the job sets itself.
+        ConfigError: the broker or topic is missing, or an option is one that the job sets itself or can't be read.
     """
     if not settings.bootstrap or not settings.topic:
         raise ConfigError(f"source `{settings.name}` needs `bootstrap`, like `kafka.example:9092`, and `topic`")
-    for option in settings.options:
+    for option, secret in settings.options.items():
         if option.lower() in _OURS or not option.lower().startswith("kafka."):
             raise ConfigError(
                 f"source `{settings.name}`: `{option}` is not an option that can be set; those that begin with "
                 "`kafka.` go to Kafka's client, but the brokers are `bootstrap`"
             )
+        secret.reveal()  # one that cannot be read ends the run before Spark is started
 
 
 def options(settings: SourceSettings) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.config.address import SOURCE, checked_address
+from ranger_cdap.config.address import SOURCE
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
 from spark_sync.cdap_http import CdapHttp
 from spark_sync.sources import audit
@@ -38,11 +38,18 @@ def check(settings: SourceSettings) -> None:
     """The settings of a source that reads CDAP's messaging service.
 
     Raises:
-        ConfigError: the address or the topic is missing or not usable.
+        ConfigError: the address, the topic, the token or the file of certificates is missing or not usable.
     """
     if not settings.url or not settings.topic:
         raise ConfigError(f"source `{settings.name}` needs `url`, the address of CDAP's messaging service, and `topic`")
-    checked_address(settings.url, SOURCE, allow_plain_http=settings.allow_plain_http)
+    with CdapHttp(
+        settings.url,
+        setting=SOURCE,
+        allow_plain_http=settings.allow_plain_http,
+        token_file=settings.token_file,
+        ca_file=settings.ca_file,
+    ):
+        pass  # its files can be read
 
 
 def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:

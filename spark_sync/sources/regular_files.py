@@ -44,6 +44,25 @@ def check_path(settings: SourceSettings) -> None:
         raise ConfigError(f"`{settings.path}` of source `{settings.name}` cannot be looked at: {e.strerror}") from None
 
 
+def check_stored_events(settings: SourceSettings) -> None:
+    """As `check_path`, of what a decision service publishes; besides, this process can read every file.
+
+    Nothing but reading is asked of the directory: the decision service may be another user, whose files a group reads.
+
+    Raises:
+        ConfigError: as `check_path`; or a file can't be read, with what to do.
+    """
+    check_path(settings)
+    if settings.path is None:
+        return
+    for found, mode in _read_files(settings.path):
+        if stat.S_ISREG(mode) and not os.access(found, os.R_OK, effective_ids=True) and found.exists():
+            raise ConfigError(
+                f"`{found}`, of source `{settings.name}`, cannot be read: set `service.events_group` where the "
+                "decision service runs, put the user of the sync job into that group, and restart both"
+            )
+
+
 def _refuse_all_but_regular(found: Path, mode: int, settings: SourceSettings) -> None:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         what = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"

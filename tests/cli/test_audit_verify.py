@@ -16,6 +16,7 @@ from ranger_cdap.cli.main import main
 from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.doctor import Health
 from ranger_cdap.doctor.local import examine_audit
+from ranger_cdap.doctor.users import Users
 
 
 def write(path: Path, count: int = 10, *, chain: bool = True) -> None:
@@ -85,7 +86,8 @@ def test_what_cannot_be_read_is_invalid_input(path: Path, arguments: list[str]) 
 
 
 def findings(**audit: Any) -> dict[str, tuple[Health, str]]:
-    return {f.check: (f.health, f.seen) for f in examine_audit(Settings(audit=AuditSettings(**audit)))}
+    settings = Settings(audit=AuditSettings(**audit))
+    return {f.check: (f.health, f.seen) for f in examine_audit(settings, Users.of(settings))}
 
 
 def test_the_doctor_says_where_records_go(tmp_path: Path) -> None:

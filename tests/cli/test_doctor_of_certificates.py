@@ -1,4 +1,4 @@
-"""`ranger-cdap doctor`: the certificate of Ranger Admin."""
+"""`ranger-cdap doctor`: the certificate of Ranger Admin, and those that the settings name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.doctor import Health
+from ranger_cdap.config import parse_settings
+from ranger_cdap.doctor import Finding, Health
+from ranger_cdap.doctor.certificates import examine_certificates
 from ranger_cdap.doctor.network import reach
+from tests.certificates import Authority, put
 
 
 class Hello(BaseHTTPRequestHandler):
@@ -27,7 +30,7 @@ class Hello(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with `openssl`")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl, to make certificates")
 @pytest.mark.parametrize(
     ("trusted", "days_later", "health"),
     [(True, 0, Health.WELL), (True, 80, Health.NOTE), (False, 0, Health.FAILED)],
@@ -52,3 +55,81 @@ def test_the_certificate_is_looked_at(tmp_path: Path, trusted: bool, days_later:
             server.shutdown()
             thread.join()
     assert {f.check: f.health for f in findings}[f"TLS of {url}"] is health
+
+
+NOW = time.time()
+ROOT = Authority("root", days=4000)
+BRANCH = Authority("branch", above=ROOT, days=20.5)
+CALLERS = [{"name": "one", "roles": ["enforce"], "secret": "a-secret-of-more-than-sixteen"}]
+CONFIRM = {"url": "https://c", "user": "u", "caller": "c", "secret": "a-secret-of-more-than-sixteen"}
+
+
+def pem(*days: float) -> bytes:
+    return b"".join(Authority("one", days=each).pem for each in days)
+
+
+HELD = {
+    # what the file holds; for a certificate, and for authorities: how it comes out and what is seen
+    "valid": (pem(90.5), (Health.WELL, "valid for 90 days"), (Health.WELL, "valid for 90 days")),
+    "valid beyond 2049": (pem(20000.5), (Health.WELL, "valid for 20000 days"), (Health.WELL, "valid for 20000 days")),
+    "expires soon": (pem(29.5), (Health.NOTE, "valid for 29 days"), (Health.NOTE, "valid for 29 days")),
+    "expired": (pem(-1.5), (Health.FAILED, "expired 1 days ago"), (Health.FAILED, "expired 1 days ago")),
+    "one of two expired": (pem(90.5, -1.5), (Health.FAILED, "expired 1 days ago"), (Health.NOTE, "1 of 2 authorities")),
+    "one of two expires soon": (pem(90.5, 5.5), (Health.NOTE, "valid for 5 days"), (Health.NOTE, "valid for 5 days")),
+    "a chain": (BRANCH.client(days=90).chain, (Health.NOTE, "valid for 20 days"), (Health.NOTE, "valid for 20 days")),
+    "missing": (None, (Health.FAILED, "can't be read"), (Health.FAILED, "can't be read")),
+    "empty": (b"", (Health.FAILED, "holds no certificate"), (Health.FAILED, "holds no certificate")),
+    "garbage": (b"\xff\x00hello", (Health.FAILED, "holds no certificate"), (Health.FAILED, "holds no certificate")),
+    "cut off": (ROOT.pem[:200], (Health.FAILED, "holds no certificate"), (Health.FAILED, "holds no certificate")),
+    "no DER": (
+        b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        (Health.FAILED, "holds no certificate"),
+        (Health.FAILED, "holds no certificate"),
+    ),
+}  # fmt: skip
+SETTINGS = (
+    ("service", "tls_certificate"),
+    ("service", "tls_client_ca"),
+    ("service", "tls_probe_certificate"),
+    ("ranger", "cert_file"),
+    ("sync.confirm", "cert_file"),
+)
+
+
+def examined(table: str, key: str, file: Path, *, used: bool = True) -> list[Finding]:
+    tables: dict[str, dict[str, object]] = {
+        "service": {"callers": CALLERS if used else []},
+        "sync.confirm": dict(CONFIRM) if used else {},
+        "ranger": {},
+    }
+    tables[table][key] = str(file)
+    sync = {"sync": {"confirm": tables.pop("sync.confirm")}}
+    return list(examine_certificates(parse_settings(tables | sync, origin="a test"), NOW))
+
+
+@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize(("table", "key"), SETTINGS, ids=".".join)
+def test_each_certificate_of_the_settings_is_looked_at(table: str, key: str, name: str, tmp_path: Path) -> None:
+    content, of_one, of_authorities = HELD[name]
+    file = tmp_path / "certificate.pem"
+    if content is not None:
+        put(file, content)
+    (finding,) = examined(table, key, file)
+    health, seen = of_authorities if key == "tls_client_ca" else of_one
+    assert (finding.check, finding.health) == (f"certificate `{table}.{key}`", health), finding
+    assert seen in finding.seen
+    assert bool(finding.advice) is (health is not Health.WELL)
+
+
+@pytest.mark.parametrize(("table", "key"), SETTINGS, ids=".".join)
+def test_a_certificate_of_what_is_not_used_is_not_looked_at(table: str, key: str, tmp_path: Path) -> None:
+    assert len(examined(table, key, tmp_path / "none", used=False)) == (table == "ranger")
+
+
+def test_no_byte_of_a_damaged_certificate_stops_the_doctor(tmp_path: Path) -> None:
+    der = ssl.PEM_cert_to_DER_cert(ROOT.pem.decode())
+    for at in range(min(len(der), 400)):
+        for byte in (0x00, 0x7F, 0x80, 0xFF):
+            damaged = ssl.DER_cert_to_PEM_cert(der[:at] + bytes([byte]) + der[at + 1 :])
+            (finding,) = examined("ranger", "cert_file", put(tmp_path / "damaged.pem", damaged.encode()))
+            assert finding.health in (Health.WELL, Health.NOTE, Health.FAILED)

@@ -9,6 +9,7 @@ import pytest
 from ranger_cdap.config import Configuration, RangerSettings, Settings, SourceSettings, SyncSettings
 from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.doctor.sources import examine_sources
+from ranger_cdap.doctor.users import Users
 
 
 @pytest.fixture
@@ -26,7 +27,8 @@ def events(tmp_path: Path) -> Path:
 
 def found(path: Path | None) -> tuple[Finding, ...]:
     source = SourceSettings(name="audit", kind="audit", path=path)
-    return tuple(examine_sources(Settings(sync=SyncSettings(sources=(source,)))))
+    settings = Settings(sync=SyncSettings(sources=(source,)))
+    return tuple(examine_sources(settings, Users.of(settings)))
 
 
 @pytest.mark.parametrize("path", [".", "*.log", "*", "*/*.log", "{a,b}.log", "a**.log", "1.log"])

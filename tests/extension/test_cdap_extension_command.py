@@ -18,7 +18,7 @@ from extension_driver import JARS as BUILT
 from extension_driver import JVM, build, missing_tool
 
 from ranger_cdap.config import Settings, parse_settings
-from ranger_cdap.extension import JARS, site_properties
+from ranger_cdap.extension import JARS, ExtensionJar, site_properties
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("ranger_cdap", "servicedef", "spark_sync", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE")
@@ -74,6 +74,10 @@ def test_an_installed_wheel_hands_out_its_jars(tmp_path: Path) -> None:
     pasted = [tuple(child.text for child in ElementTree.fromstring(line)) for line in lines]
     assert pasted == [pair for jar in JARS for pair in site_properties(jar, str(out / jar.name), Settings())]
     assert "mode 0600" in as_text.stdout
+    assert "client certificate" not in as_text.stdout
+    required = command(installed, "--set", "service.tls_client_ca=ca.pem", "cdap-extension", "--out", str(out))
+    assert "The client certificate is of an authority in `service.tls_client_ca`" in " ".join(required.stdout.split())
+    assert required.stdout.count("config.tls.key.file") == len(JARS)
 
 
 @pytest.mark.java
@@ -122,6 +126,21 @@ def test_a_jar_does_not_tell_when_it_was_built(version: str) -> None:
 
     assert {datetime(*entry.date_time) for entry in entries} == {datetime.fromisoformat(stamp[1])}
     assert [entry.filename for entry in entries[2:]] == sorted(entry.filename for entry in entries[2:])
+
+
+@pytest.mark.parametrize("jar", JARS, ids=lambda jar: jar.cdap)
+def test_where_the_service_requires_client_certificates_the_properties_name_one(jar: ExtensionJar) -> None:
+    tls = {"tls_certificate": "cert.pem", "tls_key": "key.pem"}
+    without, required = (
+        dict(site_properties(jar, "/opt/jar", parse_settings({"service": service}, origin="a test")))
+        for service in (tls, tls | {"tls_client_ca": "clients.pem"})
+    )
+
+    prefix = "security.authorization.extension.config.tls"
+    assert {name: value for name, value in required.items() if name not in without} == {
+        f"{prefix}.certificate.file": "/etc/cdap/conf/ranger-client.pem",
+        f"{prefix}.key.file": "/etc/cdap/conf/ranger-client.key",
+    }
 
 
 @pytest.mark.parametrize("jar", JARS, ids=lambda jar: jar.cdap)

@@ -35,9 +35,11 @@ from ranger_cdap.config import (
 )
 from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.doctor.service import examine_decision_service
+from ranger_cdap.doctor.users import Users
 from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.policies.refresher import PolicyState
 from ranger_cdap.service.callers import Role
+from tests.certificates import Authority, Signed, put
 
 ADDRESS, CALLING = "address of the decision service", "callers of the decision service"
 GRANTS, RECORDS, RUNNING, AGREES = (
@@ -49,7 +51,7 @@ GRANTS, RECORDS, RUNNING, AGREES = (
 
 
 def found(settings: Settings) -> dict[str, Finding]:
-    findings = list(examine_decision_service(settings))
+    findings = list(examine_decision_service(settings, Users.of(settings)))
     assert all(bool(f.advice) is (f.health in (Health.NOTE, Health.FAILED)) for f in findings)
     return {finding.check: finding for finding in findings}
 
@@ -226,6 +228,32 @@ def test_with_tls_it_is_known_by_its_certificate(running: World, tmp_path: Path)
         finding = found(settings_of(world, tls_certificate=others))[RUNNING]
     assert (finding.health, finding.advice) == (Health.FAILED, "start it again")
     assert "no TLS connection" in found(settings_of(running, tls_certificate=ours))[RUNNING].seen
+
+
+CLIENTS = Authority("clients")
+PROBES = {
+    # the client certificate that is shown; how the check comes out, and what is seen
+    "right": (CLIENTS.client(), Health.WELL, "it is ready"),
+    "none": (None, Health.SKIPPED, "it requires a client certificate, and `service.tls_probe_certificate` is not set"),
+    "expired": (CLIENTS.client(days=-1), Health.FAILED, "it does not accept `service.tls_probe_certificate`"),
+    "another's": (Authority("other").client(), Health.FAILED, "it does not accept `service.tls_probe_certificate`"),
+    "its key is another one": (Signed(CLIENTS.client().chain, CLIENTS.client().key), Health.FAILED, "can't be used"),
+}
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_where_client_certificates_are_required_the_doctor_shows_its_own(name: str, tmp_path: Path) -> None:
+    probe, health, seen = PROBES[name]
+    ours, key = certificate(tmp_path, "ours")
+    tls = {"tls_certificate": ours, "tls_key": key, "tls_client_ca": put(tmp_path / "clients.pem", CLIENTS.pem)}
+    if probe is not None:
+        file, probe_key = probe.put(tmp_path / "probe.pem", tmp_path / "probe.key")
+        tls |= {"tls_probe_certificate": file, "tls_probe_key": probe_key}
+    with serving([], tmp_path, **tls) as world:
+        findings = found(settings_of(world))
+    assert (findings[RUNNING].health, seen in findings[RUNNING].seen) == (health, True), findings[RUNNING]
+    assert (AGREES in findings) is (health is Health.WELL)
+    assert findings[ADDRESS].seen.endswith("with TLS and client certificates")
 
 
 def test_a_certificate_that_can_not_be_used_is_named(running: World, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import responses
 from authorizer_world import policy
@@ -19,6 +20,7 @@ from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.policies.refresher import PolicyState
 from ranger_cdap.service.evaluation_client import EvaluationClient
 from spark_sync.cdap_existence import looks
+from tests.certificates import Authority, put
 
 READS_ALL = [
     policy(1, {}, ["reader"], ["read"]),
@@ -106,6 +108,23 @@ def test_a_service_without_policies_allows_nothing(tmp_path: Path) -> None:
     with serving(READS_ALL, tmp_path) as world:
         world.becomes(Snapshot(None, PolicyState.NOT_READY, ""))
         assert may_get(settings(world.url)) == (False, f"the decision service at `{world.url}` answered HTTP 503")
+
+
+@pytest.mark.parametrize("shows", ["a client certificate", "none", "one of another authority"])
+def test_a_service_that_requires_client_certificates_is_shown_that_of_the_settings(shows: str, tmp_path: Path) -> None:
+    authority = Authority("everyone's")
+    certificate, key = authority.server().put(tmp_path / "service.pem", tmp_path / "service.key")
+    ca = put(tmp_path / "ca.pem", authority.pem)
+    signer = Authority("other") if "another" in shows else authority
+    shown, shown_key = signer.client().put(tmp_path / "client.pem", tmp_path / "client.key")
+    with serving(READS_ALL, tmp_path, tls_certificate=certificate, tls_key=key, tls_client_ca=ca) as world:
+        asking = settings(world.url)
+        confirm = msgspec.structs.replace(asking.sync.confirm, ca_file=ca)
+        if shows != "none":
+            confirm = msgspec.structs.replace(confirm, cert_file=shown, key_file=shown_key)
+        allowed, said = may_get(Settings(sync=SyncSettings(confirm=confirm)))
+    right = shows == "a client certificate"
+    assert (allowed, "`sync.confirm.cert_file` the certificate to show" in said) == (right, not right)
 
 
 ALLOWED = {"decision": True}

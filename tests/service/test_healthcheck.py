@@ -17,6 +17,7 @@ from service_world import World, serving
 
 from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.policies.refresher import PolicyState
+from tests.certificates import Authority, put
 
 DOCKER = Path(__file__).parents[2] / "docker"
 TLS = "tls_certificate", "tls_key"
@@ -58,6 +59,19 @@ def test_it_is_healthy_while_it_may_decide(world: World, tls: dict[str, Path]) -
 def test_it_is_not_healthy_where_nobody_answers(tls: dict[str, Path]) -> None:
     done = health_check(1, tls)
     assert (done.returncode, done.stdout, done.stderr) == (1, "ConnectionRefusedError\n", "")
+
+
+@pytest.mark.parametrize(("shows", "done"), [(True, (0, "200\n")), (False, (1, "SSLError\n"))])
+def test_where_client_certificates_are_required_it_shows_its_own(
+    tls: dict[str, Path], tmp_path: Path, shows: bool, done: tuple[int, str]
+) -> None:
+    clients = Authority("clients")
+    required = tls | {"tls_client_ca": put(tmp_path / "clients.pem", clients.pem)}
+    probe, key = clients.client().put(tmp_path / "probe.pem", tmp_path / "probe.key")
+    shown = {"tls_probe_certificate": probe, "tls_probe_key": key} if shows else {}
+    with serving([policy(1, {"namespace": "ns1"}, ["alice"], ["read"])], tmp_path, **required) as world:
+        checked = health_check(urlsplit(world.url).port or 0, required | shown)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (*done, "")
 
 
 @pytest.mark.parametrize(("host", "status"), [("localhost", 200), ("10.1.2.3:6500", 421)])

@@ -6,6 +6,7 @@ import pytest
 
 from ranger_cdap.config import Settings, SyncSettings
 from ranger_cdap.doctor.local import examine_state
+from ranger_cdap.doctor.users import Users
 from ranger_cdap.errors import ConfigError
 from spark_sync.spark_security import CLOSED, check_closed, fresh_secret
 
@@ -73,5 +74,6 @@ def test_no_secret_is_had_twice() -> None:
 
 @pytest.mark.parametrize("allowed", [True, False])
 def test_the_doctor_tells_of_what_is_accepted(allowed: bool) -> None:
-    found = list(examine_state(Settings(sync=SyncSettings(allow_open_spark=allowed))))
+    settings = Settings(sync=SyncSettings(allow_open_spark=allowed))
+    found = list(examine_state(settings, Users.of(settings)))
     assert ["sync.allow_open_spark" in finding.advice for finding in found] == [True] * allowed

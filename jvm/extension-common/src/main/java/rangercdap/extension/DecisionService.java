@@ -20,7 +20,8 @@ final class DecisionService {
   private final Consumer<String> generations;
 
   DecisionService(Settings settings, boolean records, LongSupplier nanoTime, Consumer<String> generations) {
-    this.http = new HttpService(settings.url(), settings.connectTimeout(), settings.readTimeout());
+    this.http = new HttpService(settings.url(), settings.tls(), settings.connectTimeout(),
+        settings.readTimeout());
     this.enforce = settings.enforce();
     this.introduction = introduction(settings, records);
     this.circuit = new Circuit(nanoTime);

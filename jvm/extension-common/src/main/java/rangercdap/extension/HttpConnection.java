@@ -28,11 +28,11 @@ final class HttpConnection implements Closeable {
   }
 
   /** Connect, with TLS if the address says so. */
-  void open(URL url, InetAddress address, int timeout) throws IOException {
+  void open(URL url, InetAddress address, int timeout, ClientTls tls) throws IOException {
     int port = url.getPort() < 0 ? url.getDefaultPort() : url.getPort();
     socket.setTcpNoDelay(true);
     socket.connect(new InetSocketAddress(address, port), timeout);
-    Socket speaking = url.getProtocol().equals("https") ? encrypted(host(url), port) : socket;
+    Socket speaking = url.getProtocol().equals("https") ? encrypted(host(url), port, tls.factory()) : socket;
     out = speaking.getOutputStream();
     in = new BufferedInputStream(speaking.getInputStream());
   }
@@ -63,8 +63,7 @@ final class HttpConnection implements Closeable {
     return url.getHost().replaceAll("[\\[\\]]", "");
   }
 
-  private Socket encrypted(String host, int port) throws IOException {
-    SSLSocketFactory factory = (SSLSocketFactory) SSLSocketFactory.getDefault();
+  private Socket encrypted(String host, int port, SSLSocketFactory factory) throws IOException {
     SSLSocket encrypted = (SSLSocket) factory.createSocket(socket, host, port, true);
     SSLParameters parameters = encrypted.getSSLParameters();
     parameters.setEndpointIdentificationAlgorithm("HTTPS");

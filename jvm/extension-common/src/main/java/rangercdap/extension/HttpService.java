@@ -17,13 +17,15 @@ final class HttpService {
   private static final int TRIES = 2;
 
   private final URL base;
+  private final ClientTls tls;
   private final int connectTimeout;
   private final int timeout;
   private final HostLookup lookup;
   private final KeptConnections kept = new KeptConnections();
 
-  HttpService(URL base, int connectTimeout, int timeout) {
+  HttpService(URL base, ClientTls tls, int connectTimeout, int timeout) {
     this.base = base;
+    this.tls = tls;
     this.connectTimeout = connectTimeout;
     this.timeout = timeout;
     this.lookup = new HostLookup(HttpConnection.host(base));
@@ -49,15 +51,15 @@ final class HttpService {
   /** The answer to the question; where the connection breaks, it is asked once more on a new one. */
   Fields post(String path, Credentials credentials, byte[] body, Deadline deadline) throws ServiceFailure {
     byte[] request = request(path, credentials, body);
-    String broken = "";
+    ServiceFailure broken = null;
     for (int i = 0; i < TRIES && !deadline.hasPassed(); i++) {
       try {
         return usable(exchanged(i == 0 ? kept.take() : new HttpConnection(), request, deadline));
       } catch (IOException e) {
-        broken = base + ": " + e;
+        broken = unanswered("the connection broke", e);
       }
     }
-    throw deadline.hasPassed() ? late() : ServiceFailure.unanswered("the connection broke", broken);
+    throw broken == null || deadline.hasPassed() ? late() : broken;
   }
 
   private HttpAnswer exchanged(HttpConnection connection, byte[] request, Deadline deadline) throws IOException,
@@ -83,9 +85,9 @@ final class HttpService {
 
   private void open(HttpConnection connection, Deadline deadline) throws ServiceFailure {
     try {
-      connection.open(base, lookup.address(deadline), connectTimeout);
+      connection.open(base, lookup.address(deadline), connectTimeout, tls);
     } catch (IOException e) {
-      throw deadline.hasPassed() ? late() : ServiceFailure.unanswered("no connection", base + ": " + e);
+      throw deadline.hasPassed() ? late() : unanswered("no connection", e);
     }
   }
 
@@ -136,6 +138,11 @@ final class HttpService {
     } catch (ServiceFailure e) {
       return "";
     }
+  }
+
+  private ServiceFailure unanswered(String why, IOException e) {
+    String refusal = tls.refusal(e);
+    return ServiceFailure.unanswered(refusal == null ? why : refusal, base + ": " + e);
   }
 
   private ServiceFailure late() {

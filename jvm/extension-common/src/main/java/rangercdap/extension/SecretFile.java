@@ -22,21 +22,37 @@ final class SecretFile {
 
   /** The secret, without the line end after it; {@code setting} is the name that a complaint uses. */
   static String read(String setting, String file) {
+    String secret = secretContent(setting, file, LONGEST, "a secret").replaceFirst("\r?\n$", "");
+    if (secret.isEmpty() || secret.chars().anyMatch(Character::isISOControl)) {
+      throw new BadSetting(setting + " names " + file + ", which must hold one line with the secret");
+    }
+    return secret;
+  }
+
+  /** All that a file holds which its owner alone may use; {@code kind} is what it should hold. */
+  static String secretContent(String setting, String file, int longest, String kind) {
+    return content(setting, file, longest, kind, true);
+  }
+
+  /** All that a file holds, which is for anyone. */
+  static String content(String setting, String file, int longest, String kind) {
+    return content(setting, file, longest, kind, false);
+  }
+
+  private static String content(String setting, String file, int longest, String kind, boolean secret) {
     try {
       Path path = Paths.get(file);
       if (!Files.isRegularFile(path)) {
         // Not shown: somebody may have set the secret itself.
         throw new BadSetting(setting + " does not name a file by its path");
       }
-      Set<PosixFilePermission> modes = Files.getPosixFilePermissions(path);
-      if (!OWNER.containsAll(modes)) {
-        throw new BadSetting(setting + " names " + file + ", which has the mode " + PosixFilePermissions.toString(modes)
-            + ": only its owner may read it (chmod 600)");
+      if (secret) {
+        checkMode(setting, file, Files.getPosixFilePermissions(path));
       }
-      if (Files.size(path) > LONGEST) {
-        throw new BadSetting(setting + " names " + file + ", which is too long for a secret");
+      if (Files.size(path) > longest) {
+        throw new BadSetting(setting + " names " + file + ", which is too long for " + kind);
       }
-      return checked(setting, file, new String(Files.readAllBytes(path), StandardCharsets.UTF_8));
+      return new String(Files.readAllBytes(path), StandardCharsets.UTF_8);
     } catch (UnsupportedOperationException e) {
       throw new BadSetting(setting + " names a file on a file system that does not say who may read it");
     } catch (InvalidPathException | IOException e) {
@@ -44,11 +60,10 @@ final class SecretFile {
     }
   }
 
-  private static String checked(String setting, String file, String content) {
-    String secret = content.replaceFirst("\r?\n$", "");
-    if (secret.isEmpty() || secret.chars().anyMatch(Character::isISOControl)) {
-      throw new BadSetting(setting + " names " + file + ", which must hold one line with the secret");
+  private static void checkMode(String setting, String file, Set<PosixFilePermission> modes) {
+    if (!OWNER.containsAll(modes)) {
+      throw new BadSetting(setting + " names " + file + ", which has the mode " + PosixFilePermissions.toString(modes)
+          + ": only its owner may read it (chmod 600)");
     }
-    return secret;
   }
 }

@@ -18,9 +18,9 @@ final class Settings {
   private static final String SECRET_FILE = ".secret.file";
   // CDAP itself passes the two of its own cache.
   private static final List<String> KNOWN = Collections.unmodifiableList(Arrays.asList(
-      "url", "allow.plain.http", "enforce.name", "enforce.secret.file", "audit.name", "audit.secret.file", "grant.name",
-      "grant.secret.file", "instance.name", "connect.timeout.ms", "read.timeout.ms", "cache.seconds",
-      "cache.max.entries", "cache.ttl.secs", "master.user", "admin.users"));
+      "url", "allow.plain.http", "tls.certificate.file", "tls.key.file", "enforce.name", "enforce.secret.file",
+      "audit.name", "audit.secret.file", "grant.name", "grant.secret.file", "instance.name", "connect.timeout.ms",
+      "read.timeout.ms", "cache.seconds", "cache.max.entries", "cache.ttl.secs", "master.user", "admin.users"));
   private static final int LONGEST_TIMEOUT = 60_000;
   private static final int LONGEST_CACHE = 5;
   private static final int MOST_ENTRIES = 10_000;
@@ -49,6 +49,23 @@ final class Settings {
           PREFIX, url);
     }
     return url;
+  }
+
+  /** How the service is asked by https; the certificate that CDAP shows it, if there is one, has been read. */
+  ClientTls tls() {
+    String setting = PREFIX + "tls.certificate.file";
+    String certificate = text("tls.certificate.file", "");
+    String key = text("tls.key.file", "");
+    if (certificate.isEmpty() && key.isEmpty()) {
+      return new ClientTls(setting, null);
+    }
+    if (certificate.isEmpty() || key.isEmpty()) {
+      throw new BadSetting(setting + " and tls.key.file go together: set both, or neither");
+    }
+    if (!url().getProtocol().equals("https")) {
+      throw new BadSetting(setting + " needs TLS: url must begin with https");
+    }
+    return new ClientTls(setting, new KeyPairFiles(setting, certificate, PREFIX + "tls.key.file", key));
   }
 
   /** Who asks for decisions. */

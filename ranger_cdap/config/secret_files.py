@@ -1,0 +1,114 @@
+"""Which program needs which secret: the decision service and the sync job run as two users, each with its own files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from ranger_cdap.config.secret import Secret
+from ranger_cdap.config.settings import Settings
+
+
+class Program(StrEnum):
+    """A program that runs as a user of its own."""
+
+    SERVICE = "decision service"
+    SYNC = "sync job"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The programs that need a secret, where the settings make use of it."""
+
+    programs: frozenset[Program]
+    where: Callable[[Settings], bool] = lambda _: True
+
+
+def _by_password(settings: Settings, username: str) -> bool:
+    """Whether an account signs in to Ranger Admin by its password."""
+    return settings.ranger.auth == "bearer" or (settings.ranger.auth == "basic" and bool(username))
+
+
+_SERVICE: Final = frozenset({Program.SERVICE})
+_SYNC: Final = frozenset({Program.SYNC})
+
+NEEDS: Final[Mapping[str, Need]] = {
+    "plugin.password": Need(_SERVICE, lambda s: _by_password(s, s.plugin.username)),
+    # Of the sync job `sync assign` and `sync forget` write audit records.
+    "audit.solr_password": Need(_SERVICE | _SYNC, lambda s: "solr" in s.audit.sinks and bool(s.audit.solr_username)),
+    "ranger.key_file": Need(_SERVICE | _SYNC),
+    "service.tls_key": Need(_SERVICE),
+    "service.tls_probe_key": Need(_SERVICE),
+    "service.callers.secret": Need(_SERVICE),
+    "service.jwt.key_file": Need(_SERVICE, lambda s: "HS256" in s.service.jwt.algorithms),
+    "service.proxy.secret": Need(_SERVICE, lambda s: bool(s.service.proxy.addresses)),
+    "service.bridge_password": Need(
+        _SERVICE, lambda s: s.service.grants == "bridge" and _by_password(s, s.service.bridge_username)
+    ),
+    "sync.password": Need(_SYNC, lambda s: _by_password(s, s.sync.username)),
+    "sync.sources.marker": Need(_SYNC),
+    "sync.sources.options": Need(_SYNC),
+    "sync.sources.token_file": Need(_SYNC),
+    "sync.confirm.secret": Need(_SYNC, lambda s: bool(s.sync.confirm.url)),
+    "sync.confirm.token_file": Need(_SYNC, lambda s: bool(s.sync.confirm.url)),
+    "sync.confirm.key_file": Need(_SYNC, lambda s: bool(s.sync.confirm.url)),
+}
+"""By `table.key`; of rows of a list the key alone counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFile:
+    """A file that holds a secret in use: the settings that name it, and the programs that need it."""
+
+    path: Path
+    settings: tuple[str, ...]
+    programs: frozenset[Program]
+
+
+def secret_files(settings: Settings) -> tuple[SecretFile, ...]:
+    """The files that hold a secret in use, each once; a file that both programs need has both."""
+    found: dict[Path, SecretFile] = {}
+    for name, value in _values(settings, ""):
+        path = value.file if isinstance(value, Secret) else value
+        need = NEEDS.get(name)
+        if path is None or need is None or not need.where(settings):
+            continue
+        before = found.get(path, SecretFile(path, (), frozenset()))
+        names = tuple(dict.fromkeys((*before.settings, name)))
+        found[path] = SecretFile(path, names, before.programs | need.programs)
+    return tuple(found.values())
+
+
+def check_secrets(settings: Settings, program: Program) -> None:
+    """Every secret in use that a program needs can be had now.
+
+    Raises:
+        ConfigError: one is in a file that is not there or that this process may not read; the message names it.
+    """
+    for name, value in _values(settings, ""):
+        need = NEEDS.get(name)
+        if isinstance(value, Secret) and need is not None and program in need.programs and need.where(settings):
+            value.reveal()
+
+
+def _values(value: Any, name: str) -> Iterator[tuple[str, Secret | Path]]:
+    """The secrets and paths of tables, by `table.key`; a text that `NEEDS` names is a path."""
+    if isinstance(value, Secret | Path):
+        yield name, value
+    elif isinstance(value, str):
+        if name in NEEDS and value:
+            yield name, Path(value)
+    elif isinstance(value, msgspec.Struct):
+        for field in msgspec.structs.fields(value):
+            yield from _values(getattr(value, field.name), f"{name}.{field.name}".lstrip("."))
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _values(one, name)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _values(one, name)

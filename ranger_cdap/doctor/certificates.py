@@ -1,0 +1,104 @@
+"""Certificates that the settings name: how long each is valid, before anyone is refused for it."""
+
+from __future__ import annotations
+
+import calendar
+import ssl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from ranger_cdap.config import Settings
+from ranger_cdap.doctor.finding import Finding, failed, note, well
+from ranger_cdap.errors import reason
+
+_DAY: Final = 24 * 3600
+_EXPIRES_SOON: Final = 30 * _DAY
+_BEGIN: Final = "-----BEGIN CERTIFICATE-----"
+_END: Final = "-----END CERTIFICATE-----"
+_SEQUENCE, _EXPLICIT_VERSION, _UTC_TIME = 0x30, 0xA0, 0x17
+
+
+def examine_certificates(settings: Settings, now: float) -> Iterator[Finding]:
+    """The service's own certificate, the authorities of its clients, and the client certificates; `now` is since 1970.
+
+    Those of the decision service only where it has callers, that of the sync job only where it asks CDAP.
+    """
+    ranger, service, confirm = settings.ranger, settings.service, settings.sync.confirm
+    chains: dict[str, str | Path | None] = {"ranger.cert_file": ranger.cert_file}
+    if service.callers:
+        chains["service.tls_certificate"] = service.tls_certificate
+        chains["service.tls_probe_certificate"] = service.tls_probe_certificate
+    if confirm.url:
+        chains["sync.confirm.cert_file"] = confirm.cert_file
+    for setting, file in chains.items():
+        if file:
+            yield _examine(setting, Path(file), now)
+    if service.callers and service.tls_client_ca:
+        yield _examine("service.tls_client_ca", service.tls_client_ca, now, of_authorities=True)
+
+
+def _examine(setting: str, file: Path, now: float, *, of_authorities: bool = False) -> Finding:
+    check = f"certificate `{setting}`"
+    try:
+        ends = _ends(file.read_text(encoding="utf-8", errors="replace"))
+    except PermissionError as e:
+        return note(check, f"`{file}` can't be read: {reason(e)}", "run this as the user that shows it too")
+    except OSError as e:
+        return failed(check, f"`{file}` can't be read: {reason(e)}", f"correct `{setting}`")
+    except (ValueError, IndexError):
+        ends = []
+    if not ends:
+        return failed(check, f"`{file}` holds no certificate in PEM form", f"correct `{setting}`")
+    over, first = [end for end in ends if end <= now], min(ends)
+    if over and (not of_authorities or len(over) == len(ends)):
+        return failed(check, f"`{file}` expired {_days(now - max(over))} ago", "renew it")
+    if over:
+        return note(check, f"{len(over)} of {len(ends)} authorities in `{file}` have expired", "remove them")
+    seen = f"valid for {_days(first - now)}"
+    if first - now > _EXPIRES_SOON:
+        return well(check, seen)
+    return note(check, seen, "add the authority that replaces it" if of_authorities else "renew it")
+
+
+def _days(seconds: float) -> str:
+    return f"{int(seconds // _DAY)} days"
+
+
+def _ends(text: str) -> list[float]:
+    """When each certificate of a PEM file ends, in seconds since 1970.
+
+    Raises:
+        ValueError, IndexError: what stands between two marks is no certificate.
+    """
+    blocks = [block.partition(_END) for block in text.split(_BEGIN)[1:]]
+    return [_end(ssl.PEM_cert_to_DER_cert(_BEGIN + content + end)) for content, end, _ in blocks]
+
+
+def _end(der: bytes) -> float:
+    """`notAfter` of a certificate (RFC 5280, 4.1); the standard library shows it only of one that was verified."""
+    _, certificate, _ = _element(der)
+    _, to_be_signed, _ = _element(certificate)
+    kind, _, rest = _element(to_be_signed)
+    if kind == _EXPLICIT_VERSION:
+        _, _, rest = _element(rest)
+    for _ in ("algorithm of the signature", "issuer"):
+        _, _, rest = _element(rest)
+    kind, validity, _ = _element(rest)
+    if kind != _SEQUENCE:
+        raise ValueError("no validity")
+    kind, end, _ = _element(_element(validity)[2])
+    form = "%y%m%d%H%M%SZ" if kind == _UTC_TIME else "%Y%m%d%H%M%SZ"
+    return calendar.timegm(time.strptime(end.decode("ascii"), form))
+
+
+def _element(der: bytes) -> tuple[int, bytes, bytes]:
+    """The kind and content of the first element of DER, and what follows it."""
+    length, begin = der[1], 2
+    if length & 0x80:
+        begin += length & 0x7F
+        length = int.from_bytes(der[2:begin])
+    if begin + length > len(der):
+        raise ValueError("cut off")
+    return der[0], der[begin : begin + length], der[begin + length :]

@@ -1,0 +1,227 @@
+"""The directories that we keep: whose each is, and what the other of our two users, and everyone else, can do there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ranger_cdap.config import Settings
+from ranger_cdap.config.secret_files import Program
+from ranger_cdap.doctor.finding import Finding, failed, note, well
+from ranger_cdap.doctor.users import ROOT, Person, Users, name_of
+from ranger_cdap.errors import reason
+from ranger_cdap.service.event_access import EventAccess, group_number
+from ranger_cdap.service.watermark import WATERMARK
+
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_OTHERS: Final = 0o077
+_WRITE: Final = os.W_OK | os.X_OK
+_READ: Final = os.R_OK | os.X_OK
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A directory of one program: what it is, its setting, who runs it, who makes it, what others could do."""
+
+    check: str
+    setting: str
+    program: Program
+    user: str
+    made_by: str
+    danger: str
+    is_private: bool = False
+
+    def examine(self, directory: Path, users: Users) -> Finding:
+        try:
+            status = directory.stat()
+        except FileNotFoundError:
+            return note(self.check, f"`{directory}` is not there", f"nothing to do: {self.made_by} makes it")
+        except PermissionError as e:
+            if users.of_viewer and self.program not in users.of_viewer:
+                return well(self.check, f"`{directory}` is out of reach of user {users.viewer}, who looks")
+            return failed(self.check, f"`{directory}` can't be looked at: {reason(e)}", f"correct `{self.setting}`")
+        except OSError as e:
+            return failed(self.check, f"`{directory}` can't be looked at: {reason(e)}", f"correct `{self.setting}`")
+        if problem := self._problem(directory, status, users):
+            advice = f"give it to the user {self.user} runs as, for nobody else to write (chown, chmod 700)"
+            return failed(self.check, f"`{directory}` {problem}", advice)
+        if status.st_uid == users.viewer.uid:
+            return well(self.check, f"`{directory}` is ours alone and can be written")
+        return well(
+            self.check, f"`{directory}` belongs to user {name_of(status.st_uid)}, and no one else can write there"
+        )
+
+    def _problem(self, directory: Path, status: os.stat_result, users: Users) -> str:
+        if not stat.S_ISDIR(status.st_mode):
+            return "is not a directory"
+        expected = users.expects(status.st_uid, self.program)
+        if status.st_uid not in (users.viewer.uid, ROOT) and not expected:
+            return f"belongs to somebody else, user {name_of(status.st_uid)}, who could {self.danger}"
+        if status.st_mode & _OTHERS_WRITE:
+            return f"can be written by others, who could {self.danger}"
+        if self.is_private and status.st_mode & _OTHERS:
+            return "can be read by others"
+        if above := _of_the_other(directory, users.other(self.program)):
+            return f"is below `{above}` of the other program's user, who could put another in its place"
+        return "" if expected or os.access(directory, _WRITE) else "can't be written"
+
+
+_CACHE: Final = _Kept(
+    "cache directory", "plugin.cache_dir", Program.SERVICE, "the plugin", "the first download", "put policies there"
+)
+_AUDIT: Final = _Kept(
+    "audit directory",
+    "audit.file",
+    Program.SERVICE,
+    "the plugin",
+    "the first audit record",
+    "change or remove audit records",
+)
+_STATE: Final = _Kept(
+    "state directory",
+    "sync.state_dir",
+    Program.SYNC,
+    "the sync job",
+    "the first run",
+    "make themselves creators there",
+    is_private=True,
+)
+
+
+def examine_cache_directory(settings: Settings, users: Users) -> Finding:
+    """The cache is the plugin's alone to write."""
+    return _CACHE.examine(settings.plugin.cache_dir, users)
+
+
+def examine_state_directory(settings: Settings, users: Users) -> Finding:
+    """The ledger is the sync job's alone, to write and to read."""
+    return _STATE.examine(settings.sync.state_dir, users)
+
+
+def examine_audit_directories(settings: Settings, users: Users) -> Iterator[Finding]:
+    """The file of records is the plugin's alone to write; manual overrides of the sync job have a place as well."""
+    audit = settings.audit
+    if "file" in audit.sinks:
+        yield _AUDIT.examine(audit.file.parent, users)
+    if users.of_viewer == {Program.SYNC}:
+        places = [audit.spool_dir, *([audit.file.parent] if "file" in audit.sinks else [])]
+        for place in dict.fromkeys(places):
+            if _is_there(place) and not os.access(place, _WRITE):
+                seen = f"`sync assign` and `sync forget` cannot write their records to `{place}`"
+                advice = "leave `audit.file` and `audit.spool_dir` out: then each user has a place of its own"
+                yield failed("audit of manual overrides", seen, advice)
+
+
+def examine_users(settings: Settings, users: Users) -> Iterator[Finding]:
+    """Anyone who breaks one program has what its user has; so each runs as another user."""
+    check = "users of decision service and sync job"
+    if not settings.service.callers:
+        return
+    if users.are_two:
+        yield well(check, ", ".join(f"{program}: {person}" for program, person in users.runs.items()))
+    elif len(users.runs) > 1:
+        seen = f"both run as {users.runs[Program.SYNC]}: anyone who breaks one has the secrets and the data of both"
+        advice = "give the sync job a user of its own (docs/how-to/run-in-production.md#two-users)"
+        yield note(check, seen, advice)
+
+
+def examine_events(settings: Settings, users: Users) -> Finding:
+    """What is stored there is believed by the sync job, so nobody else may write it; it names people."""
+    check, directory = "records for the sync job", settings.service.events_dir
+    chown = "chown it to the user the service runs as"
+    try:
+        status = directory.stat()
+    except FileNotFoundError:
+        return note(check, f"`{directory}` is not there", "nothing to do: the service makes it")
+    except OSError as e:
+        seen = f"`{directory}` can't be looked at: {reason(e)}"
+        return failed(check, seen, "correct `service.events_dir`, or let the sync job pass what is above (chmod o+x)")
+    if not stat.S_ISDIR(status.st_mode):
+        return failed(check, f"`{directory}` is not a directory", "correct `service.events_dir`")
+    if status.st_uid not in (users.viewer.uid, ROOT) and not users.expects(status.st_uid, Program.SERVICE):
+        return failed(check, f"`{directory}` belongs to somebody else, user {name_of(status.st_uid)}", chown)
+    if status.st_mode & _OTHERS_WRITE:
+        seen = f"`{directory}` is open to others than its owner, who could make events there"
+        return failed(check, seen, f"chmod go-w {directory}")
+    reader = users.other(Program.SERVICE)
+    if above := _of_the_other(directory, reader):
+        seen = f"`{directory}` is below `{above}` of the sync job's user, who could put another in its place"
+        return failed(check, seen, "keep it where only root and the user of the service can write")
+    return _handed_over(check, settings, status, reader, users)
+
+
+def _handed_over(
+    check: str, settings: Settings, status: os.stat_result, reader: Person | None, users: Users
+) -> Finding:
+    directory, group = settings.service.events_dir, settings.service.events_group
+    number = group_number(group) if group else None
+    if group and number is None:
+        return failed(check, f"there is no group `{group}`", "groupadd it, or correct `service.events_group`")
+    if reader is not None and not group:
+        seen = f"user {reader}, who runs the sync job, can't read `{directory}`"
+        return failed(check, seen, "set `service.events_group` to a group of both users, and restart the service")
+    for person in (users.runs.get(Program.SERVICE), reader):
+        if person is not None and person.uid != ROOT and number is not None and number not in person.groups:
+            advice = f"usermod -aG {group} {str(person).strip('`')}, and start the programs again"
+            return failed(check, f"user {person} is not in the group `{group}` of `service.events_group`", advice)
+    access = EventAccess(number)
+    if stat.S_IMODE(status.st_mode) & _OTHERS & ~access.directory_mode:
+        seen = f"`{directory}` is open to others than its owner" + (f" and the group `{group}`" if group else "")
+        return failed(check, seen, f"chmod {access.directory_mode:o} {directory}")
+    if status.st_uid == users.viewer.uid and not os.access(directory, _WRITE):
+        return failed(check, f"`{directory}` can't be written", f"chmod 700 {directory}, or another disk")
+    if wrong := _not_in_line(directory, status, access, users.viewer):
+        advice = "restart the decision service: at its start it makes all of them fit `service.events_group`"
+        seen = f"`{wrong}` does not allow what `service.events_group` says, or belongs to another user"
+        return failed(check, seen, advice)
+    if group:
+        return well(check, f"`{directory}` is written by user {name_of(status.st_uid)} and read by group `{group}`")
+    if status.st_uid == users.viewer.uid:
+        return well(check, f"`{directory}` is ours alone and can be written")
+    return well(check, f"`{directory}` is for user {name_of(status.st_uid)} alone")
+
+
+def _not_in_line(directory: Path, status: os.stat_result, access: EventAccess, viewer: Person) -> Path | None:
+    """The first of directory and published files that a group does not read, or reads though none is to."""
+    if not _fits(status, access, access.directory_mode):
+        return directory
+    if not viewer.may(status, _READ):
+        return None
+    for path in (directory / WATERMARK, *directory.glob("*.jsonl")):
+        try:
+            found = path.lstat()
+        except OSError:  # not there yet, or moved away meanwhile
+            continue
+        is_ours = found.st_uid in (status.st_uid, ROOT)
+        if stat.S_ISREG(found.st_mode) and not (is_ours and _fits(found, access, access.file_mode)):
+            return path
+    return None
+
+
+def _fits(status: os.stat_result, access: EventAccess, mode: int) -> bool:
+    given = stat.S_IMODE(status.st_mode) & _OTHERS == mode & _OTHERS
+    return given and (access.group is None or status.st_gid == access.group)
+
+
+def _of_the_other(directory: Path, other: Person | None) -> Path | None:
+    """What is above a directory and belongs to a user who could so replace the directory."""
+    if other is None or other.uid == ROOT:
+        return None
+    for above in directory.absolute().parents:
+        try:
+            if above.stat().st_uid == other.uid:
+                return above
+        except OSError:
+            continue
+    return None
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        return place.exists()
+    except OSError:
+        return True

@@ -1,0 +1,143 @@
+"""`ServerTls`: the certificate of a server, and the authorities whose client certificates it requires."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from ranger_cdap.config import ServiceSettings, WatchedFiles
+from ranger_cdap.errors import ConfigError
+
+_log = logging.getLogger(__name__)
+
+_CIPHERS: Final = "DEFAULT:!aNULL"
+
+
+class ServerTls(ssl.SSLContext):
+    """The TLS of a listening socket: each connection is made by what the files held when they were last read.
+
+    asyncio keeps one context for a socket, and authorities can only be added to a context. So this one holds no
+    certificates itself: it makes each connection by the newest context. Sessions belong to a context, so those of an
+    authority that was taken out cannot be resumed. Files that cannot be used leave those read before in use.
+
+    Raises:
+        ConfigError: a file cannot be used.
+    """
+
+    def __new__(cls, settings: ServiceSettings) -> ServerTls:
+        """A context for servers."""
+        return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._settings = settings
+        files = (settings.tls_certificate, settings.tls_key, settings.tls_client_ca)
+        self._files = WatchedFiles(file for file in files if file is not None)
+        self._newest = _read(settings)
+
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
+        """See `ssl.SSLContext.wrap_bio`, which asyncio calls for each connection."""
+        made = self._newest.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
+        if isinstance(made, _ProvenClient):
+            made.incoming, made.outgoing = incoming, outgoing
+        return made
+
+    def read_if_changed(self) -> None:
+        """Make new connections by what the files hold now, if they have changed."""
+        self._files.if_changed(self._read_again)
+
+    def has_made(self, connection: ssl.SSLObject) -> bool:
+        """Whether a connection was made by what the files hold now; one that was not should end."""
+        self.read_if_changed()
+        return connection.context is self._newest
+
+    def _read_again(self) -> None:
+        try:
+            self._newest = _read(self._settings)
+        except ConfigError as e:
+            _log.warning("the certificates were not read again, and those read before stay in use: %s", e)
+        else:
+            _log.info("the certificates were read again")
+
+
+class _ProvenClient(ssl.SSLObject):
+    """A handshake that succeeds only if the client shows a valid certificate of an authority of the context."""
+
+    incoming: ssl.MemoryBIO
+    outgoing: ssl.MemoryBIO
+    _refused = False
+
+    def do_handshake(self) -> None:
+        """See `ssl.SSLObject.do_handshake`; a client that is refused learns why, and then is not heard."""
+        if self._refused:
+            self.incoming.read()
+            raise ssl.SSLWantReadError
+        try:
+            super().do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError as e:
+            why = getattr(e, "verify_message", None) or e.reason
+            _log.warning("a connection was refused; clients need a certificate of `service.tls_client_ca`: %s", why)
+            if not self.outgoing.pending:
+                raise
+            self._refused = True
+            # asyncio sends the alert, which says why, only while the handshake seems to go on; its time-out ends that.
+            raise ssl.SSLWantReadError from None
+        # By TLS 1.2 a client may resume a session by its number, and OpenSSL does not look at its certificate again.
+        if self.session_reused and _has_expired(self.getpeercert() or {}):
+            raise ssl.SSLCertVerificationError("the client certificate of a resumed session has expired")
+
+
+def _has_expired(shown: dict[str, Any]) -> bool:
+    return "notAfter" not in shown or ssl.cert_time_to_seconds(shown["notAfter"]) <= time.time()
+
+
+def _read(settings: ServiceSettings) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_ciphers(_CIPHERS)
+    try:
+        # Without a password for it, OpenSSL would ask the terminal.
+        context.load_cert_chain(str(settings.tls_certificate), settings.tls_key, lambda: "")
+    except (OSError, ValueError) as e:
+        raise ConfigError(
+            f"`service.tls_certificate` `{settings.tls_certificate}` and `service.tls_key` can't be used: {_reason(e)}"
+        ) from None
+    if settings.tls_client_ca is not None:
+        _require_certificates(context, settings.tls_client_ca)
+    return context
+
+
+def _require_certificates(context: ssl.SSLContext, file: Path) -> None:
+    try:
+        context.load_verify_locations(file)
+        why = "" if context.cert_store_stats()["x509"] else "it holds no certificate"
+    except (OSError, ValueError) as e:
+        why = _reason(e)
+    if why:
+        raise ConfigError(
+            f"`service.tls_client_ca` `{file}` cannot be used: {why}; name a PEM file with the certificates of the "
+            "authorities whose clients may connect"
+        )
+    context.verify_mode = ssl.CERT_REQUIRED
+    # The authorities of the file and no others: one of them need not be a root, and the root above it is not trusted.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    # A ticket would stand for a certificate that has expired since.
+    context.num_tickets = 0
+    context.options |= ssl.OP_NO_TICKET
+    context.sslobject_class = _ProvenClient
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return getattr(error, "reason", None) or error.strerror or type(error).__name__
+    return type(error).__name__
