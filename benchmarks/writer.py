@@ -4,7 +4,7 @@
 Ranger Admin is a process of its own with its data on disk; the service has 3,000 policies before each measurement. Both
 send four requests at a time, the same grants with the same account, to resources without a policy.
 The embedded server finds a resource by its signature, so its grant REST does not slow down as a real one's does (16/s
-at 2,900 policies, four at a time, where creating policies reached 187/s: reference, admin.md); the ratio here says
+at 2,900 policies, four at a time, where creating policies reached 187/s: ranger-rest.md §10); the ratio here says
 little about a real one. `--url` measures a real Ranger Admin instead (the password in RANGER_PASSWORD): the service
 `cdapbench` is made there.
 """

@@ -1,4 +1,4 @@
-"""`AccessEnforcer`: answers CDAP's own permission checks, as its extension point asks them (design, section 5.4)."""
+"""`AccessEnforcer`: answers CDAP's own checks, as its extension point asks them (architecture.md, decision 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One moment of deciding: one set of policies and one time for everything a question asks (design: a decision)."""
+"""One moment of deciding: one set of policies and one time for a whole question (architecture.md, "A decision")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose groups are known: those passed, those of Ranger's user store, and those that hooks supply (design 5.14)."""
+"""Groups of users: those passed, those of Ranger's user store, and those of hooks (architecture.md, decision 14)."""
 
 from __future__ import annotations
 

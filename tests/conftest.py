@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.embedded_admin import passwords
+from tests.missing_tools import names_a_missing_tool
 from tests.short_lived_java import QUICK_JAVA
 
 if TYPE_CHECKING:
@@ -34,6 +35,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
     items.sort(key=lambda item: -sum(1 for name in ("spark", "slow") if item.get_closest_marker(name)))
+
+
+def _held_to_its_reason(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Let a skip fail whose reason names no missing tool: a clone with nothing beside it skips nothing else."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if not names_a_missing_tool(reason):
+        report.outcome = "failed"
+        report.longrepr = (
+            f"{report.nodeid} is skipped, and its reason names nothing of tests/missing_tools.py: {reason}"
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Hold what skips a test, or its fixture, to its reason."""
+    report = yield
+    _held_to_its_reason(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Hold what skips a whole file to its reason."""
+    report = yield
+    _held_to_its_reason(report)
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""Texts that stand for a date in a tag, or almost do, and what they mean (policy-engine.md, 8)."""
+"""Texts that stand for a date in a tag, or almost do, and what they mean (ranger-semantics.md §8)."""
 
 from __future__ import annotations
 

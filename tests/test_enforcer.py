@@ -173,7 +173,7 @@ def test_a_preview_that_was_denied_or_is_old_or_is_the_masters_own_allows_nothin
 
 
 def test_an_upload_that_cdap_finishes_as_the_master_deploys_nothing_whatever_its_name() -> None:
-    """With CDAP's default settings a jar upload is asked of its user only for seeing the namespace (cdap.md 3.6)."""
+    """By default a jar upload is asked of its user only for seeing the namespace (cdap-facts.md §3.6)."""
     asked, _ = preview_world()
     assert asked.enforce("bob", check("NAMESPACE", ("ns1",), GET)).allowed
     for kind, parts in (("ARTIFACT", ("ns1", "evil", "1.0.0")), APP, ("DATASET", ("ns1", "evil"))):

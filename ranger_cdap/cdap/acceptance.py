@@ -1,4 +1,4 @@
-"""The acceptance list: every requirement of the documents by its id, and where the product meets it."""
+"""The acceptance list: what meets the requirements that are more than a row, and what CDAP lets no one enforce."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ class Unasked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Acceptance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All ids; the tests that show what is more than a row; what only remarks on something; what CDAP never asks."""
+    """The tests that show what is more than a row; what only remarks on something; what CDAP never asks."""
 
-    ids: list[str]
     shown_by: dict[str, list[str]]
     remarks: dict[str, str]
     not_enforceable: list[Unasked]

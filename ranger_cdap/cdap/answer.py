@@ -1,6 +1,6 @@
 """Composing the answer to a CDAP operation from Ranger's answers to the privileges its row asks for. Pure.
 
-Alternatives of a row hold or fail whole; not determined counts as denied (design: a decision).
+Alternatives of a row hold or fail whole; not determined counts as denied (architecture.md, "A decision").
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
     """The entity CDAP means by an entity type and idParts of its SPI: aliases resolved, versions dropped.
 
     `PROGRAM` is `[namespace, application, version, type, name]`, `PROGRAMREFERENCE` lacks the version, an `INSTANCE`
-    part is its name, often empty (reference: CDAP facts, sections 2 and 3.4).
+    part is its name, often empty (cdap-facts.md §2.3 and §3.4).
 
     Raises:
         UnknownEntityType: the type is not one of `entities.toml`.

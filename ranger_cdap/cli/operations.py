@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from ranger_cdap.cdap.profile import load_profile
+from ranger_cdap.cli import requirements_page
 from ranger_cdap.cli.command import Command, Group
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -38,7 +39,7 @@ def operations(
     """Show what each CDAP operation needs, what it gives, and the requirement it stands for."""
     if context.invoked_subcommand is not None:
         if profile or kind or output_format:
-            raise click.UsageError("options come after `diff`")
+            raise click.UsageError(f"options come after `{context.invoked_subcommand}`")
         return
     if output_format == "markdown" and not profile and not kind:
         click.echo(page(), nl=False)
@@ -91,6 +92,12 @@ def diff(invocation: Invocation, one: str, other: str, output_format: str | None
     else:
         rows = [[name, _cell(left), _cell(right)] for name, left, right in found]
         invocation.print_table(["operation", one, other], rows)
+
+
+@operations.command("requirements", cls=Command, answers=False, examples=("ranger-cdap operations requirements",))
+def requirements() -> None:
+    """Print every requirement of the documents, and where it is met, as Markdown."""
+    click.echo(requirements_page.page(), nl=False)
 
 
 def _document(line: Line) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Who can do what on a resource: Ranger's ACLs (policy-engine.md, 16), worked out by deciding for everybody named.
+"""Who can do what on a resource: Ranger's ACLs (ranger-semantics.md §16), worked out by deciding for everybody named.
 
 Because each answer is a decision, it agrees with `evaluate` by construction. Where conditions or validity have a say,
 the decision is made twice: as if all of them spoke against whoever asks, and as if all spoke for him.

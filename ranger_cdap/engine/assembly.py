@@ -1,4 +1,4 @@
-"""What an engine is made of, from a full download and from deltas (policy-engine.md, 3 and 17)."""
+"""What an engine is made of, from a full download and from deltas (ranger-semantics.md §3, §17)."""
 
 from __future__ import annotations
 

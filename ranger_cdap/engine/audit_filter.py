@@ -1,4 +1,4 @@
-"""Audit filters: a service's own rules about which decisions are worth an audit record (policy-engine.md, 11.3)."""
+"""Audit filters: a service's own rules about which decisions are worth an audit record (ranger-semantics.md §11.3)."""
 
 from __future__ import annotations
 

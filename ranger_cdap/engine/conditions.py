@@ -1,8 +1,8 @@
-"""Conditions of policies and items: the kinds that Ranger brings along (policy-engine.md, section 8).
+"""Conditions of policies and items: the kinds that Ranger brings along (ranger-semantics.md §8).
 
 A condition may have nothing to judge by, for instance no client address. Java then decides one way or the other; here
 that is an outcome of its own, and the engine takes it against whoever wants in: allow items and deny exceptions do not
-apply, deny items and allow exceptions do (design: same answers as Java).
+apply, deny items and allow exceptions do (docs/reference/compatibility.md).
 """
 
 from __future__ import annotations

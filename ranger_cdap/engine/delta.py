@@ -1,4 +1,4 @@
-"""Policy deltas: what changed since the last download (policy-engine.md, 17)."""
+"""Policy deltas: what changed since the last download (ranger-semantics.md §17)."""
 
 from __future__ import annotations
 

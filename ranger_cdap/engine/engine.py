@@ -47,7 +47,7 @@ _FIXED_AUDIT = {"audit-all": True, "audit-none": False}
 
 
 class PolicyEngine:
-    """Decides requests by one set of policies, exactly as Ranger does (design: same answers as Java)."""
+    """Decides requests by one set of policies, as Ranger does (ranger-semantics.md, compatibility.md)."""
 
     __slots__ = ("_costly", "_parts", "_quick", "_rules", "_timed_tags")
 
@@ -192,7 +192,7 @@ class PolicyEngine:
                 return decision
             decision = self._zone_decision(zone, query, tags, trace)
         if query.is_any and query.path == () and not decision.allowed:
-            # "any access anywhere" may also be some inside a zone (6.2)
+            # "any access anywhere" may also be some inside a zone (§6.2)
             inside = (self._zone_decision(zone, query, tags, trace) for zone in self._parts.zones)
             return next((found for found in inside if found.allowed), decision)
         return decision
@@ -231,7 +231,7 @@ class PolicyEngine:
         return query, tags
 
     def _client_ip(self, request: AccessRequest) -> str | None:
-        """The client's address; a forwarded one only from proxies that are believed (4.2)."""
+        """The client's address; a forwarded one only from proxies that are believed (§4.2)."""
         if request.client_ip is not None:
             return request.client_ip
         options = self._parts.options
@@ -261,7 +261,7 @@ class PolicyEngine:
         return progress.decision(zone, conditional=query.conditional or self._timed_tags)
 
     def _start(self, query: Query) -> Progress:
-        """Where a decision begins: audit mode, people who are never audited, super users (6.3)."""
+        """Where a decision begins: audit mode, people who are never audited, super users (§6.3)."""
         parts = self._parts
         request = query.request
         progress = Progress()

@@ -1,4 +1,4 @@
-"""Finding the policies that bear on a resource without looking at all of them (fast-engine.md).
+"""Finding the policies that bear on a resource without looking at all of them (docs/decisions/engine-speed.md).
 
 There is one index a *shape*: the tuple of resource names of a request. Levels with exact values are keys of
 dictionaries, one dictionary for each combination of levels that are exact; what remains (prefixes, wildcards, macros,

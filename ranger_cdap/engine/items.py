@@ -1,4 +1,4 @@
-"""Policy items: who, what, under which conditions (policy-engine.md, 7)."""
+"""Policy items: who, what, under which conditions (ranger-semantics.md §7)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _unknown(_: Circumstances) -> Outcome:
 
 
 def implied(accesses: Sequence[wire.PolicyItemAccess], grants: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-    """The access types allowed by an item, with what they imply: one pass in Java's order (7.4)."""
+    """The access types allowed by an item, with what they imply: one pass in Java's order (§7.4)."""
     first: dict[str, bool] = {}
     granted = {access.type for access in accesses if access.isAllowed}
     for access in accesses:

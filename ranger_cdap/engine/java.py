@@ -1,4 +1,4 @@
-"""The few habits of Java that show in Ranger's answers (policy-engine.md, 22)."""
+"""The few habits of Java that show in Ranger's answers (ranger-semantics.md §22)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def utf16_key(text: str) -> bytes:
 
 
 def hash_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Distinct names in the iteration order of a Java `HashSet` they were added to one by one (7.4)."""
+    """Distinct names in the iteration order of a Java `HashSet` they were added to one by one (§7.4)."""
     distinct = list(dict.fromkeys(names))
     size = _TABLE_MINIMUM
     while len(distinct) > size * 3 // 4:
@@ -32,7 +32,7 @@ def _bucket(name: str, size: int) -> int:
 
 
 def fold(text: str) -> str:
-    """`a` and `b` are equal to Java's `equalsIgnoreCase` exactly when `fold(a) == fold(b)` (5.1)."""
+    """`a` and `b` are equal to Java's `equalsIgnoreCase` exactly when `fold(a) == fold(b)` (§5.1)."""
     return text.lower() if text.isascii() else "".join(map(_fold_character, text))
 
 

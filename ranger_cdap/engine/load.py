@@ -1,4 +1,4 @@
-"""From Ranger's documents to records of policies, with what is wrong with them (design: same answers as Java)."""
+"""From Ranger's documents to records of policies, with what is wrong with them (docs/reference/policy-problems.md)."""
 
 from __future__ import annotations
 

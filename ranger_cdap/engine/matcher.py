@@ -1,4 +1,4 @@
-"""One level of a policy's resource against one value of a request (policy-engine.md, 5.1 and 5.2)."""
+"""One level of a policy's resource against one value of a request (ranger-semantics.md §5.1, §5.2)."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def is_dynamic(value: str, options: LevelOptions) -> bool:
 
 
 def expand(text: str, options: LevelOptions, tokens: Mapping[str, str]) -> str:
-    """The text with its macros replaced; an unknown macro stays as it is, and an escape is undone (5.2)."""
+    """The text with its macros replaced; an unknown macro stays as it is, and an escape is undone (§5.2)."""
     start, end, escape = options.delimiter_start, options.delimiter_end, options.delimiter_escape
     out: list[str] = []
     token: list[str] | None = None

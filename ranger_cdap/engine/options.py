@@ -1,4 +1,4 @@
-"""What a plugin's own configuration says to the engine (policy-engine.md, 1.6, 3 and 4.2)."""
+"""What a plugin's own configuration says to the engine (ranger-semantics.md §1.6, §3, §4.2)."""
 
 from __future__ import annotations
 

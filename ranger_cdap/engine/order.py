@@ -1,4 +1,4 @@
-"""The order in which policies are evaluated (policy-engine.md, 6.5). It decides which policy is reported."""
+"""The order in which policies are evaluated (ranger-semantics.md §6.5). It decides which policy is reported."""
 
 from __future__ import annotations
 

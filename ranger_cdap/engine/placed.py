@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 class Placed(Generic[_T]):
-    """Things by resource; without tokens, macros in their resources stay as they are (policy-engine.md, 13)."""
+    """Things by resource; without tokens, macros in their resources stay as they are (ranger-semantics.md §13)."""
 
     def __init__(self, things: Iterable[tuple[ResourceMatcher, _T]], model: ServiceModel) -> None:
         self._things: Sequence[tuple[ResourceMatcher, _T]] = tuple(things)

@@ -1,4 +1,4 @@
-"""A policy made ready to decide, and what becomes of one that can't be (policy-engine.md, 1.2 and 6.6)."""
+"""A policy made ready to decide, and what becomes of one that can't be (ranger-semantics.md §1.2, §6.6)."""
 
 from __future__ import annotations
 

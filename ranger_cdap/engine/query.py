@@ -86,7 +86,7 @@ def _value(value: object) -> Value | None:
 
 
 def tokens_of(request: AccessRequest) -> dict[str, str]:
-    """What macros in policy values stand for: those of the context, `{USER}` and `{OWNER}` (4.1)."""
+    """What macros in policy values stand for: those of the context, `{USER}` and `{OWNER}` (§4.1)."""
     tokens: dict[str, str] = {}
     if request.context:
         tokens = {k.removeprefix(_TOKEN): v for k, v in texts(request.context).items() if k.startswith(_TOKEN)}
@@ -104,7 +104,7 @@ def texts(given: Mapping[str, object]) -> dict[str, str]:
 
 
 def asked_of(request: AccessRequest, access: str, model: ServiceModel) -> tuple[tuple[str, ...], Groups]:
-    """The access types asked, and the groups of them of which one each must be allowed (9.1)."""
+    """The access types asked, and the groups of them of which one each must be allowed (§9.1)."""
     is_any = access == ANY_ACCESS
     asked = request.all_access_types or (model.any_order if is_any else (access,))
     groups = request.all_access_type_groups
@@ -139,5 +139,5 @@ def circumstances_of(
 
 
 def is_wide(request: AccessRequest, access: str) -> bool:
-    """Whether policies below the resource count (5.5)."""
+    """Whether policies below the resource count (§5.5)."""
     return access == ANY_ACCESS or request.matching_scope is MatchingScope.SELF_OR_DESCENDANTS

@@ -1,4 +1,4 @@
-"""The policies of one zone, found by resource (policy-engine.md, 3), and sets of them that differ in a few policies."""
+"""The policies of a zone, by resource (ranger-semantics.md §3), and sets of them that differ in a few policies."""
 
 from __future__ import annotations
 

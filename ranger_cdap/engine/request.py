@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 ANY_ACCESS = "_any"
-"""Any access at all, here or below (policy-engine.md, 9.1)."""
+"""Any access at all, here or below (ranger-semantics.md §9.1)."""
 
 ADMIN_ACCESS = "_admin"
-"""The right to grant: an item with `delegateAdmin` (9.3)."""
+"""The right to grant: an item with `delegateAdmin` (§9.3)."""
 
 SUPER_USER_ACCESS = "_super_user"
-"""Asks whether the user is a super user (6.3)."""
+"""Asks whether the user is a super user (§6.3)."""
 
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -54,7 +54,7 @@ class AccessRequest(msgspec.Struct, frozen=True, gc=False):
     several access types at once (one allowed suffices), `all_access_type_groups` one of each group. `context` holds
     what context conditions look at, and macros as `token:NAME`. `tags` are added to those of the tag download.
     `groups_known` is false where a look-up of groups failed: then a deny item or allow exception that names a group or
-    role counts as naming the user (design: groups and roles).
+    role counts as naming the user (architecture.md, decision 14).
     """
 
     resource: Mapping[str, str | tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""A whole policy resource against that of a request: the same, above or below (policy-engine.md, 5.4)."""
+"""A whole policy resource against that of a request: the same, above or below (ranger-semantics.md §5.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which roles somebody has (policy-engine.md, 12.1)."""
+"""Which roles somebody has (ranger-semantics.md §12.1)."""
 
 from __future__ import annotations
 

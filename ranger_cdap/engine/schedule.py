@@ -1,4 +1,4 @@
-"""Validity schedules: from when to when, and how often (policy-engine.md, section 10).
+"""Validity schedules: from when to when, and how often (ranger-semantics.md §10).
 
 Wall clocks are those of one time zone given at compile time, as Java uses its own default zone. Recurrences look back
 to the closest past start, field by field with a borrow, with the corners that Java's calendar has at month ends.

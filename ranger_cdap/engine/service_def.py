@@ -1,4 +1,4 @@
-"""A service definition made ready: hierarchies, access types and how each level matches (policy-engine.md, 2)."""
+"""A service definition made ready: hierarchies, access types and how each level matches (ranger-semantics.md §2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEXTS = ("quoteChars", "tokenDelimiterStart", "tokenDelimiterEnd", "tokenDelimi
 
 @dataclass(frozen=True, slots=True)
 class LevelOptions:
-    """How the values of one level are read (5.1)."""
+    """How the values of one level are read (§5.1)."""
 
     wildcards: bool = True
     ignore_case: bool = True
@@ -57,7 +57,7 @@ class ServiceModel:
     deny_enabled: bool
 
     def path_of(self, names: frozenset[str]) -> Path | None:
-        """The path whose levels are exactly these names, or None: unknown names, a gap or two branches (5.4)."""
+        """The path whose levels are exactly these names, or None: unknown names, a gap or two branches (§5.4)."""
         for name in names:
             path = self.paths.get(name)
             if path is not None and len(path) == len(names):

@@ -1,4 +1,4 @@
-"""Dates in the attributes of tags, and Ranger's scripts that ask for them (policy-engine.md, 8).
+"""Dates in the attributes of tags, and Ranger's scripts that ask for them (ranger-semantics.md §8).
 
 Ranger knows two formats of dates; here they are UTC. Java's parser also takes other digits, exponents, signs and years
 after 9999: such a date is unreadable here, so that it never allows more.

@@ -1,4 +1,4 @@
-"""Tag policies: rules about what a resource is tagged with instead of where it lies (policy-engine.md, 14)."""
+"""Tag policies: rules about what a resource is tagged with instead of where it lies (ranger-semantics.md §14)."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class TagRepository:
                     self._enter(element, policy)
 
     def _enter(self, element: Element, policy: CompiledPolicy) -> None:
-        """Ranger compares a tag only with what comes before a value's first special character (14.3)."""
+        """Ranger compares a tag only with what comes before a value's first special character (§14.3)."""
         if element.match_any or element.excludes:
             self._prefixed.setdefault("", []).append(policy)
             return
@@ -224,7 +224,7 @@ class TagRepository:
         return dict.fromkeys(found)
 
     def evaluate(self, tags: Iterable[RequestedTag], zone: str, evaluator: Evaluator, progress: Progress) -> None:
-        """All policies for all tags in their order; `zone` selects those of a zone, "" those of none (14.4)."""
+        """All policies for all tags in their order; `zone` selects those of a zone, "" those of none (§14.4)."""
         found: list[tuple[CompiledPolicy, MatchType, Evaluator]] = []
         for tag in tags:
             match_type: MatchType = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
@@ -262,7 +262,7 @@ def _before_special(text: str, element: Element) -> str:
 
 
 def for_component(definition: wire.ServiceDef, component: str) -> wire.ServiceDef:
-    """The tag service's definition as one component sees it: only its access types, without their prefix (14.1)."""
+    """The tag service's definition as one component sees it: only its access types, without their prefix (§14.1)."""
     return wire.replaced(
         definition,
         accessTypes=[_own_access(a, component) for a in definition.accessTypes if _own(a.name, component)],

@@ -1,4 +1,4 @@
-"""Wildcards as Ranger's Java engine matches them: `*` any run of characters, `?` one (policy-engine.md, 5.1.1).
+"""Wildcards as Ranger's Java engine matches them: `*` any run of characters, `?` one (ranger-semantics.md §5.1.1).
 
 `*?` means the same as `?`: a trap of the library Ranger uses, kept because answers depend on it.
 Matching costs time in proportion to the value, whatever the pattern.

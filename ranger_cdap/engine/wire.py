@@ -1,4 +1,4 @@
-"""The documents Ranger Admin sends, as structs with Ranger's own field names (policy-engine.md, section 1).
+"""The documents Ranger Admin sends, as structs with Ranger's own field names (ranger-semantics.md §1).
 
 Reading is lenient where Ranger is: unknown keys are ignored, a field that is `null` is the same as a missing one,
 numbers and booleans may come as text. A set of policies keeps its policies undecoded, so that one unreadable policy

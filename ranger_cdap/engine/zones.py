@@ -1,4 +1,4 @@
-"""Security zones: parts of the resources that have policies of their own (policy-engine.md, 13)."""
+"""Security zones: parts of the resources that have policies of their own (ranger-semantics.md §13)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Endpoints of Ranger Admin that the `apache-ranger` client does not have, written in its own descriptors.
 
-Only the `/secure/` download paths look at credentials. Source: reference ranger/admin.md.
+Only the `/secure/` download paths look at credentials. Source: ranger-rest.md §1.1, §9.1.
 """
 
 from __future__ import annotations

@@ -16,14 +16,14 @@ from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, Policy
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.ranger_admin import RangerAdmin
 
-# Which account belongs into which list of the service (design: accounts, one purpose each).
+# Which account belongs into which list of the service (architecture.md, decision 12).
 PLUGIN_RIGHTS = ("policy.download.auth.users", "tag.download.auth.users", "userstore.download.auth.users")
 SYNC_RIGHTS = ("service.admin.users", "policy.download.auth.users", "userstore.download.auth.users")
 ADMIN_USER_RIGHTS = ("service.admin.users",)
 ADMIN_GROUP_RIGHTS = ("service.admin.groups",)
 
 # What CDAP's master user needs in every namespace: to look around, to run previews, and to be the user as whom programs
-# run that impersonate nobody (reference cdap/cdap.md 3.1 and 3.7; document 004).
+# run that impersonate nobody (cdap-facts.md §3.1, §3.3; document 004).
 MASTER_POLICIES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("namespace",): ("read",),
     ("namespace", "artifact"): ("read",),

@@ -212,7 +212,7 @@ class Bridge:
 
 
 def _refuse_creators_policy(policy: Policy, entity: EntityId) -> None:
-    """The sync job deletes it with its entity only if nobody has changed it (design 5.9)."""
+    """The sync job deletes it with its entity only if nobody has changed it (architecture.md, decision 9)."""
     if CREATORS_LABEL in policy.policyLabels:
         raise NotDone(f"policy {policy.id} is that of {entity}'s creator, which the sync job keeps")
 

@@ -3,7 +3,7 @@
 `{"version":1,"time":1000,"entityId":{"namespace":"ns1","dataset":"kv","entity":"DATASET"},"user":"alice",
 "type":"CREATE","payload":{}}`, where some releases write `entityType` for `entity`;
 `{"version":2,"time":1795233666254,"metadataEntity":{"details":{"namespace":"ns1","dataset":"kv"},"type":"dataset"},
-"user":"alice","type":"CREATE","payload":{}}` (reference: CDAP facts, section 4.1).
+"user":"alice","type":"CREATE","payload":{}}` (cdap-facts.md §4.1).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ line must begin and end with the source's `marker`, a secret of CDAP's log confi
 (docs/reference/events.md); and of a line only what a client cannot imitate is read.
 
 `10.1.2.3 - alice [21/Nov/2026:04:17:53 +0000] "PUT /v3/namespaces/ns1 HTTP/1.1" - {"description":"d"} 200 46 -`:
-address, user, time, request, headers, request body, code, length, response body (reference: CDAP facts, section 4.3).
+address, user, time, request, headers, request body, code, length, response body (cdap-facts.md §4.3).
 """
 
 from __future__ import annotations

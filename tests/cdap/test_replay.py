@@ -1,12 +1,12 @@
 """What a real CDAP asked, held against the rows: exactly what a row asks for gets through, and nothing less does.
 
 `tests/data/cdap-enforce-calls.jsonl` are the calls that a CDAP 6.11.1 made for each REST operation: started in memory
-with an authorizer that answers and writes down (shared/reference/cdap/enforce-calls.jsonl), here without repetitions,
-threads and random versions. `tests/data/cdap-enforce-operations.toml` says which row each operation is, and where CDAP
-asks for more than the row, or less, with the reason. Ranger's part is the real engine with ordinary policies.
+with an authorizer that answers and records (cdap-facts.md §3.1), here without repetitions, threads and random versions.
+`tests/data/cdap-enforce-other-calls.jsonl` are the remaining checks of that recording: the same questions by other
+methods. `tests/data/cdap-enforce-operations.toml` says which row each operation is, and where CDAP asks for more than
+the row, or less, with the reason. Ranger's part is the real engine with ordinary policies.
 """
 
-import json
 import tomllib
 from collections.abc import Iterator
 from itertools import filterfalse, product
@@ -36,7 +36,6 @@ from ranger_cdap.engine import (
 )
 
 DATA = Path(__file__).parents[1] / "data"
-WHOLE_RECORDING = Path(__file__).parents[3] / "shared/reference/cdap/enforce-calls.jsonl"
 PROFILE = load_profile("default")
 CHECKS = CheckTable(PROFILE)
 
@@ -102,6 +101,9 @@ RECORDED = {
     for line in (DATA / "cdap-enforce-calls.jsonl").read_bytes().splitlines()
     if (recorded := msgspec.json.decode(line, type=Recorded))
 }
+OTHER_CALLS = [
+    msgspec.json.decode(line, type=Call) for line in (DATA / "cdap-enforce-other-calls.jsonl").read_bytes().splitlines()
+]
 OPERATIONS = msgspec.convert(tomllib.loads((DATA / "cdap-enforce-operations.toml").read_text()), Operations)
 
 
@@ -254,39 +256,20 @@ def test_every_recorded_operation_is_held_against_a_row_or_has_a_reason_why_not(
     assert all(replayed.because for replayed in OPERATIONS.more)
 
 
-def test_every_recorded_call_is_known_to_the_table() -> None:
-    calls = [call for recorded in RECORDED.values() for call in recorded.calls if not call.visible]
-
-    assert len(calls) > 200
-    for call in calls:
-        resolved = CHECKS.resolve(call.check)
-        assert resolved.questions, call
-        assert not resolved.unknown, call
-
-
-@pytest.mark.skipif(not WHOLE_RECORDING.exists(), reason="the whole recording is not here")
 @pytest.mark.parametrize("profile", profile_names())
-def test_every_call_of_the_whole_recording_is_known_to_the_table(profile: str) -> None:
+def test_every_recorded_call_is_known_to_the_table(profile: str) -> None:
     checks = CheckTable(load_profile(profile))
-    calls = [json.loads(line) for line in WHOLE_RECORDING.read_text().splitlines()]
-    enforced = [call for call in calls if call["call"] in ("enforce", "enforceOnParent")]
+    recorded = [call for recorded in RECORDED.values() for call in recorded.calls if not call.visible]
 
-    assert enforced
-    for call in enforced:
-        asks = CdapCheck(
-            call["entityType"],
-            tuple(call["idParts"]),
-            tuple(call["permissions"]),
-            call.get("childType"),
-            " ".join(call["caller"]),
-        )
-        resolved = checks.resolve(asks)
+    assert len(recorded) > 200
+    for call in (*recorded, *OTHER_CALLS):
+        resolved = checks.resolve(call.check)
         assert resolved.questions, call
         assert not resolved.unknown, call
 
 
 # The jar upload as CDAP does it by default: the user's name is lost after the first bytes of the body, so that all
-# checks but those on the namespace come from the master user (CDAP facts, 3.6).
+# checks but those on the namespace come from the master user (cdap-facts.md §3.6).
 
 ROOT_HAS_ALL: Held = frozenset(
     ("root", action, EntityPattern(kind, ("ns1", "*")))

@@ -52,7 +52,7 @@ def missing_part() -> str | None:
     """The sentence that says what is not there, None where CDAP can be started."""
     jars = CLASS_PATH.read_text(encoding="utf-8").strip().split(":") if CLASS_PATH.exists() else [str(CLASS_PATH)]
     needed = [JAVA, APP_JAR, *map(Path, jars)]
-    return None if all(path.exists() for path in needed) else "a real CDAP is fetched and built by `make test-cdap`"
+    return None if all(path.exists() for path in needed) else "needs a real CDAP, built by `make test-cdap`"
 
 
 class InMemoryCdap(AbstractContextManager["InMemoryCdap"]):

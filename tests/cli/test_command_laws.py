@@ -28,7 +28,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 
 # What these print has a form of its own: lines of JSON, a file of policies, pages, scripts, a story.
 OWN_FORM = {
-    "eval", "policies export", "demo", "completion", "reference", "config reference", "plugins reference", "errors",
+    "eval", "policies export", "demo", "completion", "reference", "config reference", "operations requirements",
+    "plugins reference", "errors",
 }  # fmt: skip
 
 ASKED = {

@@ -90,7 +90,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
     ("line", "told"),
     [

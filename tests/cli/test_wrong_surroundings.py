@@ -13,7 +13,7 @@ from policy_world import named
 from ranger_cdap.cli.main import main
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")  # noqa: PTH110
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
 def test_a_full_disk_is_named_and_is_no_internal_error() -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
         ended = subprocess.run(

@@ -270,9 +270,7 @@ SWITCHED = [
     ),
     Difference(_TAGGED, True, False, True, [OPEN], tagged(TAG_CLOSES, resource=on(r0=["a"], rr=["b"]))),
     Difference(_TAGGED, True, False, True, [OPEN], tagged(TAG_CLOSES, resource=on(r0=["a"], r2=["b"]))),
-    Difference(
-        "a tag that the download of tags does not hold, or that has no type", True, False, True, [OPEN], LOST_TAG
-    ),
+    Difference("a tag that the download of tags does not hold", True, False, True, [OPEN], LOST_TAG),
     Difference(
         "an option of the service definition that is neither `true` nor `false`",
         True,

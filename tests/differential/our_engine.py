@@ -43,7 +43,7 @@ def load(scenario: Json, options: EngineOptions = AS_RANGER) -> PolicyEngine:
 
 
 def user_store_groups(scenario: Json) -> Groups:
-    """The groups that the user store adds to those of a request, if the configuration says so [12.2]."""
+    """The groups that the user store adds to those of a request, if the configuration says so [§12.2]."""
     _, are_used = read_options(scenario.get("conf") or {}, "ranger")
     return scenario["userStore"]["userGroupMapping"] if are_used and scenario.get("userStore") else {}
 

@@ -1,4 +1,4 @@
-"""Policies created, changed and deleted after the load [17]."""
+"""Policies created, changed and deleted after the load [§17]."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the plugin's own configuration says: super users, who is never audited, proxies, groups of the user store.
 
-Numbers are sections of `reference/ranger/policy-engine.md` [1.6, 4.2, 12.2].
+Sections §1.6, §4.2 and §12.2 of `ranger-semantics.md`.
 """
 
 from __future__ import annotations

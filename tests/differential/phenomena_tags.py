@@ -1,4 +1,4 @@
-"""Tag policies, with tags from the tag download or given in the request [14]."""
+"""Tag policies, with tags from the tag download or given in the request [§14]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Security zones: parts of the resources that have policies of their own [13].
+"""Security zones: parts of the resources that have policies of their own [§13].
 
 Left out, because Java itself gives no one answer: `_any` where several zones match (the order of a hash set).
 """

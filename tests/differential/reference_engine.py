@@ -1,7 +1,7 @@
 """A second judge that needs no Java: Ranger's decision, written down as plainly as it can be said.
 
 It looks at every policy for every request and shares nothing with `ranger_cdap.engine`; it is itself held against
-Ranger's Java engine. Numbers in brackets are sections of `reference/ranger/policy-engine.md`. It knows one set of
+Ranger's Java engine. Numbers in brackets are sections of `ranger-semantics.md`. It knows one set of
 policies with roles; zones, tags, conditions, schedules, audit filters and lists of configured users are left to Java.
 """
 
@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 
 
 def evaluate(policies: Json, roles: Json, request: Json) -> dict[str, Any]:
-    """Decide one request of `ranger-cdap eval` by all policies of a download [6.3]."""
+    """Decide one request of `ranger-cdap eval` by all policies of a download [§6.3]."""
     return Evaluation(policies["serviceDef"], Person(request, roles), request).over(policies["policies"])
 
 
@@ -37,7 +37,7 @@ class Evaluation:
         self.table: dict[str, tuple[bool, Json]] = {}
 
     def asked_access_types(self) -> tuple[list[str], list[list[str]]]:
-        """The access types to look at, and the groups of which each must be satisfied by one of its members [9]."""
+        """The access types to look at, and the groups of which each must be satisfied by one of its members [§9]."""
         if self.any_access:
             asked = java_set_order(access["name"] for access in self.service_def["accessTypes"])
             return asked, [asked] if self.ignore_descendant_deny else [[access] for access in asked]
@@ -55,7 +55,7 @@ class Evaluation:
                 self.determined = True
         return {
             "allowed": self.allowed,
-            "determined": bool(policies),  # [6.4] without fall-back only an empty repository leaves it open
+            "determined": bool(policies),  # [§6.4] without fall-back only an empty repository leaves it open
             "policyId": self.policy_id,
             "audited": not policies or self.audit_policy_id != -1,
             "auditPolicyId": self.audit_policy_id,
@@ -76,14 +76,14 @@ class Evaluation:
             if effect is not None:
                 self.merge(access, effect, policy)
                 if self.any_access and effect == self.ignore_descendant_deny:
-                    break  # [9.1] `_any` takes one access type from a policy
+                    break  # [§9.1] `_any` takes one access type from a policy
         if outcome := self.composite():
             self.allowed, deciding = outcome
             self.determined = not self.allowed
             self.policy_id, self.priority = deciding["id"], deciding.get("policyPriority", 0)
 
     def merge(self, access: str, effect: bool, policy: Json) -> None:
-        """A higher priority replaces; within one a deny replaces an allow, for `_any` an allow a deny [6.6]."""
+        """A higher priority replaces; within one a deny replaces an allow, for `_any` an allow a deny [§6.6]."""
         if access in self.table:
             allowed, by = self.table[access]
             gain = policy.get("policyPriority", 0) - by.get("policyPriority", 0)
@@ -93,7 +93,7 @@ class Evaluation:
         self.table[access] = (effect, policy)
 
     def composite(self) -> tuple[bool, Json] | None:
-        """An AND of ORs over what the policies have said so far; None while it is open [9.2]."""
+        """An AND of ORs over what the policies have said so far; None while it is open [§9.2]."""
         outcomes = []
         for group in self.groups:
             entries = [self.table.get(access) for access in group]
@@ -104,7 +104,7 @@ class Evaluation:
 
 
 def decide(service_def: Json, policy: Json, person: Person, access: str) -> bool | None:
-    """What one policy says of one person and one access type: allowed, denied or nothing [6.6]."""
+    """What one policy says of one person and one access type: allowed, denied or nothing [§6.6]."""
 
     def hit(side: str) -> bool:
         return any(applies(service_def, item, person, access) for item in policy.get(side) or ())
@@ -125,7 +125,7 @@ def applies(service_def: Json, item: Json, person: Person, access: str) -> bool:
 
 
 def granted(service_def: Json, accesses: list[tuple[str, bool]]) -> set[str]:
-    """What is allowed and what that implies; definitions of this test list the full closure, one step is enough [7.4].
+    """What is allowed and what that implies; definitions of this test list all they imply, one step is enough [§7.4].
 
     Of an access type that an item names twice only the first mention implies anything.
     """

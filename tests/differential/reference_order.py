@@ -1,6 +1,6 @@
 """The order in which policies are looked at: it decides which of several allowing policies is named.
 
-Part of the reference engine; numbers in brackets are sections of `reference/ranger/policy-engine.md`.
+Part of the reference engine; numbers in brackets are sections of `ranger-semantics.md`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def has_deny(policy: Json) -> bool:
 
 
 def rank(service_def: Json, policy: Json) -> tuple[int, bool, int, bytes]:
-    """Priority, denies first, the most general first, then the name [6.5]."""
+    """Priority, denies first, the most general first, then the name [§6.5]."""
     by_name = policy["name"].encode("utf-16-be")
     return -policy.get("policyPriority", 0), not has_deny(policy), eval_order(service_def, policy), by_name
 
@@ -67,7 +67,7 @@ def needs_expansion(service_def: Json, defs: Mapping[str, Json], resources: Json
 
 
 def java_set_order(names: Iterable[str]) -> list[str]:
-    """The order in which a `java.util.HashSet` of at most 12 strings is walked [7.4]."""
+    """The order in which a `java.util.HashSet` of at most 12 strings is walked [§7.4]."""
 
     def bucket(name: str) -> int:
         value = 0

@@ -1,6 +1,6 @@
 """Who asks: the roles he has, the macros that stand for him, and whether an item names him.
 
-Part of the reference engine; numbers in brackets are sections of `reference/ranger/policy-engine.md`.
+Part of the reference engine; numbers in brackets are sections of `ranger-semantics.md`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Json = Mapping[str, Any]
 
 
 class Person:
-    """Who asks, with the roles he has [7.1, 12.1] and the macros that stand for him [5.2]."""
+    """Who asks, with the roles he has [§7.1, §12.1] and the macros that stand for him [§5.2]."""
 
     def __init__(self, request: Json, roles: Json) -> None:
         self.user, self.owner = request.get("user"), request.get("resourceOwner")

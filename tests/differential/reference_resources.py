@@ -1,6 +1,6 @@
 """How a policy's resource lies to the requested one: hierarchies, elements, wildcards, macros, plainly written.
 
-Part of the reference engine; numbers in brackets are sections of `reference/ranger/policy-engine.md`.
+Part of the reference engine; numbers in brackets are sections of `ranger-semantics.md`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ANCESTOR, DESCENDANT, NONE = "ANCESTOR", "DESCENDANT", "NONE"
 
 
 def hierarchies(service_def: Json) -> list[list[str]]:
-    """Every path from a root to a leaf, and to what may be one; none at all if a leaf is said not to be one [2.2]."""
+    """Every path from a root to a leaf, and to what may be one; none at all if a leaf is said not to be one [§2.2]."""
     defs = {d["name"]: d for d in service_def["resources"]}
     parents = {d.get("parent") for d in defs.values()}
     sinks = [name for name in defs if name not in parents]
@@ -38,7 +38,7 @@ def fits(keys: Iterable[str], hierarchy: Sequence[str]) -> bool:
 
 
 def match(service_def: Json, resources: Json, request: Json, tokens: Json) -> str:
-    """The match type of a policy's resource and a requested one [5.4]."""
+    """The match type of a policy's resource and a requested one [§5.4]."""
     asked = request["resource"]
     if not resources:
         return NONE if asked else SELF
@@ -64,7 +64,7 @@ def match(service_def: Json, resources: Json, request: Json, tokens: Json) -> st
 
 
 class Element:
-    """One level of a policy's resource: the default matcher [5.1]."""
+    """One level of a policy's resource: the default matcher [§5.1]."""
 
     def __init__(self, resource_def: Json, resource: Json) -> None:
         options = {k: str(v).lower() == "true" for k, v in (resource_def.get("matcherOptions") or {}).items()}
@@ -100,7 +100,7 @@ class Element:
 
 
 def wildcard_match(pattern: str, text: str) -> bool:
-    """`*` any text, `?` one character, which takes away the meaning of stars right before it [5.1.1]."""
+    """`*` any text, `?` one character, which takes away the meaning of stars right before it [§5.1.1]."""
     reached = {0}  # the places in the text to which the pattern has come
     for sign in re.sub(r"\*+(?=\?)", "", pattern):
         if sign == "*":
@@ -111,7 +111,7 @@ def wildcard_match(pattern: str, text: str) -> bool:
 
 
 def expand(value: str, tokens: Json) -> str:
-    """`{NAME}` by its meaning; unknown names stay as they are; a backslash takes away the meaning of a brace [5.2]."""
+    """`{NAME}` by its meaning; unknown names stay; a backslash takes away the meaning of a brace [§5.2]."""
     if "\\" not in value and not ("{" in value and "}" in value):
         return value
     done, name = "", None

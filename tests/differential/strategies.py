@@ -4,7 +4,7 @@ Names come from alphabets so small that they collide: a user is also a dataset, 
 requests are every resource x every person x every question it has drawn: little is drawn and much is compared.
 
 Left out, because Java itself gives no one answer: two policies with one id, access types in another case
-(reference/ranger/policy-engine.md 5.7, 7.2), and implied grants that do not list all they imply (7.4).
+(ranger-semantics.md §5.7, §7.2), and implied grants that do not list all they imply (§7.4).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who can do what, as Ranger's own ACLs have it: the same where those are exact, never the opposite.
 
 Java sums lists up. It is exact where no policy has exceptions, deny-all-else or both sides, and none names everybody;
-where these meet it says *conditional* or forgets a denial (reference/ranger/policy-engine.md 16), while this project
+where these meet it says *conditional* or forgets a denial (ranger-semantics.md §16), while this project
 decides for everybody named: `test_who_can.py` holds its table against Java's own decisions.
 """
 
@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from java_engine import JavaEngine
 from our_engine import AS_RANGER, load
 from phenomena import who_can_scenarios
-from ranger_cases import FOLDER, lenient
 from who_can_table import access_types, table_of
 
 from ranger_cdap.engine import ResourceAccess
+from tests.ranger_source import MISSING, ranger_file, read_ranger_file
 
 Json = dict[str, Any]
 Table = dict[tuple[str, str, str], str]
@@ -27,7 +27,7 @@ Table = dict[tuple[str, str, str], str]
 
 pytestmark = pytest.mark.java
 
-ACLS = FOLDER / "test_aclprovider_default.json"
+ACLS = "policyengine/test_aclprovider_default.json"
 STANDING = {1: "allowed", -1: "denied", 2: "conditional"}
 OPPOSITE = {("allowed", "denied"), ("denied", "allowed")}
 NOT_PLAIN = ("allowExceptions", "denyExceptions", "isDenyAllElse")
@@ -106,7 +106,7 @@ def test_where_javas_acls_are_exact_they_are_ours(java: JavaEngine) -> None:
 
 def ranger_acl_cases() -> Iterator[tuple[str, Json]]:
     """Each with a name; without the policies whose resource is in JavaScript."""
-    for case in lenient(ACLS.read_text(encoding="utf-8"))["testCases"]:
+    for case in read_ranger_file(ACLS)["testCases"]:
         policies = [policy for policy in case["servicePolicies"]["policies"] if "${{" not in json.dumps(policy)]
         download = {"policyVersion": 1, **case["servicePolicies"], "policies": policies}
         for test in case["tests"]:
@@ -115,7 +115,7 @@ def ranger_acl_cases() -> Iterator[tuple[str, Json]]:
             yield test["name"], {"policies": download, "requests": [request]}
 
 
-@pytest.mark.skipif(not ACLS.is_file(), reason="Ranger's own test cases are not here")
+@pytest.mark.skipif(ranger_file(ACLS) is None, reason=MISSING)
 def test_rangers_own_acl_cases_are_never_contradicted(java: JavaEngine) -> None:
     wrong = []
     for name, scenario in ranger_acl_cases():

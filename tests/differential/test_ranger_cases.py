@@ -1,26 +1,63 @@
-"""Ranger's own cases, where they are at hand, come out as Ranger says: of its engine and of this project's."""
+"""Ranger's own cases come out as Ranger expects, of its engine and of this project's, where its files are available."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from java_engine import JavaEngine
 from our_engine import AS_RANGER, decide
-from ranger_cases import FOLDER, NEEDS, WITH_JAVASCRIPT, RangerCase, ranger_cases
+from ranger_cases import FOLDER, LEFT_OUT, PREFIX, SIMPLE_MATCHER, RangerCase, ranger_cases, simple_matcher
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="Ranger's own test cases are not here")
+from tests.ranger_source import MISSING, checkout, ranger_files
 
-LEFT_OUT = [pytest.param(None, id=name, marks=pytest.mark.skip(reason=reason)) for name, reason in NEEDS.items()]
-each_case = pytest.mark.parametrize("case", [*ranger_cases(), *LEFT_OUT], ids=str)
+CASES = list(ranger_cases())
+OPTIONS = replace(AS_RANGER, conditions={SIMPLE_MATCHER: simple_matcher})
+
+
+def each(cases: Iterable[RangerCase]) -> pytest.MarkDecorator:
+    """Parametrize a test with cases; without any it is skipped, and says what is missing."""
+    missing = pytest.param(None, id="none", marks=pytest.mark.skip(reason=MISSING))
+    return pytest.mark.parametrize("case", list(cases) or [missing], ids=str)
 
 
 @pytest.mark.java
-@each_case
-def test_the_harness_answers_as_ranger_says(request: pytest.FixtureRequest, case: RangerCase) -> None:
-    judge: JavaEngine = request.getfixturevalue("java_with_javascript" if case.name in WITH_JAVASCRIPT else "java")
-    assert case.wrong(judge.decide(case.scenario)) == []
+@each(case for case in CASES if case.file not in LEFT_OUT["not_java"])
+def test_java_answers_as_ranger_expects(java_with_javascript: JavaEngine, case: RangerCase) -> None:
+    assert case.wrong(java_with_javascript.decide(case.scenario)) == []
 
 
-@each_case
-def test_our_engine_answers_as_ranger_says(case: RangerCase) -> None:
-    ours = case.without_matchers()
-    assert ours.wrong(decide(ours.scenario, AS_RANGER)) == []
+@each(case for case in CASES if case.file not in LEFT_OUT["paths"])
+def test_our_engine_answers_as_ranger_expects(case: RangerCase) -> None:
+    asked = case.without_matchers().without(LEFT_OUT["requests"].get(case.file, ()))
+    assert asked.titles
+    assert asked.wrong(decide(asked.scenario, OPTIONS)) == []
+
+
+@each(case for case in CASES if case.file in LEFT_OUT["paths"])
+def test_a_case_left_out_as_paths_is_about_nothing_else(case: RangerCase) -> None:
+    assert case.without_matchers().titles == []
+
+
+@each(case for case in CASES if case.file in LEFT_OUT["requests"])
+def test_a_request_left_out_would_be_answered_differently(case: RangerCase) -> None:
+    different = {name for name, _, _ in case.wrong(decide(case.scenario, OPTIONS))}
+    assert different == set(LEFT_OUT["requests"][case.file])
+
+
+@pytest.mark.skipif(checkout() is None, reason=MISSING)
+def test_every_file_of_ranger_is_asked_or_has_a_reason() -> None:
+    asked = {f"{PREFIX}{case.file}.json" for case in CASES}
+    left_out = {f"{FOLDER}/{name}" for name in LEFT_OUT["files"]}
+    assert asked | left_out >= set(ranger_files(FOLDER))
+    assert not asked & left_out
+    listed = {*LEFT_OUT["paths"], *LEFT_OUT["not_java"], *LEFT_OUT["requests"]}
+    assert {f"{PREFIX}{name}.json" for name in listed} <= asked
+
+
+def test_every_reason_is_a_sentence() -> None:
+    tables = [LEFT_OUT["files"], LEFT_OUT["not_java"], *LEFT_OUT["requests"].values()]
+    assert all(len(reason) > 10 for table in tables for reason in table.values())
+    assert all(Path(name).suffix == ".json" for name in LEFT_OUT["files"])

@@ -19,7 +19,7 @@ from ranger_cdap.cli.main import command_line
 from ranger_cdap.config import parse_settings
 
 # What is about other programs, and the formats of records, stand in blocks of these languages and in no other.
-_OTHERS = {"", "text", "console", "sql", "xml", "ini", "yaml", "jsonl", "diff"}
+_OTHERS = {"", "text", "console", "sql", "xml", "ini", "yaml", "jsonl", "diff", "mermaid"}
 COMMAND_LINE = command_line()
 
 

@@ -108,7 +108,7 @@ priorities = st.integers(-1, 1)
 
 @given(st.lists(st.tuples(priorities, st.sets(sides), st.booleans()), min_size=1, max_size=5))
 def test_any_policies_decide_as_the_rule_in_words_says(drawn: list[tuple[int, set[str], bool]]) -> None:
-    """From the highest priority down: a denial that is not excepted, else an allow that is not excepted (6.7)."""
+    """From the highest priority down: a denial that is not excepted, else an allow that is not excepted (§6.7)."""
     policies, expected = [], None
     for id_, (priority, lists, all_else) in enumerate(drawn, 1):
         given_lists = {side: [ALICE] if side in lists else [] for side in ("allow_exception", "deny_exception")}

@@ -1,10 +1,7 @@
-"""Ranger's own cases for levels and whole resources, where the reference folder is at hand (Apache License 2.0)."""
+"""Ranger's own cases for levels and whole resources, where its files are available (`tests/ranger_source.py`)."""
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,10 +11,13 @@ from ranger_cdap.engine import wire
 from ranger_cdap.engine.matcher import compile_element
 from ranger_cdap.engine.resource_match import SELF_KINDS, MatchType, compile_resource
 from ranger_cdap.engine.service_def import compile_service_def
+from tests.ranger_source import MISSING, ranger_file, read_ranger_file
 
-FOLDER = Path(__file__).parents[3] / "shared" / "reference" / "ranger" / "policyengine"
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="Ranger's own cases are not at hand")
-
+LEVELS = "resourcematcher/test_resourcematcher_default.json"  # the others of this kind are about paths
+RESOURCES = (
+    "resourcematcher/test_defaultpolicyresourcematcher.json",
+    "resourcematcher/test_defaultpolicyresourcematcher_quoted.json",
+)
 MATCHES = {
     "selfOrDescendantMatch": SELF_KINDS | {MatchType.DESCENDANT},
     "descendantMatch": {MatchType.DESCENDANT},
@@ -28,18 +28,18 @@ MATCHES = {
 ANYWHERE = set(MatchType) - {MatchType.NONE}
 
 
-def read(name: str) -> Any:
-    """The file, which has commas that JSON does not allow."""
-    return json.loads(re.sub(r",(\s*[\]}])", r"\1", (FOLDER / name).read_text(encoding="utf-8")))
-
-
 def tokens(test: Any) -> dict[str, str] | None:
     context = test.get("evalContext") or {}
     return {k.removeprefix("token:"): v for k, v in context.items()} if context else None
 
 
+def available(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.skipif(ranger_file(name) is None, reason=MISSING))
+
+
+@pytest.mark.skipif(ranger_file(LEVELS) is None, reason=MISSING)
 def test_levels() -> None:
-    for case in read("test_resourcematcher_default.json")["testCases"]:
+    for case in read_ranger_file(LEVELS)["testCases"]:
         definition = wire.ServiceDef(
             name="s", resources=[msgspec.convert({**case["resourceDef"], "name": "x", "parent": ""}, wire.ResourceDef)]
         )
@@ -49,8 +49,9 @@ def test_levels() -> None:
             assert element.covers(test.get("input") or "", tokens(test)) is test["result"], (case["name"], test)
 
 
-def test_whole_resources() -> None:
-    document = read("test_defaultpolicyresourcematcher.json")
+@pytest.mark.parametrize("name", [available(name) for name in RESOURCES])
+def test_whole_resources(name: str) -> None:
+    document = read_ranger_file(name)
     for case in document["testCases"]:
         model = compile_service_def(msgspec.convert(case.get("serviceDef") or document["serviceDef"], wire.ServiceDef))
         policy = {k: msgspec.convert(v, wire.PolicyResource) for k, v in case["policyResources"].items()}

@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,10 +13,12 @@ from hypothesis import strategies as st
 from ranger_cdap.engine.schedule import compile_schedule, compile_schedules
 from ranger_cdap.engine.wire import ValiditySchedule
 from ranger_cdap.errors import PolicySetError
+from tests.ranger_source import MISSING, ranger_file, read_ranger_file
 
-PEER = (
-    Path(__file__).parents[3] / "shared/reference/ranger/policyengine/test-validity-schedules-valid-and-applicable.json"
-)
+RANGERS = [
+    "policyengine/validityscheduler/test-validity-schedules-valid-and-applicable.json",
+    "policyengine/validityscheduler/test-validity-schedules-valid.json",
+]
 
 
 def ms(text: str) -> int:
@@ -153,10 +154,12 @@ def test_any_schedule_answers_at_any_time(any_schedule: ValiditySchedule, at: in
     assert compile_schedule(any_schedule, lenient=True).applies(at) in (True, False)
 
 
-@pytest.mark.skipif(not PEER.exists(), reason="Ranger's own cases are not on this machine")
-def test_rangers_own_cases() -> None:
+@pytest.mark.parametrize("name", RANGERS)
+def test_rangers_own_cases(name: str) -> None:
+    if ranger_file(name) is None:
+        pytest.skip(MISSING)
     pacific = ZoneInfo("America/Los_Angeles")
-    for case in json.loads(PEER.read_text()):
+    for case in read_ranger_file(name):
         text = json.dumps(case["validitySchedules"]).replace(", ", ",")  # its validator takes blanks out before
         compiled = compile_schedules(msgspec.json.decode(text, type=list[ValiditySchedule]), lenient=True, zone=pacific)
         at = int(datetime.strptime(case["accessTime"], "%Y%m%d-%H:%M:%S.%f%z").timestamp() * 1000)

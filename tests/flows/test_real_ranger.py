@@ -48,7 +48,7 @@ class Address:
 
 def real() -> Address:
     if "RANGER_URL" not in os.environ:
-        pytest.skip("no real Ranger Admin: RANGER_URL is not set")
+        pytest.skip("needs a real Ranger Admin: set RANGER_URL")
     password = Secret(os.environ["RANGER_PASSWORD"])
     return Address(os.environ["RANGER_URL"], os.environ.get("RANGER_USER", "admin"), password)
 

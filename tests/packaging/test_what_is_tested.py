@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 WHEEL = os.environ.get("RANGER_CDAP_TESTED_WHEEL")
 PACKAGES = (ranger_cdap, servicedef, spark_sync)
 
-of_the_wheel = pytest.mark.skipif(WHEEL is None, reason="`make test-wheel` only")
+of_the_wheel = pytest.mark.skipif(WHEEL is None, reason="needs RANGER_CDAP_TESTED_WHEEL, which `make test-wheel` sets")
 
 
 def place(package: ModuleType) -> Path:

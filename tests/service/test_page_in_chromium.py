@@ -14,7 +14,7 @@ from test_page import BROKEN, HOSTILE, KV, engine_of
 from ranger_cdap.policies.keeper import Snapshot
 from ranger_cdap.policies.refresher import PolicyState
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine (Debian: apt install chromium)")
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (Debian: apt install chromium)")
 
 # Contrast of every visible text with what is behind it, as WCAG 2 counts it.
 CONTRASTS = """

@@ -32,7 +32,7 @@ TAKEN: Final = 1_795_233_600_000
 """When the inventory was taken; histories begin an hour later."""
 START: Final = TAKEN + 3_600_000
 
-# How CDAP's REST API names an entity, and what its handler checks (reference: CDAP facts, sections 3 and 4).
+# How CDAP's REST API names an entity, and what its handler checks (cdap-facts.md §3 and §4).
 URIS = {
     "namespace": "/v3/namespaces/{}",
     "artifact": "/v3/namespaces/{}/artifacts/{}",

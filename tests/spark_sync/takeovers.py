@@ -1,4 +1,4 @@
-"""How somebody could come to what is another's: each story of cdap.md 4.6, and who may do what when it is over.
+"""How somebody could come to what is another's: each story of cdap-facts.md §4.6, and who may do what when it is over.
 
 A story plays in a namespace of its own, written `NS0`. Alice comes first, bob is who would take over.
 """

@@ -119,7 +119,7 @@ def test_nothing_is_removed_through_a_link(tmp_path: Path, lay: Callable[[Path, 
         assert (other / "kept").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a directory to another user")
 def test_what_belongs_to_another_user_is_left_alone(tmp_path: Path) -> None:
     theirs = leftover(tmp_path)
     os.chown(theirs, NOBODY, NOBODY)

@@ -1,4 +1,4 @@
-"""Nobody takes over: each story of cdap.md 4.6, told in whole runs, and what the engine allows after them.
+"""Nobody takes over: each story of cdap-facts.md §4.6, told in whole runs, and what the engine allows after them.
 
 Every story is told twice, each time in a namespace of its own: all at once, and with its second half in a later run.
 The engine has the policies that the embedded Ranger Admin hands out: what counts is who may do what.

@@ -1,0 +1,107 @@
+"""What `architecture.md` draws and lists is so: states and their changes, the order of imports, numbers."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import cast
+
+from markdown_pages import ROOT, blocks, text_of
+
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.policies.documents import Documents, PolicySet
+from ranger_cdap.policies.refresher import (
+    CacheFound,
+    Confirmed,
+    Event,
+    Failure,
+    Instant,
+    Limits,
+    PolicyState,
+    RefresherState,
+    RefreshFailed,
+    condition,
+    step,
+)
+from ranger_cdap.policies.versions import Versions
+from spark_sync.life import TRANSITIONS, State
+
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
+# A set that the state machine never looks into.
+SOME = PolicySet(Documents(b"p", b"r"), Versions(1, 1), cast("PolicyEngine", object()))
+LIMITS = Limits(interval=30, max_staleness=1_000)
+
+
+def drawn(about: str) -> set[tuple[str, str]]:
+    """The changes of the state diagram that has this state, without its beginning."""
+    (text,) = (block.text for block in blocks(PAGE, "mermaid") if "stateDiagram" in block.text and about in block.text)
+    return {(a, b) for a, b in re.findall(r"^\s*(\S+) --> (\w+)", text, re.MULTILINE) if a != "[*]"}
+
+
+def section(title: str) -> str:
+    return text_of(PAGE).split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def events(state: RefresherState, now: Instant) -> Iterator[Event]:
+    yield Confirmed(now, SOME)
+    yield from (RefreshFailed(now, failure, "") for failure in Failure)
+    if state.in_force is None:
+        yield from (CacheFound(now, SOME, age) for age in (5, 200, 2_000))
+
+
+def changes(state: RefresherState, steps: int) -> Iterator[tuple[PolicyState, PolicyState]]:
+    """Every change of the policies' state within so many events, and by time alone."""
+    for passed in (1, 31, 95, 1_100) if steps else ():
+        now = Instant(state.now.wall + passed, state.now.monotonic + passed)
+        older = condition(state, now)
+        yield condition(state, state.now), older
+        for event in events(state, now):
+            after, _ = step(state, event)
+            yield older, condition(after, now)
+            yield from changes(after, steps - 1)
+
+
+def test_the_states_of_policies_change_as_drawn() -> None:
+    possible = {(a, b) for a, b in changes(RefresherState(LIMITS, Instant(0, 0)), 3) if a is not b}
+    pairs = {(PolicyState(a.replace("_", " ")), PolicyState(b.replace("_", " "))) for a, b in drawn("not_ready")}
+
+    assert pairs - possible == set()
+    assert {state for pair in pairs for state in pair} == set(PolicyState)
+
+
+def test_lives_change_as_drawn() -> None:
+    pairs = {(State(a), State(b)) for a, b in drawn("suspended")}
+
+    assert {(a, b) for a, b in pairs if b not in TRANSITIONS[a]} == set()
+    assert {state for pair in pairs for state in pair} == set(State)
+
+
+def test_every_change_of_a_life_is_listed() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", section("A creation"), re.MULTILINE)
+
+    assert {State(a): {State(b) for b in re.findall(r"`(\w+)`", to)} for a, to in rows} == TRANSITIONS
+
+
+def test_the_layout_is_that_of_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+
+    listed = re.findall(r"^\| `([\w.]+)` \| ", section("Layout"), re.MULTILINE)
+
+    assert listed == [name for layer in layers for name in layer.split(" | ")]
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    numbers = re.findall(r"^### (\d+)\. ", section("Decisions"), re.MULTILINE)
+
+    assert numbers == [str(number) for number in range(1, 15)]
+
+
+def test_a_term_is_defined_once() -> None:
+    terms = re.findall(r"^\| ([^|`]+) \| [^|]+ \| `", text_of(GLOSSARY), re.MULTILINE)
+    words = [word.strip() for term in terms for word in term.split(",")]
+
+    assert len(words) > 80
+    assert sorted(words) == sorted(set(words))
