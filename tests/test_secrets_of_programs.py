@@ -18,7 +18,7 @@ from ranger_cdap.doctor import Health
 from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.users import Person, Users
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.server import DecisionService
+from ranger_cdap.service.decision_service import DecisionService
 from spark_sync.jars import JARS
 from spark_sync.preflight import check_run
 

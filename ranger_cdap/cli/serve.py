@@ -10,8 +10,8 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.service.json_log import JsonLines, Repeats
-from ranger_cdap.service.server import DecisionService
 
 _LONGEST_TURN = 0.0005  # seconds
 

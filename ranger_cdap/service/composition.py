@@ -20,7 +20,7 @@ from ranger_cdap.rules import Rules
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.callers import Callers
 from ranger_cdap.service.desk import Desk
-from ranger_cdap.service.events_api import Events
+from ranger_cdap.service.events import Events
 from ranger_cdap.service.grant_bridge import Bridge
 from ranger_cdap.service.metrics import ServiceMetrics
 from ranger_cdap.service.ranger_service import RangerService

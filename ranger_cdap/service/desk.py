@@ -13,7 +13,7 @@ from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.checks import Unknown
 from ranger_cdap.config import Settings
 from ranger_cdap.enforcer import AccessEnforcer
-from ranger_cdap.service.events_api import Events
+from ranger_cdap.service.events import Events
 from ranger_cdap.service.generation import Generation
 from ranger_cdap.service.grant_bridge import Bridge
 from ranger_cdap.service.hello import HelloLog

@@ -1,4 +1,4 @@
-"""`HttpServer` and `DecisionService`: the application on a port, in the main thread or in one of its own."""
+"""`HttpServer`: an application on a port, in the main thread or in one of its own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
-from ranger_cdap.config import ServiceSettings, Settings
-from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.config import ServiceSettings
+from ranger_cdap.errors import ConfigError
 from ranger_cdap.listener import listen
 from ranger_cdap.service.connections import Connections, Listener
 from ranger_cdap.service.server_tls import ServerTls
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-    from ranger_cdap.service.desk import Desk
 
 _BACKLOG: Final = 128
 _MARGIN_SECONDS: Final = 5
@@ -99,62 +97,6 @@ class HttpServer:
         if self._thread is not None:
             self._thread.join(self._settings.stop_timeout + _MARGIN_SECONDS)
         self._socket.close()
-
-
-class DecisionService:
-    """The decision service of the settings; a context manager that starts it in a thread and stops it at the end.
-
-    `service.port = 0` takes a free port. Without `refresh_in_background` policies are downloaded at the start only.
-
-    Raises:
-        InvalidInput: a setting is not usable.
-        PluginError: an installed plugin is not usable.
-        ServerError: the port is taken, or the extra `service` is not installed.
-    """
-
-    def __init__(self, settings: Settings, *, refresh_in_background: bool = True) -> None:
-        try:
-            from ranger_cdap.service.composition import compose_service
-        except ModuleNotFoundError as e:
-            raise ServerError(
-                f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'"
-            ) from None
-        self._server = HttpServer(settings.service)
-        try:
-            self._desk, self._app = compose_service(settings, refresh_in_background=refresh_in_background)
-        except BaseException:
-            self._server.stop()
-            raise
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-        return self._server.url
-
-    @property
-    def desk(self) -> Desk:
-        """What it answers from."""
-        return self._desk
-
-    def run(self) -> None:
-        """Answer until a signal ends the program or somebody stops the service; the caller must `close` it."""
-        self._server.run(self._app)
-
-    def start(self) -> None:
-        """Answer in a thread."""
-        self._server.start(self._app)
-
-    def close(self) -> None:
-        """Answer what is under way and take nothing more, then deliver the audit records that wait."""
-        self._server.stop()
-        self._desk.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 def check_exposure(settings: ServiceSettings) -> None:

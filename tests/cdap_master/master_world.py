@@ -24,7 +24,7 @@ from ranger_cdap.config import (
     SourceSettings,
     SyncSettings,
 )
-from ranger_cdap.service.server import DecisionService
+from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.testing import EmbeddedRanger
 from ranger_cdap.testing.embedded_ranger import PLUGIN
 

@@ -12,7 +12,7 @@ import pytest
 from in_memory_cdap import APP_JAR, MASTER
 from master_world import World, wait_until, world
 
-from ranger_cdap.service.server import DecisionService
+from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.testing import EmbeddedRanger
 
 NAMESPACE = "/v3/namespaces/older"

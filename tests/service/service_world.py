@@ -26,7 +26,7 @@ from ranger_cdap.policies.refresher import PolicyState
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.desk import Desk
-from ranger_cdap.service.events_api import Events
+from ranger_cdap.service.events import Events
 from ranger_cdap.service.metrics import ServiceMetrics
 from ranger_cdap.service.ranger_service import RangerService
 from ranger_cdap.service.server import HttpServer

@@ -17,7 +17,7 @@ from ranger_cdap.service import event_access
 from ranger_cdap.service.event_access import EventAccess, group_number
 from ranger_cdap.service.event_files import INCOMING, EventFiles
 from ranger_cdap.service.event_store import EventStore
-from ranger_cdap.service.events_api import Events
+from ranger_cdap.service.events import Events
 from ranger_cdap.service.watermark import WATERMARK
 
 OWN = os.getegid()

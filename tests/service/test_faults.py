@@ -24,7 +24,7 @@ from ranger_cdap.config import read_configuration
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.hookspecs import hookimpl
 from ranger_cdap.plugins import plugin_manager
-from ranger_cdap.service.server import DecisionService
+from ranger_cdap.service.decision_service import DecisionService
 
 DENY_KV = {**ENFORCE_KV, "principal": {"name": "bob"}}
 CALLERS_UNDER_LOAD = 4

@@ -17,7 +17,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource, ValiditySchedule
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.service.server import DecisionService
+from ranger_cdap.service.decision_service import DecisionService
 from servicedef import service_definition
 
 PASSWORD = Secret("Grants-Test-Passw0rd")

@@ -26,7 +26,7 @@ from ranger_cdap.service.cdap_api import enforce
 from ranger_cdap.service.cdap_wire import EnforceRequest
 from ranger_cdap.service.desk import Desk
 from ranger_cdap.service.event_wire import Record
-from ranger_cdap.service.events_api import Events
+from ranger_cdap.service.events import Events
 from ranger_cdap.service.recent_creations import KEPT, LONGEST, Creators, RecentCreations
 
 AT: Final = int(NOW * 1000) - 12_000

@@ -15,7 +15,7 @@ from serve_process import ENFORCE_KV, SERVICE, ask, configuration, ranger_admin,
 from ranger_cdap.config import read_configuration
 from ranger_cdap.policies.keeper import spread_out
 from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.service.server import DecisionService
+from ranger_cdap.service.decision_service import DecisionService
 
 POLL = 1.0
 LONGEST_SPREAD = 1.1

@@ -25,7 +25,7 @@ from ranger_cdap.config import CallerSettings, JwtSettings, RangerSettings, Serv
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.service import signing_keys
 from ranger_cdap.service.callers import Callers, Role
-from ranger_cdap.service.server import DecisionService
+from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.service.signing_keys import FetchedKeys, Keys, KeysUnavailable, published_keys
 from ranger_cdap.service.tokens import Tokens
 

@@ -1,0 +1,72 @@
+"""`DecisionService`: the decision service of the settings, in the main thread or in one of its own."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import ServerError
+from ranger_cdap.service.server import HttpServer
+
+if TYPE_CHECKING:
+    from ranger_cdap.service.desk import Desk
+
+_BACKLOG: Final = 128
+_MARGIN_SECONDS: Final = 5
+
+
+class DecisionService:
+    """The decision service of the settings; a context manager that starts it in a thread and stops it at the end.
+
+    `service.port = 0` takes a free port. Without `refresh_in_background` policies are downloaded at the start only.
+
+    Raises:
+        InvalidInput: a setting is not usable.
+        PluginError: an installed plugin is not usable.
+        ServerError: the port is taken, or the extra `service` is not installed.
+    """
+
+    def __init__(self, settings: Settings, *, refresh_in_background: bool = True) -> None:
+        try:
+            from ranger_cdap.service.composition import compose_service
+        except ModuleNotFoundError as e:
+            raise ServerError(
+                f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'"
+            ) from None
+        self._server = HttpServer(settings.service)
+        try:
+            self._desk, self._app = compose_service(settings, refresh_in_background=refresh_in_background)
+        except BaseException:
+            self._server.stop()
+            raise
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return self._server.url
+
+    @property
+    def desk(self) -> Desk:
+        """What it answers from."""
+        return self._desk
+
+    def run(self) -> None:
+        """Answer until a signal ends the program or somebody stops the service; the caller must `close` it."""
+        self._server.run(self._app)
+
+    def start(self) -> None:
+        """Answer in a thread."""
+        self._server.start(self._app)
+
+    def close(self) -> None:
+        """Answer what is under way and take nothing more, then deliver the audit records that wait."""
+        self._server.stop()
+        self._desk.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
