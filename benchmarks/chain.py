@@ -26,13 +26,13 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.ranger import ACCOUNT, INSTANCE, PASSWORD, SERVICE, prepare, server
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, PluginSettings, RangerSettings, Settings
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.service.event_files import EventFiles
-from ranger_cdap.service.event_store import EventStore
-from ranger_cdap.service.event_wire import CheckRecord, JournalledCheck, Record, journal_line, line_of
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.service.events.event_files import EventFiles
+from ranger_cdap.service.events.event_store import EventStore
+from ranger_cdap.service.wire.event_wire import CheckRecord, JournalledCheck, Record, journal_line, line_of
 
 INTERVAL = 5.0
 WANTED = 15.0

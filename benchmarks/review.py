@@ -22,11 +22,11 @@ from benchmarks.workload import (
 )
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import SyncSettings
-from ranger_cdap.policies.documents import Documents
+from ranger_cdap.policies.refresh.documents import Documents
 from spark_sync.review.answers import Basis, answer, basis, units
 from spark_sync.review.people import Person
 from spark_sync.review.review import review
-from spark_sync.session import spark_session
+from spark_sync.spark.session import spark_session
 
 SIZES = (1_000, 10_000)
 ENTITIES = 2_500

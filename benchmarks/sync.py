@@ -23,9 +23,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.memory import resident
 from ranger_cdap.config import Settings, SourceSettings, SyncSettings
-from spark_sync.baseline import take_baseline
 from spark_sync.job import run_once
-from spark_sync.session import spark_session
+from spark_sync.reconcile.baseline import take_baseline
+from spark_sync.spark.session import spark_session
 
 BASELINE = 1_000_000
 NAMESPACES = 1_000

@@ -21,12 +21,12 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSettings
 from ranger_cdap.errors import ConflictingChange
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from spark_sync.event import Position
-from spark_sync.ledger import Change
-from spark_sync.life import Life, State
-from spark_sync.push import push
-from spark_sync.resultant import as_the_profile_says
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from spark_sync.grants.push import push
+from spark_sync.grants.resultant import as_the_profile_says
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import Life, State
 
 POLICIES = 3_000
 AT_A_TIME = 4

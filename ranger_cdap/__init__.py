@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ranger_cdap import errors
-    from ranger_cdap.authorizer import Authorizer
+    from ranger_cdap.authz.authorizer import Authorizer
+    from ranger_cdap.authz.enforcer import AccessEnforcer
     from ranger_cdap.cdap.answer import Answer
-    from ranger_cdap.cdap.checks import CdapCheck
+    from ranger_cdap.cdap.checks.checks import CdapCheck
     from ranger_cdap.cdap.context import Context
     from ranger_cdap.cdap.entity import EntityId, entity_id
     from ranger_cdap.config import load_settings
-    from ranger_cdap.enforcer import AccessEnforcer
-    from ranger_cdap.hookspecs import hookimpl
+    from ranger_cdap.plugins.hookspecs import hookimpl
 
     __version__: str
 
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AccessEnforcer": "enforcer",
+    "AccessEnforcer": "authz.enforcer",
     "Answer": "cdap.answer",
-    "Authorizer": "authorizer",
-    "CdapCheck": "cdap.checks",
+    "Authorizer": "authz.authorizer",
+    "CdapCheck": "cdap.checks.checks",
     "Context": "cdap.context",
     "EntityId": "cdap.entity",
     "entity_id": "cdap.entity",
-    "hookimpl": "hookspecs",
+    "hookimpl": "plugins.hookspecs",
     "load_settings": "config",
 }
 

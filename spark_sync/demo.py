@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import (
@@ -28,12 +28,12 @@ from ranger_cdap.config import (
     SyncSettings,
 )
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.errors import InvalidInput, NotFound
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import Wanted
-from spark_sync.baseline import BaselineReport, take_baseline
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Wanted
+from spark_sync.reconcile.baseline import BaselineReport, take_baseline
 from spark_sync.report import RunReport
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from ranger_cdap.errors import AuthenticationFailed, LeaseHeld, RangerAdminError, RangerCdapError
-from ranger_cdap.policies.refresher import WAIT_AFTER_FAILED_LOGIN
+from ranger_cdap.policies.refresh.refresher import WAIT_AFTER_FAILED_LOGIN
 from spark_sync.report import RunReport
 
 logger = logging.getLogger(__name__)

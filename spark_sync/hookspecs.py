@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.hookspecs import hookspec
+from ranger_cdap.plugins.hookspecs import hookspec
 
 if TYPE_CHECKING:
     from spark_sync.sources.source import EventSource

@@ -10,28 +10,28 @@ from pyspark.sql import DataFrame, SparkSession
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings, SourceSettings
-from ranger_cdap.service.watermark import Watermark
-from spark_sync import watermarks
-from spark_sync.configured import configured_sources
-from spark_sync.confirmation import ASKED_FOR
-from spark_sync.confirmation_round import confirm_round
-from spark_sync.dead_letters import bury
-from spark_sync.delta_ledger import DeltaLedger
-from spark_sync.extraction import Extraction
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.lease import lease
-from spark_sync.ledger import Baseline, Ledger, Scope
-from spark_sync.ledger_mark import CHECKPOINTS, confirm, remember
-from spark_sync.life import State
-from spark_sync.plan import TakeBack, TakeOut
-from spark_sync.policy_rest import PolicyRest
-from spark_sync.push import non_creators, planned, push
-from spark_sync.refold import refold
+from ranger_cdap.service.events.watermark import Watermark
+from spark_sync.grants.plan import TakeBack, TakeOut
+from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.grants.push import non_creators, planned, push
+from spark_sync.ingest.dead_letters import bury
+from spark_sync.ingest.extraction import Extraction
+from spark_sync.ledger.delta_ledger import DeltaLedger
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.lease import lease
+from spark_sync.ledger.ledger import Baseline, Ledger, Scope
+from spark_sync.ledger.ledger_mark import CHECKPOINTS, confirm, remember
+from spark_sync.ledger.life import State
+from spark_sync.ledger.refold import refold
+from spark_sync.ledger.upkeep import is_due, tidy
+from spark_sync.reconcile.confirmation import ASKED_FOR
+from spark_sync.reconcile.confirmation_round import confirm_round
 from spark_sync.report import RunReport, SourceReport
+from spark_sync.sources import watermarks
+from spark_sync.sources.configured import configured_sources
 from spark_sync.sources.registry import ranks
 from spark_sync.sources.source import EventSource
-from spark_sync.spark_errors import spark_errors
-from spark_sync.upkeep import is_due, tidy
+from spark_sync.spark.spark_errors import spark_errors
 
 Progress = Callable[[str], None]
 

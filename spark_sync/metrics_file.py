@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import SyncError, reason
-from spark_sync.life import PENDING_STATES, State
+from spark_sync.ledger.life import PENDING_STATES, State
 from spark_sync.report import RunReport
 
 _FIGURES = {

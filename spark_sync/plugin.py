@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import pluggy
 
-from ranger_cdap.hookspecs import hookimpl
+from ranger_cdap.plugins.hookspecs import hookimpl
 from spark_sync import hookspecs
 from spark_sync.cli.demo import demo
 from spark_sync.cli.matrix import matrix_command

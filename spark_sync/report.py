@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ranger_cdap.errors import RangerAdminError
-from spark_sync.life import PENDING_STATES, Life, State
-from spark_sync.plan import Step
+from spark_sync.grants.plan import Step
+from spark_sync.ledger.life import PENDING_STATES, Life, State
 
 
 @dataclass(frozen=True, slots=True)

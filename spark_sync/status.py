@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
-from spark_sync import watermarks
-from spark_sync.dead_letters import buried
-from spark_sync.life import Life, State
+from spark_sync.ingest.dead_letters import buried
+from spark_sync.ledger.life import Life, State
+from spark_sync.sources import watermarks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,8 +72,8 @@ def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport
     Raises:
         SyncError: Spark or the ledger failed.
     """
-    from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.spark_errors import spark_errors
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.spark.spark_errors import spark_errors
 
     with spark_errors():
         ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)

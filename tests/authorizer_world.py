@@ -11,16 +11,16 @@ import pluggy
 
 import servicedef
 from ranger_cdap.audit import AuditRecord, AuditTrail
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decider import Decider
+from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import Profile, load_profile
-from ranger_cdap.decider import Decider
 from ranger_cdap.engine import PolicyEngine, decode_service_policies
-from ranger_cdap.plugins import plugin_manager
-from ranger_cdap.policies.keeper import Snapshot, no_groups
-from ranger_cdap.policies.refresher import PolicyState
-from ranger_cdap.rules import Rules
+from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.policies.refresh.keeper import Snapshot, no_groups
+from ranger_cdap.policies.refresh.refresher import PolicyState
 
 Json = dict[str, Any]
 NOW = 1_800_000_000.0

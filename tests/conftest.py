@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
-from ranger_cdap.embedded_admin import passwords
+from ranger_cdap.embedded_admin.rules import passwords
 from tests.missing_tools import names_a_missing_tool
 from tests.short_lived_java import QUICK_JAVA
 
@@ -100,7 +100,7 @@ def spark() -> Iterator[SparkSession]:
 
     The tests that start a driver of their own, and `compiled_plans`, have Spark as it is in production.
     """
-    from spark_sync.session import spark_session
+    from spark_sync.spark.session import spark_session
 
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         for name, value in QUICK_JAVA.items():

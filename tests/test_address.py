@@ -24,8 +24,8 @@ from ranger_cdap.config import (
 )
 from ranger_cdap.config.address import RANGER, AddressSetting
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.exchange import Exchange, NoAnswer
-from ranger_cdap.policies.sign_in import TlsFiles
+from ranger_cdap.policies.client.exchange import Exchange, NoAnswer
+from ranger_cdap.policies.client.sign_in import TlsFiles
 
 
 def accepted(url: str, *, allow_plain_http: bool = False) -> Address | None:

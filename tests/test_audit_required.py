@@ -16,7 +16,7 @@ from authorizer_world import authorizer, policy
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, open_trail
 from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.audit.file import FileSink
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import AuditSettings
 from ranger_cdap.errors import AuditSinkError

@@ -7,13 +7,13 @@ import pluggy
 import pytest
 from authorizer_world import Memory, policy
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId, entity_id, parse_entity
 from ranger_cdap.engine import Standing
 from ranger_cdap.errors import InvalidEntity, InvalidInput, NotReady, UnknownOperation
-from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 
 KV = entity_id("dataset", ["ns1", "kv"])
 NS1 = entity_id("namespace", ["ns1"])

@@ -10,8 +10,8 @@ from authorizer_world import authorizer, policy
 
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import entity_id
-from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 
 KV = entity_id("dataset", ["ns1", "kv"])
 READ = [{"type": "read"}]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from authorizer_world import Memory, authorizer, policy
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.enforcement import Enforcement, Outside
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import parse_settings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.plugins import plugin_manager
-from ranger_cdap.rules import Rules
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 
 KV, SECRET = entity_id("dataset", ["ns1", "kv"]), entity_id("secure_key", ["ns1", "key"])
 POLICIES = [

@@ -179,7 +179,7 @@ def test_files_that_are_not_there_are_told(tmp_path: Path, variable: str) -> Non
 
 def test_every_row_of_the_table_names_a_setting_or_says_why_not() -> None:
     tables = {field.name: field.type for field in msgspec.structs.fields(Settings)}
-    for key, row in tomllib.loads((files("ranger_cdap") / "hadoop.toml").read_text()).items():
+    for key, row in tomllib.loads((files("ranger_cdap.config") / "hadoop.toml").read_text()).items():
         assert ("setting" in row) != ("unusable" in row), key
         if "setting" in row:
             table, _, name = row["setting"].partition(".")

@@ -21,7 +21,7 @@ import yaml
 from container_world import PREFIX, ROOT, is_below, named_secrets, parse_command, settings_of, written
 
 from ranger_cdap.config import Settings
-from ranger_cdap.service.server import check_exposure
+from ranger_cdap.service.http.server import check_exposure
 
 DOCKER = ROOT / "docker"
 COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))

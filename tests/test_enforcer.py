@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from authorizer_world import Memory, authorizer, policy
 
-from ranger_cdap.cdap.checks import CdapCheck, Unknown
+from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.cdap.checks.checks import CdapCheck, Unknown
+from ranger_cdap.cdap.checks.master import REMEMBERED_FOR, MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement, Outside
-from ranger_cdap.cdap.master import REMEMBERED_FOR, MasterCreate
-from ranger_cdap.enforcer import AccessEnforcer
 
 MASTER = "cdap"
 POLICIES = [

@@ -12,7 +12,7 @@ import yaml
 from container_world import ROOT, is_below, named_secrets, parse_command, settings_of, written
 
 from ranger_cdap.config import Settings
-from ranger_cdap.service.server import check_exposure
+from ranger_cdap.service.http.server import check_exposure
 from ranger_cdap.service.table import ROWS
 
 FILE = ROOT / "examples" / "kubernetes" / "ranger-cdap.yaml"

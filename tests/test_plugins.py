@@ -10,13 +10,13 @@ from pathlib import Path
 import pluggy
 import pytest
 
-from ranger_cdap import hookspecs
 from ranger_cdap.audit import BUILT_IN_SINKS, SinkFactory
 from ranger_cdap.cli.hooks_page import page
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import PluginError
-from ranger_cdap.hookspecs import hookimpl, hookspec
-from ranger_cdap.plugins import Provided, audit_sinks, complete, plugin_manager, provided
+from ranger_cdap.plugins import hookspecs
+from ranger_cdap.plugins.hookspecs import hookimpl, hookspec
+from ranger_cdap.plugins.manager import Provided, audit_sinks, complete, plugin_manager, provided
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "hooks.md"
 

@@ -8,10 +8,10 @@ import pytest
 
 from ranger_cdap.config import Secret, load_settings, parse_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import Wanted
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Wanted
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 PASSWORD = Secret("Correct-Horse-1")

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import Secret, Settings, load_settings, resolve_secret
 from ranger_cdap.config.secret_files import NEEDS, Program, secret_files
@@ -19,8 +19,8 @@ from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.users import Person, Users
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.service.decision_service import DecisionService
-from spark_sync.jars import JARS
 from spark_sync.preflight import check_run
+from spark_sync.spark.jars import JARS
 
 SECRET = "a-secret-of-its-own-{}-0123456789"
 

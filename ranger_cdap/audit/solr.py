@@ -13,8 +13,8 @@ from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Secret
 from ranger_cdap.config.address import SOLR, checked_address
 from ranger_cdap.errors import AuditRefused, AuditSinkError
-from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow
-from ranger_cdap.policies.sign_in import BasicAuth, TlsFiles
+from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.sign_in import BasicAuth, TlsFiles
 
 _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0

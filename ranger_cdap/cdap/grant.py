@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
-from ranger_cdap.engine.wire import Policy
+from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
 
 ACCESS_TYPES = ("read", "write", "admin", "execute")

@@ -10,7 +10,7 @@ import click
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Secret, resolve_secret
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, cast
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.moment import Moment
+from ranger_cdap.authz.people import People
 from ranger_cdap.cdap.answer import Answer, Examined
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.cli.policy_book import ALLOW, ALLOW_EXCEPTIONS, DENY, ItemFound, PolicyBook
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
-from ranger_cdap.engine.decision import DENY_ALL_ELSE
-from ranger_cdap.moment import Moment
-from ranger_cdap.people import People
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.engine.model.decision import DENY_ALL_ELSE
+from ranger_cdap.plugins.manager import plugin_manager
 
 _SUPER_USER: Final = "superuser"
 _SILENT: Final = "says nothing"

@@ -12,8 +12,8 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.config import resolve_secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.embedded_admin.bootstrap import ADMIN
-from ranger_cdap.embedded_admin.passwords import random_password
+from ranger_cdap.embedded_admin.api.bootstrap import ADMIN
+from ranger_cdap.embedded_admin.rules.passwords import random_password
 from ranger_cdap.errors import InvalidInput
 
 RANGER_PORT = 6080

@@ -20,7 +20,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import WITHOUT_TAGS
 from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_roles, decode_service_policies, decode_service_tags
-from ranger_cdap.engine.wire import ServiceTags, UserStore, decode_user_store
+from ranger_cdap.engine.model.wire import ServiceTags, UserStore, decode_user_store
 from ranger_cdap.errors import InvalidInput, reason
 
 # What comes after `ranger.plugin.` or `ranger.plugin.<service type>.` in the plugin's configuration.

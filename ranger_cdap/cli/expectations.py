@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.expectation_file import Expectation, read_expectations

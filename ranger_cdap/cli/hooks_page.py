@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pluggy
 
-from ranger_cdap.hookspecs import PROJECT
+from ranger_cdap.plugins.hookspecs import PROJECT
 
 _HEAD = f"""\
 # Hooks
@@ -15,7 +15,7 @@ _HEAD = f"""\
 Made by `ranger-cdap plugins reference`; do not edit.
 
 A plugin is a Python package with an entry point in the group `{PROJECT}`: a module or an object whose functions are
-named like the hooks below and marked with `ranger_cdap.hookspecs.hookimpl`. A function may leave out arguments it has
+named like the hooks below and marked with `ranger_cdap.hookimpl`. A function may leave out arguments it has
 no use for. `examples/plugin/` is one that can be installed. `ranger-cdap plugins` shows what is installed;
 with `RANGER_CDAP_TRACE_PLUGINS=1` every call is shown on standard error.
 

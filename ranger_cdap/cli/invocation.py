@@ -17,7 +17,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ranger_cdap.config import Configuration, Settings, read_configuration
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.manager import plugin_manager
 
 PIPE_WIDTH = 1000
 

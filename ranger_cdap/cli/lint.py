@@ -13,15 +13,15 @@ from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.engine import EngineOptions, Problem
-from ranger_cdap.engine.service_def import compile_service_def
-from ranger_cdap.engine.wire import Policy, decode_policy, decode_service_policies, decode_user_store
+from ranger_cdap.engine.compiled.service_def import compile_service_def
+from ranger_cdap.engine.model.wire import Policy, decode_policy, decode_service_policies, decode_user_store
 from ranger_cdap.errors import NotReady, PolicySetError
-from ranger_cdap.plugins import condition_makers, plugin_manager
-from ranger_cdap.policies.documents import Documents, compile_set, needs_tags, no_tags
-from ranger_cdap.policies.downloader import Downloader
-from ranger_cdap.policies.lint import Finding, Known, lint
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.versions import NO_VERSION
+from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.versions import NO_VERSION
+from ranger_cdap.policies.manage.lint import Finding, Known, lint
+from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, no_tags
 
 
 @click.command(

@@ -35,11 +35,11 @@ from ranger_cdap.cli.serve import serve
 from ranger_cdap.cli.setup import setup
 from ranger_cdap.cli.who import who
 from ranger_cdap.errors import RangerCdapError, reason
-from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 
 # Logs of a long-running program; a command says the outcome itself, once.
-SAID_BY_THE_COMMAND = ("stamina", "ranger_cdap.policies.keeper")
+SAID_BY_THE_COMMAND = ("stamina", "ranger_cdap.policies.refresh.keeper")
 
 
 class BuiltInCommands:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.plan import Need, plan, unnamed
 from ranger_cdap.cdap.profile import Operation
@@ -11,7 +12,6 @@ from ranger_cdap.cli.check import asked_for_by, entity_document
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.question import Question, question
-from ranger_cdap.rules import Rules
 
 
 @click.command(

@@ -9,7 +9,7 @@ import click
 from ranger_cdap.cli import hooks_page
 from ranger_cdap.cli.command import Command, Group
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.plugins import provided
+from ranger_cdap.plugins.manager import provided
 
 
 @click.group(

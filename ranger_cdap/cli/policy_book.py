@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from ranger_cdap.engine.items import PUBLIC, USER_MACRO, implied
-from ranger_cdap.engine.problem import Unusable
-from ranger_cdap.engine.roles import RoleTable
-from ranger_cdap.engine.wire import (
+from ranger_cdap.engine.compiled.items import PUBLIC, USER_MACRO, implied
+from ranger_cdap.engine.compiled.roles import RoleTable
+from ranger_cdap.engine.model.problem import Unusable
+from ranger_cdap.engine.model.wire import (
     Policy,
     PolicyItem,
     RangerRoles,
@@ -21,7 +21,7 @@ from ranger_cdap.engine.wire import (
     decode_roles,
     decode_service_policies,
 )
-from ranger_cdap.policies.documents import Documents, pieces
+from ranger_cdap.policies.refresh.documents import Documents, pieces
 
 ALLOW: Final = "policyItems"
 ALLOW_EXCEPTIONS: Final = "allowExceptions"

@@ -12,19 +12,19 @@ from typing import Any, Final
 import click
 
 from ranger_cdap.audit import AuditTrail
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decider import Decider
+from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.question import open_authorizer
-from ranger_cdap.decider import Decider
 from ranger_cdap.engine import EngineOptions, decode_roles, decode_service_tags
-from ranger_cdap.engine.wire import decode_user_store
+from ranger_cdap.engine.model.wire import decode_user_store
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.plugins import condition_makers, plugin_manager
-from ranger_cdap.policies.documents import Documents
-from ranger_cdap.policies.fixed import FixedPolicies, documents
-from ranger_cdap.rules import Rules
+from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.fixed import FixedPolicies, documents
 
 WITHOUT_TAGS: Final = "warning: there are tag policies, but without `--tags` no resource carries a tag"
 

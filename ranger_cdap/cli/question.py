@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Examined
 from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId

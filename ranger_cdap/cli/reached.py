@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cli.policy_book import PolicyBook
 from ranger_cdap.engine import ADMIN_ACCESS, AccessEntry, AccessRequest, Decision, PolicyEngine, Standing
-from ranger_cdap.engine.acl import NOBODY_IN_PARTICULAR, Accesses
-from ranger_cdap.engine.wire import decode_user_store
+from ranger_cdap.engine.decide.acl import NOBODY_IN_PARTICULAR, Accesses
+from ranger_cdap.engine.model.wire import decode_user_store
 from ranger_cdap.errors import NotReady
-from ranger_cdap.policies.documents import Documents
+from ranger_cdap.policies.refresh.documents import Documents
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError
-from ranger_cdap.plugins import condition_makers, plugin_manager
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.versions import NO_VERSION, Versions
+from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.versions import NO_VERSION, Versions
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
 
 
 @click.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ranger_cdap.cdap.acceptance import load_acceptance
-from ranger_cdap.cdap.check_table import Cell, all_cells, cell_of
+from ranger_cdap.cdap.checks.check_table import Cell, all_cells, cell_of
 from ranger_cdap.cdap.profile import load_profile, profile_names
 from ranger_cdap.cdap.requirements import CROSS_CUTTING, DISAGREEMENTS, load_requirements
 
@@ -37,8 +37,8 @@ _HOW = """
 - A *test* shows something that is more than a row, as far as that test goes.
 - A *remark* requires nothing; it says what was made of it.
 - *CDAP 6.11* says for rows whether a real CDAP asks. `asks`: a check of CDAP can stand for the row, by
-  `ranger_cdap/cdap/checks.toml`. A check seldom says all that a row does, and lists are asked by the parent, or CDAP
-  asks what is visible: [CDAP's own checks](../explanation/cdap-checks.md) lists where CDAP asks for less, or for
+  `ranger_cdap/cdap/checks/checks.toml`. A check seldom says all that a row does, and lists are asked by the parent, or
+  CDAP asks what is visible: [CDAP's own checks](../explanation/cdap-checks.md) lists where CDAP asks for less, or for
   something coarser. `never asks`: only a program that calls `Authorizer` gets the answer of the row.
 """
 

@@ -11,7 +11,7 @@ import click
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.service.decision_service import DecisionService
-from ranger_cdap.service.json_log import JsonLines, Repeats
+from ranger_cdap.service.http.json_log import JsonLines, Repeats
 
 _LONGEST_TURN = 0.0005  # seconds
 
@@ -57,7 +57,7 @@ def _prefer_short_waits() -> None:
 
 def _log_json(level: int) -> None:
     # A command that ends says itself how its policies are; here nobody else would.
-    logging.getLogger("ranger_cdap.policies.keeper").setLevel(logging.NOTSET)
+    logging.getLogger("ranger_cdap.policies.refresh.keeper").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(Repeats())

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 
 from ranger_cdap.config import Secret, Settings, Table, UserDirectory
-from ranger_cdap.layers import ENVIRONMENT_PREFIX
+from ranger_cdap.config.layers import ENVIRONMENT_PREFIX
 
 _HEAD = """\
 # All settings

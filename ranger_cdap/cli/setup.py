@@ -7,8 +7,8 @@ import click
 from ranger_cdap.cli.administrator import administrator, agree
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.service_setup import Change, Wanted
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Change, Wanted
 
 
 @click.command(

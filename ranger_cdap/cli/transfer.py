@@ -13,7 +13,7 @@ from ranger_cdap.cli.files import read_file, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.transfer import Change, Step, body, from_file, plan, to_file
+from ranger_cdap.policies.manage.transfer import Change, Step, body, from_file, plan, to_file
 
 _account = click.option(
     "--ranger-user",

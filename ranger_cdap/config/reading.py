@@ -20,15 +20,15 @@ from typing import Any, get_args
 import msgspec
 
 from ranger_cdap.config.address import configured_addresses
+from ranger_cdap.config.exposure import exposed_files, secrets
+from ranger_cdap.config.hadoop import NotUsed, hadoop_layer
+from ranger_cdap.config.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings
 from ranger_cdap.config.settings import Settings
 from ranger_cdap.config.sync import ConfirmSettings, SourceSettings
 from ranger_cdap.config.table import Table
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.exposure import exposed_files, secrets
-from ranger_cdap.hadoop import NotUsed, hadoop_layer
-from ranger_cdap.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 
 _log = logging.getLogger(__name__)
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")

@@ -23,7 +23,7 @@ from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.sources import examine_sources
 from ranger_cdap.doctor.users import Users
-from ranger_cdap.policies.sign_in import tls_context
+from ranger_cdap.policies.client.sign_in import tls_context
 
 __all__ = ["Finding", "Health", "examine"]
 

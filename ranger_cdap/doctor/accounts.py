@@ -15,7 +15,7 @@ import msgspec
 import servicedef
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
-from ranger_cdap.engine.wire import Policy, ServicePolicies, decode_policy, decode_service_policies
+from ranger_cdap.engine.model.wire import Policy, ServicePolicies, decode_policy, decode_service_policies
 from ranger_cdap.errors import (
     AccessForbidden,
     AuthenticationFailed,
@@ -24,9 +24,9 @@ from ranger_cdap.errors import (
     ServiceDisabled,
     ServiceNotFound,
 )
-from ranger_cdap.policies.downloader import Downloader
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, Change, Found, Wanted, plan
+from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, Change, Found, Wanted, plan
 
 _SETUP: Final = "run `ranger-cdap setup`"
 # What to do where a sign-in is refused, by the way of signing in; `{}` stands for the purpose of the account.

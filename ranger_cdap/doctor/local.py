@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ranger_cdap.audit import check_audit
+from ranger_cdap.authz.rules import Rules
 from ranger_cdap.config import AuditSettings, Settings
+from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor.directories import (
     examine_audit_directories,
     examine_cache_directory,
@@ -16,10 +18,8 @@ from ranger_cdap.doctor.directories import (
 from ranger_cdap.doctor.finding import Finding, Health, failed, note, skipped, well
 from ranger_cdap.doctor.users import ROOT, Users, name_of, owner_of
 from ranger_cdap.errors import CacheError, InvalidInput, PluginError
-from ranger_cdap.hadoop import NotUsed
-from ranger_cdap.plugins import audit_sinks, plugin_manager
-from ranger_cdap.policies.cache import PolicyCache
-from ranger_cdap.rules import Rules
+from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
+from ranger_cdap.policies.refresh.cache import PolicyCache
 
 
 def examine_cache(settings: Settings, users: Users, ranger_version: int | None, now: float) -> Iterator[Finding]:

@@ -13,10 +13,10 @@ from ranger_cdap.config import Settings, SourceSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import ConfigError, reason
-from ranger_cdap.policies.exchange import Exchange, NoAnswer, TooLarge, TooSlow
-from ranger_cdap.policies.sign_in import TlsFiles
-from ranger_cdap.service.evaluation_client import EvaluationClient
-from ranger_cdap.service.watermark import WATERMARK, WatermarkFile
+from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.sign_in import TlsFiles
+from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
+from ranger_cdap.service.events.watermark import WATERMARK, WatermarkFile
 
 _KIND: Final = "data-plane"
 _KNOWN: Final = EntityId("namespace", ("default",))

@@ -16,10 +16,10 @@ from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.network import no_connection
 from ranger_cdap.doctor.users import Users
 from ranger_cdap.errors import ConfigError, ServerError, reason
-from ranger_cdap.policies.sign_in import show_certificate
-from ranger_cdap.service.callers import Callers, Role
-from ranger_cdap.service.server import check_exposure
-from ranger_cdap.service.signing_keys import KeyServer, KeysUnavailable
+from ranger_cdap.policies.client.sign_in import show_certificate
+from ranger_cdap.service.http.callers import Callers, Role
+from ranger_cdap.service.http.server import check_exposure
+from ranger_cdap.service.http.signing_keys import KeyServer, KeysUnavailable
 
 _TIMEOUT: Final = 5.0
 _NAME: Final = "ranger-pdp"

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ranger_cdap.embedded_admin.bootstrap import prepare
-from ranger_cdap.embedded_admin.passwords import hash_password
-from ranger_cdap.embedded_admin.store import Store
+from ranger_cdap.embedded_admin.api.bootstrap import prepare
+from ranger_cdap.embedded_admin.rules.passwords import hash_password
+from ranger_cdap.embedded_admin.store.store import Store
 from ranger_cdap.errors import InvalidInput, ServerError
 from ranger_cdap.listener import listen
 
@@ -147,7 +147,7 @@ def _server(store: Store, admin_password_hash: str, policy_deltas: bool) -> uvic
     try:
         import uvicorn
 
-        from ranger_cdap.embedded_admin.app import create_app, epoch_ms
+        from ranger_cdap.embedded_admin.api.app import create_app, epoch_ms
     except ModuleNotFoundError as e:
         raise ServerError(f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'") from None
     with store.transaction() as tables:

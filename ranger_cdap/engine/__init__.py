@@ -1,12 +1,12 @@
 """How Ranger decides, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
 
-from ranger_cdap.engine.acl import AccessEntry, ResourceAccess, Standing
-from ranger_cdap.engine.conditions import Circumstances, ConditionMaker
-from ranger_cdap.engine.decision import NO_POLICY, Decision, TraceEntry
+from ranger_cdap.engine.compiled.conditions import Circumstances, ConditionMaker
+from ranger_cdap.engine.compiled.options import EngineOptions
+from ranger_cdap.engine.decide.acl import AccessEntry, ResourceAccess, Standing
 from ranger_cdap.engine.engine import PolicyEngine
-from ranger_cdap.engine.options import EngineOptions
-from ranger_cdap.engine.problem import Problem, ProblemCode
-from ranger_cdap.engine.request import (
+from ranger_cdap.engine.model.decision import NO_POLICY, Decision, TraceEntry
+from ranger_cdap.engine.model.problem import Problem, ProblemCode
+from ranger_cdap.engine.model.request import (
     ADMIN_ACCESS,
     ANY_ACCESS,
     SUPER_USER_ACCESS,
@@ -15,7 +15,7 @@ from ranger_cdap.engine.request import (
     MatchingScope,
     RequestTag,
 )
-from ranger_cdap.engine.wire import decode_policy, decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.engine.model.wire import decode_policy, decode_roles, decode_service_policies, decode_service_tags
 
 __all__ = [
     "ADMIN_ACCESS",

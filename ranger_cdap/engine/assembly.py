@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from ranger_cdap.engine import wire
-from ranger_cdap.engine.audit_filter import CompiledFilter, compile_filters
-from ranger_cdap.engine.conditions import date_script
-from ranger_cdap.engine.delta import apply_changes, apply_to_list, read_changes
-from ranger_cdap.engine.load import Loaded, Record, load_policies
-from ranger_cdap.engine.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
-from ranger_cdap.engine.policy import PolicyCompiler
-from ranger_cdap.engine.problem import Doubt, Problem, ProblemCode, of_download
-from ranger_cdap.engine.repository import Policies, Repository
-from ranger_cdap.engine.roles import RoleTable
-from ranger_cdap.engine.service_def import ServiceModel, compile_service_def
-from ranger_cdap.engine.tags import TagRepository, TagTable, for_component, policy_for_component
-from ranger_cdap.engine.zones import NOBODY, UNREADABLE_ZONE, ZoneTable
+from ranger_cdap.engine.compiled.conditions import date_script
+from ranger_cdap.engine.compiled.load import Loaded, Record, load_policies
+from ranger_cdap.engine.compiled.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
+from ranger_cdap.engine.compiled.policy import PolicyCompiler
+from ranger_cdap.engine.compiled.roles import RoleTable
+from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
+from ranger_cdap.engine.decide.audit_filter import CompiledFilter, compile_filters
+from ranger_cdap.engine.decide.tags import TagRepository, TagTable, for_component, policy_for_component
+from ranger_cdap.engine.lookup.delta import apply_changes, apply_to_list, read_changes
+from ranger_cdap.engine.lookup.repository import Policies, Repository
+from ranger_cdap.engine.lookup.zones import NOBODY, UNREADABLE_ZONE, ZoneTable
+from ranger_cdap.engine.model import wire
+from ranger_cdap.engine.model.problem import Doubt, Problem, ProblemCode, of_download
 from ranger_cdap.errors import PolicySetError
 
 _TAG_SERVICE = "tag"

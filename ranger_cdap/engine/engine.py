@@ -7,18 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
-from ranger_cdap.engine import wire
-from ranger_cdap.engine.acl import ResourceAccess, named, who_can
 from ranger_cdap.engine.assembly import Parts, after_deltas, assemble
-from ranger_cdap.engine.audit_filter import filtered
-from ranger_cdap.engine.decision import Decision, TraceEntry
-from ranger_cdap.engine.evaluate import Evaluator, Progress, Tracer, no_trace
-from ranger_cdap.engine.items import ItemRules, principals
-from ranger_cdap.engine.lanes import QuickLanes
-from ranger_cdap.engine.options import EngineOptions, Privileged
-from ranger_cdap.engine.policy import CompiledPolicy
-from ranger_cdap.engine.problem import Problem, ProblemCode
-from ranger_cdap.engine.query import (
+from ranger_cdap.engine.compiled.items import ItemRules, principals
+from ranger_cdap.engine.compiled.options import EngineOptions, Privileged
+from ranger_cdap.engine.compiled.policy import CompiledPolicy
+from ranger_cdap.engine.compiled.service_def import Path
+from ranger_cdap.engine.decide.acl import ResourceAccess, named, who_can
+from ranger_cdap.engine.decide.audit_filter import filtered
+from ranger_cdap.engine.decide.evaluate import Evaluator, Progress, Tracer, no_trace
+from ranger_cdap.engine.decide.lanes import QuickLanes
+from ranger_cdap.engine.decide.query import (
     Query,
     asked_of,
     circumstances_of,
@@ -27,9 +25,14 @@ from ranger_cdap.engine.query import (
     tokens_of,
     too_long,
 )
-from ranger_cdap.engine.quick import QuickDecider
-from ranger_cdap.engine.repository import Policies, is_empty, ordered
-from ranger_cdap.engine.request import (
+from ranger_cdap.engine.decide.quick import QuickDecider
+from ranger_cdap.engine.decide.tags import RequestedTag
+from ranger_cdap.engine.lookup.repository import Policies, is_empty, ordered
+from ranger_cdap.engine.lookup.zones import UNZONED
+from ranger_cdap.engine.model import wire
+from ranger_cdap.engine.model.decision import Decision, TraceEntry
+from ranger_cdap.engine.model.problem import Problem, ProblemCode
+from ranger_cdap.engine.model.request import (
     ADMIN_ACCESS,
     ANY_ACCESS,
     SUPER_USER_ACCESS,
@@ -37,9 +40,6 @@ from ranger_cdap.engine.request import (
     ElementScope,
     MatchingScope,
 )
-from ranger_cdap.engine.service_def import Path
-from ranger_cdap.engine.tags import RequestedTag
-from ranger_cdap.engine.zones import UNZONED
 
 _SUPER_USER_PRIORITY = 2**31 - 1
 _SUPER_USER = "superuser"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ranger_cdap.engine.compiled.policy import decode_raw
 from ranger_cdap.engine.engine import PolicyEngine
-from ranger_cdap.engine.policy import decode_raw
-from ranger_cdap.engine.problem import name_and_id
+from ranger_cdap.engine.model.problem import name_and_id
 
 
 def service_ids(engine: PolicyEngine, policy_ids: Iterable[int]) -> dict[int, int]:

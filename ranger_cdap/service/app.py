@@ -22,14 +22,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.service.call import NOBODY, Call
-from ranger_cdap.service.callers import Caller, Callers
-from ranger_cdap.service.desk import Desk
-from ranger_cdap.service.gate import Gate, send_reply
-from ranger_cdap.service.json_body import refuse_repeated_fields
-from ranger_cdap.service.reply import JSON, Refused, Reply, coded_error
-from ranger_cdap.service.routes import Row
-from ranger_cdap.service.shares import Shares
+from ranger_cdap.service.api.routes import Row
+from ranger_cdap.service.http.callers import Caller, Callers
+from ranger_cdap.service.http.gate import Gate, send_reply
+from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
+from ranger_cdap.service.http.shares import Shares
+from ranger_cdap.service.state.call import NOBODY, Call
+from ranger_cdap.service.state.desk import Desk
+from ranger_cdap.service.wire.json_body import refuse_repeated_fields
 
 _log = logging.getLogger(__name__)
 

@@ -6,24 +6,24 @@ import msgspec
 from starlette.types import ASGIApp
 
 from ranger_cdap.audit import open_trail
-from ranger_cdap.authorizer import Authorizer
-from ranger_cdap.cdap.master import MasterCreate
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decider import Decider
+from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.authz.rules import Rules
+from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.config import Settings
 from ranger_cdap.config.secret_files import Program, check_secrets
-from ranger_cdap.decider import Decider
-from ranger_cdap.enforcer import AccessEnforcer
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.plugins import audit_sinks, condition_makers, plugin_manager
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.rules import Rules
+from ranger_cdap.plugins.manager import audit_sinks, condition_makers, plugin_manager
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
 from ranger_cdap.service.app import create_app
-from ranger_cdap.service.callers import Callers
-from ranger_cdap.service.desk import Desk
-from ranger_cdap.service.events import Events
-from ranger_cdap.service.grant_bridge import Bridge
-from ranger_cdap.service.metrics import ServiceMetrics
-from ranger_cdap.service.ranger_service import RangerService
+from ranger_cdap.service.decisions.ranger_service import RangerService
+from ranger_cdap.service.events.events import Events
+from ranger_cdap.service.grants.grant_bridge import Bridge
+from ranger_cdap.service.http.callers import Callers
+from ranger_cdap.service.http.metrics import ServiceMetrics
+from ranger_cdap.service.state.desk import Desk
 from ranger_cdap.service.table import ROWS
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ServerError
-from ranger_cdap.service.server import HttpServer
+from ranger_cdap.service.http.server import HttpServer
 
 if TYPE_CHECKING:
-    from ranger_cdap.service.desk import Desk
+    from ranger_cdap.service.state.desk import Desk
 
 _BACKLOG: Final = 128
 _MARGIN_SECONDS: Final = 5

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ranger_cdap.service import authzen, cdap_api, events_api, grant_api, health, openapi, page, pdp
-from ranger_cdap.service.authzen_wire import (
+from ranger_cdap.service.api import authzen, cdap_api, events_api, grant_api, health, openapi, page, pdp
+from ranger_cdap.service.api.health import Live, Ready
+from ranger_cdap.service.api.routes import Row
+from ranger_cdap.service.http.callers import Role
+from ranger_cdap.service.http.metrics import CONTENT_TYPE
+from ranger_cdap.service.http.reply import ErrorBody, text_error
+from ranger_cdap.service.state.hello import Hello
+from ranger_cdap.service.wire.authzen_wire import (
     Actions,
     Configuration,
     Evaluated,
@@ -14,14 +20,10 @@ from ranger_cdap.service.authzen_wire import (
     EvaluationsRequest,
     Subjects,
 )
-from ranger_cdap.service.callers import Role
-from ranger_cdap.service.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleReply, VisibleRequest
-from ranger_cdap.service.event_wire import AuditReply, AuditRequest
-from ranger_cdap.service.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
-from ranger_cdap.service.health import Live, Ready
-from ranger_cdap.service.hello import Hello
-from ranger_cdap.service.metrics import CONTENT_TYPE
-from ranger_cdap.service.pdp_wire import (
+from ranger_cdap.service.wire.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleReply, VisibleRequest
+from ranger_cdap.service.wire.event_wire import AuditReply, AuditRequest
+from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
+from ranger_cdap.service.wire.pdp_wire import (
     AuthzRequest,
     AuthzResult,
     MultiAuthzRequest,
@@ -29,8 +31,6 @@ from ranger_cdap.service.pdp_wire import (
     ResourcePermissions,
     ResourcePermissionsRequest,
 )
-from ranger_cdap.service.reply import ErrorBody, text_error
-from ranger_cdap.service.routes import Row
 
 _EVERYBODY: Final = frozenset[Role]()
 _ENFORCE: Final = frozenset({Role.ENFORCE})

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity, to_resource
 from ranger_cdap.config import AuditSettings, CdapSettings, PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
 
 PLUGIN: Final = "cdapplugin"
 """The account that downloads policies."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.testing.embedded_ranger import EmbeddedRanger, embedded_ranger
 
 

@@ -12,11 +12,11 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
-from spark_sync import by_hand
 from spark_sync.cli.lives import as_json, say_changes
+from spark_sync.grants.push import non_creators
 from spark_sync.preflight import check_ledger
-from spark_sync.push import non_creators
-from spark_sync.session import spark_session
+from spark_sync.reconcile import by_hand
+from spark_sync.spark.session import spark_session
 
 
 @click.command(

@@ -12,9 +12,9 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from spark_sync.baseline import enter_baseline, read_inventory
 from spark_sync.preflight import check_ledger
-from spark_sync.session import spark_session
+from spark_sync.reconcile.baseline import enter_baseline, read_inventory
+from spark_sync.spark.session import spark_session
 
 
 @click.command(

@@ -12,7 +12,7 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.run import show
-from spark_sync.session import require_spark, spark_session
+from spark_sync.spark.session import require_spark, spark_session
 
 EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
 

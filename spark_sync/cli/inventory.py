@@ -13,8 +13,8 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.config import AddressSetting
-from spark_sync.cdap_http import CdapHttp
-from spark_sync.inventory import take_inventory, write_inventory
+from spark_sync.reconcile.inventory import take_inventory, write_inventory
+from spark_sync.sources.cdap_http import CdapHttp
 
 _URL: Final = AddressSetting("--url", "https://cdap.example:11015", "--allow-plain-http")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ranger_cdap.cli.invocation import Invocation
-from spark_sync.life import Life, State
+from spark_sync.ledger.life import Life, State
 
 
 def rows(lives: Iterable[Life]) -> list[list[str]]:

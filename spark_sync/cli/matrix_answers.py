@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.people import Membership, People
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
-from ranger_cdap.engine.acl import NOBODY_IN_PARTICULAR
+from ranger_cdap.engine.decide.acl import NOBODY_IN_PARTICULAR
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.people import Membership, People
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.manager import plugin_manager
 
 LETTERS: Final = dict(zip(ACTIONS, "RWAX", strict=True))
 

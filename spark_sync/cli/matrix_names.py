@@ -11,8 +11,8 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
 from ranger_cdap.cli.policy_book import PolicyBook, items_of
-from ranger_cdap.engine.items import OWNER_MACRO, PUBLIC, USER_MACRO
-from ranger_cdap.engine.wire import Policy, PolicyResource
+from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
+from ranger_cdap.engine.model.wire import Policy, PolicyResource
 from ranger_cdap.errors import InvalidEntity, InvalidInput
 
 Named = EntityId | EntityPattern

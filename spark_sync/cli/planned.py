@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from spark_sync.cli.lives import as_json
-from spark_sync.plan import Give, Merge, Settle, Step, TakeBack, TakeOut
+from spark_sync.grants.plan import Give, Merge, Settle, Step, TakeBack, TakeOut
 
 HEAD = ["would", "entity", "user", "access", "policy"]
 

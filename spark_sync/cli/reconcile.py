@@ -14,12 +14,12 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY, FILE
 from ranger_cdap.errors import InvalidInput
-from spark_sync.baseline import read_inventory
 from spark_sync.cli.lives import as_json
-from spark_sync.drift import Drift, Finding
 from spark_sync.preflight import check_ledger, check_ranger
-from spark_sync.repair import Action, actions
-from spark_sync.session import spark_session
+from spark_sync.reconcile.baseline import read_inventory
+from spark_sync.reconcile.drift import Drift, Finding
+from spark_sync.reconcile.repair import Action, actions
+from spark_sync.spark.session import spark_session
 
 NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends what follows from it"
 
@@ -70,7 +70,7 @@ def reconcile(
     settings = invocation.settings
     check_ledger(settings)
     check_ranger(settings)
-    from spark_sync.reconcile import reconcile as compare
+    from spark_sync.reconcile.reconcile import reconcile as compare
 
     now = time.time_ns() // 1_000_000
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None

@@ -15,13 +15,13 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.policies.refresh.refresher import PolicyState
 from spark_sync.review.answers import basis
 from spark_sync.review.entities import read_entities
 from spark_sync.review.people import named_users, people, read_users, stored_users
 from spark_sync.review.policies import InForce, load_policies
 from spark_sync.review.report import ReviewReport
-from spark_sync.session import require_spark, spark_session
+from spark_sync.spark.session import require_spark, spark_session
 
 _OUTSIDE = "(outside of namespaces)"
 

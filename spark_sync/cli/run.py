@@ -15,10 +15,10 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from spark_sync.cli import planned
 from spark_sync.cli.lives import as_json, rows
-from spark_sync.life import DOUBTED_STATES, State
+from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
-from spark_sync.session import spark_session
+from spark_sync.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

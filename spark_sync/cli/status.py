@@ -10,10 +10,10 @@ import click
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.lives import as_json, rows
-from spark_sync.life import State
-from spark_sync.people import candidates
+from spark_sync.ledger.life import State
 from spark_sync.preflight import check_reading
-from spark_sync.session import spark_session
+from spark_sync.reconcile.people import candidates
+from spark_sync.spark.session import spark_session
 from spark_sync.status import WAITING, StatusReport
 
 _DOUBTED = (State.CONTESTED, State.SUSPENDED, State.UNCONFIRMED)

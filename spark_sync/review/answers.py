@@ -11,8 +11,8 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.engine import AccessRequest, EngineOptions, PolicyEngine
 from ranger_cdap.errors import PluginError
-from ranger_cdap.plugins import condition_makers, plugin_manager
-from ranger_cdap.policies.documents import Documents, compile_set, pieces
+from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.policies.refresh.documents import Documents, compile_set, pieces
 from spark_sync.review.people import Person
 
 PEOPLE_AT_ONCE = 1000

@@ -8,7 +8,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.errors import InvalidInput, reason
-from spark_sync.baseline import read_inventory
+from spark_sync.reconcile.baseline import read_inventory
 
 
 class _First(msgspec.Struct):

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from ranger_cdap.authz.people import GroupHook, People
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.engine.items import OWNER_MACRO, PUBLIC, USER_MACRO
-from ranger_cdap.engine.options import privileged
-from ranger_cdap.engine.problem import Unusable
-from ranger_cdap.engine.wire import (
+from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
+from ranger_cdap.engine.compiled.options import privileged
+from ranger_cdap.engine.model.problem import Unusable
+from ranger_cdap.engine.model.wire import (
     Policy,
     ServicePolicies,
     UserStore,
@@ -22,8 +23,7 @@ from ranger_cdap.engine.wire import (
     decode_user_store,
 )
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.people import GroupHook, People
-from ranger_cdap.policies.documents import Documents, pieces
+from ranger_cdap.policies.refresh.documents import Documents, pieces
 
 _NO_NAMES = frozenset({"", USER_MACRO, OWNER_MACRO})
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ranger_cdap.authz.people import GroupHook
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import AdminUnreachable, NotReady
-from ranger_cdap.people import GroupHook
-from ranger_cdap.plugins import condition_makers, plugin_manager
-from ranger_cdap.policies.documents import Documents
-from ranger_cdap.policies.downloader import Downloader
-from ranger_cdap.policies.keeper import Downloads, PolicyKeeper, Snapshot
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.keeper import Downloads, PolicyKeeper, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

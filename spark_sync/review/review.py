@@ -13,7 +13,7 @@ from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.errors import InvalidInput
 from spark_sync.review.answers import Basis, answer, units
 from spark_sync.review.report import NamespaceSummary, ReviewReport
-from spark_sync.spark_errors import spark_errors
+from spark_sync.spark.spark_errors import spark_errors
 
 ENTITY_COLUMNS = ("instance", "namespace", "entity", "type", "parts")
 ANSWER = ("user", "action", "allowed", "policy_id", "conditional")

@@ -19,8 +19,8 @@ import msgspec
 from ranger_cdap.cdap.creations import AuditRow, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.event_wire import Milliseconds
-from spark_sync.event import NEVER, EntityEvent, Stage
+from ranger_cdap.service.wire.event_wire import Milliseconds
+from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.sources.line_reader import UNREADABLE_USER, Reading, bad_name, reading_of
 from spark_sync.sources.strict_json import BadLine, fitted, quoted, read_object
 

@@ -12,7 +12,8 @@ from typing import Annotated, Any, TypeGuard
 import msgspec
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.event_wire import (
+from ranger_cdap.service.events.record_events import NO_STATUS, RecordedChange, change_of_check, changes_in
+from ranger_cdap.service.wire.event_wire import (
     CHECK_VERSION,
     STAMPED,
     UNSTAMPED,
@@ -22,8 +23,7 @@ from ranger_cdap.service.event_wire import (
     Milliseconds,
     Record,
 )
-from ranger_cdap.service.record_events import NO_STATUS, RecordedChange, change_of_check, changes_in
-from spark_sync.event import NEVER, EntityEvent, Outcome, Stage
+from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, Reading, event_id, reading_of
 from spark_sync.sources.strict_json import BadLine, fitted, quoted, read_object
 

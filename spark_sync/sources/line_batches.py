@@ -14,7 +14,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from ranger_cdap.config import SourceSettings
-from spark_sync.event import EntityEvent
+from spark_sync.ledger.event import EntityEvent
 from spark_sync.sources.line_reader import LineReader, Reading
 from spark_sync.sources.source import FOUND, Parse
 from spark_sync.sources.strict_json import HALF, LONGEST

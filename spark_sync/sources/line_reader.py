@@ -14,8 +14,8 @@ from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.record_events import RecordedChange, is_skipped, is_well_formed
-from spark_sync.event import NEVER, EntityEvent, Outcome, Stage
+from ranger_cdap.service.events.record_events import RecordedChange, is_skipped, is_well_formed
+from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 
 MOST_AHEAD: Final = 900_000
 """By so many milliseconds the clock of a source may be ahead of ours."""

@@ -18,9 +18,9 @@ from pyspark.sql.types import StructType
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.config.address import SOURCE
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
-from spark_sync.cdap_http import CdapHttp
 from spark_sync.sources import audit
 from spark_sync.sources.avro import Message, messages, poll_request
+from spark_sync.sources.cdap_http import CdapHttp
 from spark_sync.sources.line_batches import parsed_by
 from spark_sync.sources.source import LINES, EventSource
 

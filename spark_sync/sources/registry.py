@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import PluginError
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.manager import plugin_manager
 from spark_sync.sources.source import EventSource
 
 

@@ -41,7 +41,7 @@ FOUND = StructType(
         StructField("requested", LongType()),
     ]
 )
-"""An event, in the fields of `spark_sync.event.EntityEvent`, where each is described.
+"""An event, in the fields of `spark_sync.ledger.event.EntityEvent`, where each is described.
 
 `type` and `parts` are the entity's; times are epoch milliseconds. A source must fill `id` (the same for the same event,
 however often it is read), `type`, `parts`, `kind`, `stage`, `outcome`, `user`, `started` and `ended`; a null in another

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.answer import compose
-from ranger_cdap.cdap.check_table import all_cells, known_permissions
-from ranger_cdap.cdap.checks import CdapCheck, CheckTable, Question, Resolved, Unknown
+from ranger_cdap.cdap.checks.check_table import all_cells, known_permissions
+from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Question, Resolved, Unknown
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import load_profile, profile_names

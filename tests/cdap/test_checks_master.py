@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.cdap.checks import CdapCheck
-from ranger_cdap.cdap.master import (
+from ranger_cdap.cdap.checks.checks import CdapCheck
+from ranger_cdap.cdap.checks.master import (
     CREATE,
     MOST_PREVIEWS,
     PREVIEW,

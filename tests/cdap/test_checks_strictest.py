@@ -6,8 +6,8 @@ from itertools import chain, combinations, product
 import pytest
 
 from ranger_cdap.cdap.answer import Ask, compose
-from ranger_cdap.cdap.check_table import Cell, all_cells
-from ranger_cdap.cdap.checks import CheckTable
+from ranger_cdap.cdap.checks.check_table import Cell, all_cells
+from ranger_cdap.cdap.checks.checks import CheckTable
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.plan import plan

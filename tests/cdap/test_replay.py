@@ -17,11 +17,11 @@ import pytest
 
 import servicedef
 from ranger_cdap.cdap.answer import Answer, compose
-from ranger_cdap.cdap.check_table import own_row
-from ranger_cdap.cdap.checks import CdapCheck, CheckTable
+from ranger_cdap.cdap.checks.check_table import own_row
+from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
+from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, parse_entity, place, to_resource
-from ranger_cdap.cdap.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.plan import plan

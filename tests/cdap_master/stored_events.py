@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from master_world import World
 
-from ranger_cdap.service.event_wire import JournalledCheck, Record
+from ranger_cdap.service.wire.event_wire import JournalledCheck, Record
 
 
 def records(world: World) -> list[Record]:

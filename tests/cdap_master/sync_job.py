@@ -15,10 +15,10 @@ from stored_events import stored
 
 from ranger_cdap.cdap.entity import parse_entity, to_resource
 from ranger_cdap.config import ConfirmSettings, Settings, SourceSettings
-from spark_sync.baseline import take_baseline
-from spark_sync.delta_ledger import DeltaLedger
 from spark_sync.job import run_once
-from spark_sync.life import Life, State
+from spark_sync.ledger.delta_ledger import DeltaLedger
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.baseline import take_baseline
 
 
 class Job:

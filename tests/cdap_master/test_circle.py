@@ -16,8 +16,8 @@ from master_world import World, wait_until, world
 from pyspark.sql import SparkSession
 
 from ranger_cdap.testing import EmbeddedRanger
-from spark_sync.baseline import take_baseline
 from spark_sync.job import run_once
+from spark_sync.reconcile.baseline import take_baseline
 from spark_sync.report import RunReport
 
 pytestmark = pytest.mark.spark

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from sync_job import Job
 
 from ranger_cdap.config import ConfirmSettings, Secret
-from spark_sync.life import State
+from spark_sync.ledger.life import State
 
 pytestmark = pytest.mark.spark
 

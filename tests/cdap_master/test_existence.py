@@ -13,10 +13,10 @@ from master_world import CONFIRM, World
 
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.config import ConfirmSettings
-from ranger_cdap.service.evaluation_client import EvaluationClient
-from spark_sync.cdap_existence import ask, looks
-from spark_sync.cdap_http import CdapHttp
-from spark_sync.confirmation import Existence
+from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
+from spark_sync.reconcile.cdap_existence import ask, looks
+from spark_sync.reconcile.confirmation import Existence
+from spark_sync.sources.cdap_http import CdapHttp
 
 BUILDER = "builder-of-there"
 NS = "/v3/namespaces/there"

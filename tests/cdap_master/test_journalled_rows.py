@@ -19,8 +19,8 @@ from master_world import World, wait_until
 from stored_events import checks, records
 
 from ranger_cdap.cdap.creations import RequestRow, load_creations
-from ranger_cdap.service.event_wire import CheckRecord, Record
-from ranger_cdap.service.record_events import names_in_path
+from ranger_cdap.service.events.record_events import names_in_path
+from ranger_cdap.service.wire.event_wire import CheckRecord, Record
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "ownership.md"
 

@@ -13,8 +13,8 @@ from stored_events import checks, records
 from sync_job import Job
 
 from ranger_cdap.cdap.creations import load_creations
-from ranger_cdap.service.event_wire import JournalledCheck
-from spark_sync.life import State
+from ranger_cdap.service.wire.event_wire import JournalledCheck
+from spark_sync.ledger.life import State
 
 pytestmark = pytest.mark.spark
 

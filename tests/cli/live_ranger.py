@@ -7,8 +7,8 @@ import pytest
 
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 PASSWORD = "Correct-Horse-1"
 

@@ -32,14 +32,14 @@ from ranger_cdap.config import (
     SourceSettings,
     SyncSettings,
 )
+from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.hadoop import NotUsed
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import Wanted
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Wanted
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"

@@ -9,7 +9,7 @@ import pytest
 from live_ranger import PASSWORD, grant
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 
 def test_a_check_is_on_record_by_default_and_with_required_denied_without_one(

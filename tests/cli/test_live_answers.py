@@ -12,7 +12,7 @@ import pytest
 from live_ranger import grant
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
 GET = ["alice", "dataset.get", "dataset:ns1.kv"]

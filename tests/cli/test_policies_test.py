@@ -11,7 +11,7 @@ import pytest
 from policy_world import named
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.embedded_admin.tag_definition import BASE as TAG_DEFINITION
+from ranger_cdap.embedded_admin.rules.tag_definition import BASE as TAG_DEFINITION
 
 HELD = """
 [[expect]]

@@ -9,8 +9,8 @@ import msgspec
 
 from ranger_cdap.cli.evaluate import read_options
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEngine
-from ranger_cdap.engine.request import ElementScope, MatchingScope, RequestTag
-from ranger_cdap.engine.wire import decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.engine.model.request import ElementScope, MatchingScope, RequestTag
+from ranger_cdap.engine.model.wire import decode_roles, decode_service_policies, decode_service_tags
 
 Json = Mapping[str, Any]
 Groups = Mapping[str, Sequence[str]]

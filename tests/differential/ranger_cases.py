@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ranger_cdap.engine.conditions import Circumstances
-from ranger_cdap.engine.wildcard import matches, normalise
+from ranger_cdap.engine.compiled.conditions import Circumstances
+from ranger_cdap.engine.compiled.wildcard import matches, normalise
 from tests.ranger_source import ranger_file, ranger_files, read_ranger_file
 
 Json = dict[str, Any]

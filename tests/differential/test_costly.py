@@ -12,7 +12,8 @@ from our_engine import decide
 from strategies import core_scenarios, numbered
 from test_reference_engine import reference
 
-from ranger_cdap.engine import EngineOptions, cost
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.engine.compiled import cost
 
 Json = dict[str, Any]
 

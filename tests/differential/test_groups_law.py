@@ -12,7 +12,7 @@ from phenomena_zones import zone_scenarios
 from strategies import GROUPS, core_scenarios
 
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.engine.wire import replaced
+from ranger_cdap.engine.model.wire import replaced
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

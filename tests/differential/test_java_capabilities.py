@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from java_engine import CLASS_PATH
 
-from ranger_cdap.policies.downloader import Capability
+from ranger_cdap.policies.client.downloader import Capability
 
 pytestmark = pytest.mark.java
 FEATURES = "org.apache.ranger.plugin.util.RangerPluginCapability$RangerPluginFeature"

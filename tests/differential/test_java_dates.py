@@ -14,7 +14,7 @@ from phenomena_tags import tag_definition
 from strategies import numbered
 
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.engine.tag_date import read_date
+from ranger_cdap.engine.compiled.tag_date import read_date
 
 Json = dict[str, Any]
 

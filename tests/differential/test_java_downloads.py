@@ -20,11 +20,11 @@ from wire_tap import Exchange, WireTap
 
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED
-from ranger_cdap.embedded_admin.left_out import LEFT_OUT
-from ranger_cdap.embedded_admin.routes import ROUTES
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.embedded_admin.api.left_out import LEFT_OUT
+from ranger_cdap.embedded_admin.api.routes import ROUTES
+from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from servicedef import service_definition
 
 pytestmark = pytest.mark.java

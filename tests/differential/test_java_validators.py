@@ -12,12 +12,12 @@ from java_engine import JavaEngine
 
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
-from ranger_cdap.engine.wire import Policy
-from ranger_cdap.policies.service_setup import Change, Found, PolicyStep, Wanted, plan
+from ranger_cdap.engine.model.wire import Policy
+from ranger_cdap.policies.manage.service_setup import Change, Found, PolicyStep, Wanted, plan
 from servicedef import service_definition
-from spark_sync.event import Position
-from spark_sync.grant_policy import policy_for
-from spark_sync.life import Life, State
+from spark_sync.grants.grant_policy import policy_for
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.life import Life, State
 
 pytestmark = pytest.mark.java
 

@@ -16,7 +16,7 @@ from phenomena_tags import tag_and_zone_scenarios
 from strategies import core_scenarios, numbered
 
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.engine.wire import replaced
+from ranger_cdap.engine.model.wire import replaced
 
 Json = Mapping[str, Any]
 

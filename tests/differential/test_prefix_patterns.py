@@ -8,8 +8,8 @@ import pytest
 from java_engine import JavaEngine
 from test_reference_engine import ask, load_values
 
-from ranger_cdap.engine.matcher import Element, compile_element
-from ranger_cdap.engine.service_def import LevelOptions
+from ranger_cdap.engine.compiled.matcher import Element, compile_element
+from ranger_cdap.engine.compiled.service_def import LevelOptions
 
 PATTERNS = ["".join(letters) for length in range(1, 6) for letters in product("*?ab", repeat=length)]
 TEXTS = ["".join(letters) for length in range(4) for letters in product("ab", repeat=length)]

@@ -10,8 +10,9 @@ from typing import cast
 from markdown_pages import ROOT, blocks, text_of
 
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.documents import Documents, PolicySet
-from ranger_cdap.policies.refresher import (
+from ranger_cdap.policies.client.versions import Versions
+from ranger_cdap.policies.refresh.documents import Documents, PolicySet
+from ranger_cdap.policies.refresh.refresher import (
     CacheFound,
     Confirmed,
     Event,
@@ -24,8 +25,7 @@ from ranger_cdap.policies.refresher import (
     condition,
     step,
 )
-from ranger_cdap.policies.versions import Versions
-from spark_sync.life import TRANSITIONS, State
+from spark_sync.ledger.life import TRANSITIONS, State
 
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
@@ -84,13 +84,20 @@ def test_every_change_of_a_life_is_listed() -> None:
     assert {State(a): {State(b) for b in re.findall(r"`(\w+)`", to)} for a, to in rows} == TRANSITIONS
 
 
-def test_the_layout_is_that_of_the_import_contract() -> None:
+def test_the_layout_is_that_of_the_import_contracts() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    held = [
+        f"{container}{name}"
+        for contract in contracts
+        if contract["type"] == "layers"
+        for container in ([f"{found}." for found in contract.get("containers", ())] or [""])
+        for layer in contract["layers"]
+        for name in layer.split(" | ")
+    ]
 
     listed = re.findall(r"^\| `([\w.]+)` \| ", section("Layout"), re.MULTILINE)
 
-    assert listed == [name for layer in layers for name in layer.split(" | ")]
+    assert listed == held
 
 
 def test_decisions_are_numbered_without_a_gap() -> None:

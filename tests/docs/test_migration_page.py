@@ -11,10 +11,10 @@ from markdown_pages import ROOT, blocks, text_of
 import servicedef
 from ranger_cdap.config import RangerSettings, Secret, load_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import Change, Wanted
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Change, Wanted
 
 PAGE = ROOT / "docs" / "how-to" / "migrate-from-cdap-security-extn.md"
 

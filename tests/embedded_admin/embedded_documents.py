@@ -8,8 +8,8 @@ import embedded_caller
 import msgspec
 from hypothesis import strategies as st
 
-from ranger_cdap.embedded_admin.definitions import complete
-from ranger_cdap.embedded_admin.documents import Policy, ServiceDef
+from ranger_cdap.embedded_admin.model.documents import Policy, ServiceDef
+from ranger_cdap.embedded_admin.rules.definitions import complete
 from servicedef import service_definition
 
 OURS = complete(msgspec.convert(service_definition(), ServiceDef))

@@ -9,7 +9,7 @@ import pytest
 from embedded_caller import PASSWORD, V2, Caller, policy
 from embedded_exchanges import basic, send
 
-from ranger_cdap.embedded_admin.plugin_list import MAX_PLUGINS, Plugin, PluginList
+from ranger_cdap.embedded_admin.store.plugin_list import MAX_PLUGINS, Plugin, PluginList
 
 EXPORT = "/service/plugins/policies/exportJson"
 IMPORT = "/service/plugins/policies/importPoliciesFromFile"

@@ -16,8 +16,8 @@ from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser, R
 from apache_ranger.utils import API
 from embedded_caller import PASSWORD, V2, Caller, download, policy
 
-from ranger_cdap.embedded_admin.left_out import LEFT_OUT
-from ranger_cdap.embedded_admin.routes import ROUTES
+from ranger_cdap.embedded_admin.api.left_out import LEFT_OUT
+from ranger_cdap.embedded_admin.api.routes import ROUTES
 from servicedef import service_definition
 
 CLIENTS = (ranger_client, ranger_user_mgmt_client)

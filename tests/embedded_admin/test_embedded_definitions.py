@@ -10,8 +10,8 @@ from embedded_documents import OURS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.embedded_admin.definitions import check_definition, complete, hierarchies, markers
-from ranger_cdap.embedded_admin.documents import AccessTypeDef, ServiceDef
+from ranger_cdap.embedded_admin.model.documents import AccessTypeDef, ServiceDef
+from ranger_cdap.embedded_admin.rules.definitions import check_definition, complete, hierarchies, markers
 from servicedef import hierarchies as hierarchies_of_ours
 from servicedef import service_definition
 

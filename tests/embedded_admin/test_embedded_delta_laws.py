@@ -12,25 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.embedded_admin import Store
-from ranger_cdap.embedded_admin.answers import Answer, Refusal
-from ranger_cdap.embedded_admin.bootstrap import prepare
-from ranger_cdap.embedded_admin.call import Call
-from ranger_cdap.embedded_admin.change_log import DELETED
-from ranger_cdap.embedded_admin.definition_api import create_definition
-from ranger_cdap.embedded_admin.documents import User
-from ranger_cdap.embedded_admin.download_api import download_policies
-from ranger_cdap.embedded_admin.grant_api import grant, revoke
-from ranger_cdap.embedded_admin.policy_api import (
+from ranger_cdap.embedded_admin.api.bootstrap import prepare
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.definition_api import create_definition
+from ranger_cdap.embedded_admin.api.download_api import download_policies
+from ranger_cdap.embedded_admin.api.grant_api import grant, revoke
+from ranger_cdap.embedded_admin.api.policy_api import (
     apply_policy,
     create_policy,
     delete_policy,
     list_policies,
     update_policy,
 )
-from ranger_cdap.embedded_admin.principals import ADMIN_ROLE, Login
-from ranger_cdap.embedded_admin.role_api import create_role, update_role
-from ranger_cdap.embedded_admin.service_api import create_service
-from ranger_cdap.embedded_admin.user_api import delete_user
+from ranger_cdap.embedded_admin.api.role_api import create_role, update_role
+from ranger_cdap.embedded_admin.api.service_api import create_service
+from ranger_cdap.embedded_admin.api.user_api import delete_user
+from ranger_cdap.embedded_admin.model.answers import Answer, Refusal
+from ranger_cdap.embedded_admin.model.documents import User
+from ranger_cdap.embedded_admin.store.change_log import DELETED
+from ranger_cdap.embedded_admin.store.principals import ADMIN_ROLE, Login
 from servicedef import service_definition
 
 ADMIN = Login("admin", "Admin", "", (ADMIN_ROLE,))

@@ -9,7 +9,7 @@ import pytest
 from embedded_caller import DOWNLOAD, PASSWORD, V2, Caller, policy, prepared
 
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.embedded_admin.change_log import CREATED, DELETED, UPDATED, Change, folded
+from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED, Change, folded
 from servicedef import service_definition
 
 

@@ -9,7 +9,7 @@ from embedded_documents import POLICIES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.embedded_admin.documents import Policy, to_json_object, without_empties, without_nulls
+from ranger_cdap.embedded_admin.model.documents import Policy, to_json_object, without_empties, without_nulls
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),

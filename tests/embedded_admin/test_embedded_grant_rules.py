@@ -9,8 +9,8 @@ from embedded_documents import ALICE_READS, POLICIES, TYPES, USERS, policy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.embedded_admin.documents import GrantRevoke, Policy, PolicyItem, PolicyResource
-from ranger_cdap.embedded_admin.grant_rules import granted, may_delegate, requested_resources, revoked
+from ranger_cdap.embedded_admin.model.documents import GrantRevoke, Policy, PolicyItem, PolicyResource
+from ranger_cdap.embedded_admin.rules.grant_rules import granted, may_delegate, requested_resources, revoked
 
 
 def held(items: list[PolicyItem], user: str) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 from embedded_caller import PASSWORD, V2, Caller, download, policy
 from embedded_exchanges import basic, send
 
-from ranger_cdap.embedded_admin.left_out import LEFT_OUT, LeftOut
+from ranger_cdap.embedded_admin.api.left_out import LEFT_OUT, LeftOut
 
 BODIES = [b"", b"{", b"[]", b"null", b"1", b'"x"', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, b'{"name":{"x":1}}']
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.embedded_admin.passwords import hash_password, is_strong, password_matches, random_password
-from ranger_cdap.embedded_admin.principals import Login
-from ranger_cdap.embedded_admin.sign_in import LOCK_MS, Doorkeeper, basic_credentials
+from ranger_cdap.embedded_admin.api.sign_in import LOCK_MS, Doorkeeper, basic_credentials
+from ranger_cdap.embedded_admin.rules.passwords import hash_password, is_strong, password_matches, random_password
+from ranger_cdap.embedded_admin.store.principals import Login
 
 # Made before the tests make passwords cheap.
 STORED = hash_password("right")

@@ -10,9 +10,9 @@ from embedded_documents import ALICE_READS, OURS, policy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.embedded_admin.documents import Policy, PolicyResource
-from ranger_cdap.embedded_admin.policy_rules import Neighbour, Neighbours, check_policy, signature
-from ranger_cdap.embedded_admin.problems import RULES, failure_text, problem
+from ranger_cdap.embedded_admin.model.documents import Policy, PolicyResource
+from ranger_cdap.embedded_admin.model.problems import RULES, failure_text, problem
+from ranger_cdap.embedded_admin.rules.policy_rules import Neighbour, Neighbours, check_policy, signature
 
 ALONE = Neighbours(by_name=lambda _: None, by_signature=lambda _: None)
 NAMES = st.text("abcxyz*?_-.$ü1", min_size=1, max_size=5)

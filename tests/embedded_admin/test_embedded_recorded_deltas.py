@@ -13,7 +13,7 @@ from embedded_caller import PASSWORD, V2, Caller, prepared
 from embedded_exchanges import READ_BY_CLIENTS, Exchange, ordered
 
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.embedded_admin.change_log import DELETED
+from ranger_cdap.embedded_admin.store.change_log import DELETED
 from servicedef import service_definition
 
 RECORDED: list[Exchange] = json.loads(Path(__file__).with_name("recorded_deltas.json").read_text(encoding="utf-8"))[

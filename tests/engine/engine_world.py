@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.engine import AccessRequest, EngineOptions, PolicyEngine, decode_roles, decode_service_policies
-from ranger_cdap.engine.wire import ServiceTags, decode_service_tags
+from ranger_cdap.engine.model.wire import ServiceTags, decode_service_tags
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 from engine_world import asks, document, item, on, policy
 
 from ranger_cdap.engine import Circumstances, EngineOptions, PolicyEngine, decode_service_policies
-from ranger_cdap.engine.problem import ProblemCode
+from ranger_cdap.engine.model.problem import ProblemCode
 
 SCRIPT = "org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator"
 IP = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"

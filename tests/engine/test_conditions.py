@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine.conditions import PACKAGE, Circumstances, Outcome, Reading, compile_condition
-from ranger_cdap.engine.wire import PolicyConditionDef
+from ranger_cdap.engine.compiled.conditions import PACKAGE, Circumstances, Outcome, Reading, compile_condition
+from ranger_cdap.engine.model.wire import PolicyConditionDef
 
 HOLDS, FAILS = Outcome.HOLDS, Outcome.FAILS
 UNKNOWN_HOLDS, UNKNOWN_FAILS = Outcome.UNKNOWN_HOLDS, Outcome.UNKNOWN_FAILS

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from engine_world import RANGER, asks, engine, item, on, policy
 
-from ranger_cdap.engine import ProblemCode, cost, decode_service_policies
-from ranger_cdap.engine.cost import LONGEST_VALUE
+from ranger_cdap.engine import ProblemCode, decode_service_policies
+from ranger_cdap.engine.compiled import cost
+from ranger_cdap.engine.compiled.cost import LONGEST_VALUE
 
 Json = dict[str, Any]
 

@@ -10,8 +10,9 @@ from engine_world import asks, engine, item, on, policy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine import MatchingScope, wildcard
-from ranger_cdap.engine.java import fold, hash_order
+from ranger_cdap.engine import MatchingScope
+from ranger_cdap.engine.compiled import wildcard
+from ranger_cdap.engine.compiled.java import fold, hash_order
 
 A = "alice"
 

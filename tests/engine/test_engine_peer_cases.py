@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.engine import wire
-from ranger_cdap.engine.matcher import compile_element
-from ranger_cdap.engine.resource_match import SELF_KINDS, MatchType, compile_resource
-from ranger_cdap.engine.service_def import compile_service_def
+from ranger_cdap.engine.compiled.matcher import compile_element
+from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, compile_resource
+from ranger_cdap.engine.compiled.service_def import compile_service_def
+from ranger_cdap.engine.model import wire
 from tests.ranger_source import MISSING, ranger_file, read_ranger_file
 
 LEVELS = "resourcematcher/test_resourcematcher_default.json"  # the others of this kind are about paths

@@ -21,8 +21,8 @@ from ranger_cdap.engine import (
     Standing,
     decode_service_policies,
 )
-from ranger_cdap.engine.problem import ProblemCode
-from ranger_cdap.engine.tag_date import read_date
+from ranger_cdap.engine.compiled.tag_date import read_date
+from ranger_cdap.engine.model.problem import ProblemCode
 
 Json = dict[str, Any]
 

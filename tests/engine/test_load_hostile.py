@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole_download import WHOLE, build
 
-from ranger_cdap.engine import AccessRequest, PolicyEngine, RequestTag, decode_service_policies, wildcard
-from ranger_cdap.engine.cost import LONGEST_VALUE
+from ranger_cdap.engine import AccessRequest, PolicyEngine, RequestTag, decode_service_policies
+from ranger_cdap.engine.compiled import wildcard
+from ranger_cdap.engine.compiled.cost import LONGEST_VALUE
 from ranger_cdap.errors import PolicySetError
 
 PUBLIC = [item("@public", "read")]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine.schedule import compile_schedule, compile_schedules
-from ranger_cdap.engine.wire import ValiditySchedule
+from ranger_cdap.engine.compiled.schedule import compile_schedule, compile_schedules
+from ranger_cdap.engine.model.wire import ValiditySchedule
 from ranger_cdap.errors import PolicySetError
 from tests.ranger_source import MISSING, ranger_file, read_ranger_file
 

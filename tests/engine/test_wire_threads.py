@@ -9,7 +9,7 @@ import pytest
 
 FIRST_READERS = """
 import json, sys, threading
-from ranger_cdap.engine import wire
+from ranger_cdap.engine.model import wire
 from servicedef import service_definition
 
 document = json.dumps({"serviceName": "s", "policies": [], "serviceDef": service_definition()}).encode()

@@ -16,7 +16,7 @@ from ranger_cdap.engine import (
     decode_service_policies,
     decode_service_tags,
 )
-from ranger_cdap.engine.request import MatchingScope
+from ranger_cdap.engine.model.request import MatchingScope
 
 Json = dict[str, Any]
 Place = tuple[str | int, ...]

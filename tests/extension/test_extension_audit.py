@@ -13,7 +13,7 @@ from extension_secrets import SECRETS, TOKEN
 from extension_stamps import stamp, stamp_of
 from scripted_service import ALLOWED, DENIED, Reply, ScriptedService, impatient
 
-from ranger_cdap.service.event_wire import AuditRequest, Intake
+from ranger_cdap.service.wire.event_wire import AuditRequest, Intake
 
 pytestmark = pytest.mark.java
 

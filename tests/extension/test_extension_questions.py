@@ -13,8 +13,8 @@ from extension_driver import ALICE, NS1, Extension, User, entity
 from extension_secrets import SECRETS, TOKEN
 from scripted_service import ALLOWED, DENIED, HELLO, ScriptedService
 
-from ranger_cdap.service.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleRequest
-from ranger_cdap.service.hello import Hello
+from ranger_cdap.service.state.hello import Hello
+from ranger_cdap.service.wire.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleRequest
 
 pytestmark = pytest.mark.java
 

@@ -12,7 +12,7 @@ from extension_driver import NS1, Extension, User, entity
 from extension_stamps import stamp_of
 from scripted_service import ALLOWED, DENIED, Asked, Json, Reply, ScriptedService
 
-from ranger_cdap.service.cdap_wire import EnforceRequest
+from ranger_cdap.service.wire.cdap_wire import EnforceRequest
 
 pytestmark = pytest.mark.java
 

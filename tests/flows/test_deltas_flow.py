@@ -12,10 +12,10 @@ import pytest
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies.documents import holds_deltas
-from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.documents import holds_deltas
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
 from servicedef import service_definition
 
 SERVICE = "cdapdev"

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.engine.wire import Policy
+from ranger_cdap.engine.model.wire import Policy
 from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, Stage, open_stage, tell
 from spark_sync.report import RunReport
 

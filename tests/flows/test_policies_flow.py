@@ -11,16 +11,16 @@ import pytest
 import requests
 
 from ranger_cdap import errors
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies.downloader import Downloader, capabilities
-from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.downloader import Downloader, capabilities
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
 from servicedef import service_definition
 
 SERVICE = "cdapdev"

@@ -15,13 +15,13 @@ import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.cache import PolicyCache
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresher import PolicyState
-from ranger_cdap.policies.service_setup import Wanted
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Wanted
+from ranger_cdap.policies.refresh.cache import PolicyCache
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.refresher import PolicyState
 
 PROCESSES, ROUNDS, LONGEST = 10, 5, 30.0
 PASSWORD = Secret("Correct-Horse-1")

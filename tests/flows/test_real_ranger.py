@@ -19,7 +19,7 @@ from apache_ranger.client.ranger_client import RangerClient
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.engine.wire import (
+from ranger_cdap.engine.model.wire import (
     Policy,
     PolicyItem,
     PolicyItemAccess,
@@ -28,9 +28,9 @@ from ranger_cdap.engine.wire import (
     decode_service_tags,
 )
 from ranger_cdap.errors import AccessForbidden, RequestRejected, ServiceNotFound
-from ranger_cdap.policies.downloader import Downloader
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import Change, Wanted, carry_out, look, plan
+from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.service_setup import Change, Wanted, carry_out, look, plan
 
 PASSWORD = Secret("Correct-horse-7")
 PEOPLE = ("rcdap-alice", "rcdap-bob")

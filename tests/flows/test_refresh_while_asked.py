@@ -12,11 +12,11 @@ import pytest
 from readers import reading
 
 import servicedef
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Settings
-from ranger_cdap.policies.downloader import Downloader
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 SERVICE = "cdapdev"
 KV = entity_id("dataset", ["ns1", "kv"])

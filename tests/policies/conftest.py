@@ -16,8 +16,8 @@ from keeper_world import URL, Clock, FakeRanger, Started
 from policy_documents import SERVICE
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
 
 Script = Callable[[socket.socket], None]
 

@@ -12,8 +12,8 @@ import responses
 from policy_documents import SERVICE, policies, policy, roles, tags, users
 
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
-from ranger_cdap.policies.refresher import Instant, PolicyState
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.refresh.refresher import Instant, PolicyState
 
 Started = Callable[..., PolicyKeeper]
 

@@ -12,7 +12,7 @@ from apache_ranger.utils import API, HttpMethod, HTTPStatus
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret
-from ranger_cdap.policies.http import AdminHttp
+from ranger_cdap.policies.client.http import AdminHttp
 
 A, B = "https://a.test:6182", "https://b.test:6182"
 GET = API("service/thing", HttpMethod.GET, HTTPStatus.OK)

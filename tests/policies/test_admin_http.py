@@ -20,8 +20,8 @@ from apache_ranger.utils import API, HttpMethod, HTTPStatus
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret
-from ranger_cdap.policies import http
-from ranger_cdap.policies.http import AdminHttp, is_addressable, segment
+from ranger_cdap.policies.client import http
+from ranger_cdap.policies.client.http import AdminHttp, is_addressable, segment
 
 URL = "https://ranger.test:6182"
 GET = API("service/thing", HttpMethod.GET, HTTPStatus.OK)

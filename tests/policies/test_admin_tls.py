@@ -15,7 +15,7 @@ from apache_ranger.utils import API, HttpMethod, HTTPStatus
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret
-from ranger_cdap.policies.http import AdminHttp
+from ranger_cdap.policies.client.http import AdminHttp
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with `openssl`")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.authorizer import Authorizer
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.config import (
     AdminSettings,
@@ -17,11 +17,11 @@ from ranger_cdap.config import (
     Settings,
 )
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.errors import AccessForbidden, RangerAdminError
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import Wanted
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Wanted
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"

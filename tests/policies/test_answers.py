@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret
-from ranger_cdap.policies.answers import Answer, error_of
+from ranger_cdap.policies.client.answers import Answer, error_of
 
 HTML = b"<!doctype html><html><body><h1>HTTP Status 400 - Bad Request</h1></body></html>"
 REJECTED = (

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.config import Address, watched_files
-from ranger_cdap.policies.exchange import Exchange, NoAnswer
-from ranger_cdap.policies.sign_in import TlsFiles
+from ranger_cdap.policies.client.exchange import Exchange, NoAnswer
+from ranger_cdap.policies.client.sign_in import TlsFiles
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="makes certificates with `openssl`")
 

@@ -9,10 +9,10 @@ from keeper_world import URL, Clock, FakeRanger
 from policy_documents import SERVICE
 
 from ranger_cdap.config import Secret, Settings
-from ranger_cdap.policies.downloader import NOT_OURS, Activations, Capability, Downloader, capabilities
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.versions import Versions
+from ranger_cdap.policies.client.downloader import NOT_OURS, Activations, Capability, Downloader, capabilities
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.versions import Versions
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
 
 
 def test_what_the_plugin_can_do_is_told_bit_by_bit() -> None:

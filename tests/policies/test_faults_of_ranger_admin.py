@@ -16,9 +16,9 @@ from keeper_world import FRESH, GONE, NO_SERVICE, NOT_READY, OFF, Clock, may_rea
 from policy_documents import SERVICE, policies, policy, roles, users
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.policies import exchange
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client import exchange
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
 
 READ_TIMEOUT = 0.3
 VERSION = re.compile(rb'"(?:policy|role|userStore)Version": (\d+)')

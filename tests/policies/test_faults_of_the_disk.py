@@ -15,12 +15,12 @@ from keeper_world import FRESH, Clock, FakeRanger, Started, may_read
 from policy_documents import SERVICE, policies, policy, roles
 
 from ranger_cdap.config import Secret, Settings
-from ranger_cdap.policies.cache import PolicyCache
-from ranger_cdap.policies.documents import Documents
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresher import Contact
-from ranger_cdap.policies.versions import Versions
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.versions import Versions
+from ranger_cdap.policies.refresh.cache import PolicyCache
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.refresher import Contact
 from tests.disk_faults import NOBODY, ended_well, full_disk, in_a_child
 
 

@@ -10,8 +10,8 @@ from keeper_world import NOT_READY, Clock, FakeRanger, Started, may_read
 from policy_documents import users
 
 from ranger_cdap.config import Settings
-from ranger_cdap.policies.keeper import PolicyKeeper
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper
 
 
 def test_groups_come_from_the_user_store(started: Started, ranger: FakeRanger) -> None:

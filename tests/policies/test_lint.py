@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 import servicedef
-from ranger_cdap.engine.service_def import compile_service_def
-from ranger_cdap.engine.wire import Policy, ServiceDef, UserStore
-from ranger_cdap.policies.lint import Known, LintCode, lint
+from ranger_cdap.engine.compiled.service_def import compile_service_def
+from ranger_cdap.engine.model.wire import Policy, ServiceDef, UserStore
+from ranger_cdap.policies.manage.lint import Known, LintCode, lint
 
 MODEL = compile_service_def(msgspec.convert(servicedef.service_definition(), ServiceDef))
 NOW = 1_800_000_000_000

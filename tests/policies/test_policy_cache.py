@@ -18,10 +18,10 @@ from policy_documents import SERVICE, policies, policy, roles, tags
 
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import CacheError
-from ranger_cdap.policies.cache import PolicyCache
-from ranger_cdap.policies.documents import Documents
-from ranger_cdap.policies.refresher import Contact
-from ranger_cdap.policies.versions import Versions
+from ranger_cdap.policies.client.versions import Versions
+from ranger_cdap.policies.refresh.cache import PolicyCache
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.refresher import Contact
 from tests.disk_faults import full_disk, in_a_child
 
 NOW = time.time()

@@ -27,9 +27,9 @@ from keeper_world import (
 from policy_documents import SERVICE, policies, policy, roles
 
 from ranger_cdap.config import Secret, Settings
-from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot, spread_out
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot, spread_out
+from ranger_cdap.policies.refresh.refresher import PolicyState
 
 
 def test_before_anything_was_loaded_nothing_decides(started: Started) -> None:

@@ -13,9 +13,9 @@ from responses import matchers
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies.downloader import Activations, Downloader, capabilities
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.downloader import Activations, Downloader, capabilities
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 URL = "https://ranger.test:6182"
 API = f"{URL}/service/public/v2/api"

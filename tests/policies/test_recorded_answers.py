@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap import errors
-from ranger_cdap.policies.answers import Answer, error_of
+from ranger_cdap.policies.client.answers import Answer, error_of
 
 ROOT = Path(__file__).parents[2]
 RECORDING = ROOT / "tests" / "data" / "ranger-admin-exchanges.jsonl"

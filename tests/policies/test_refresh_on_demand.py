@@ -14,8 +14,8 @@ from policy_documents import policies, policy
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret, Settings
-from ranger_cdap.policies.keeper import PolicyKeeper, Snapshot
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
 
 
 def test_what_ranger_admin_has_is_in_force_when_it_returns(started: Started, ranger: FakeRanger) -> None:

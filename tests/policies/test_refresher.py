@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.documents import Documents, PolicySet
-from ranger_cdap.policies.refresher import (
+from ranger_cdap.policies.client.versions import Versions
+from ranger_cdap.policies.refresh.documents import Documents, PolicySet
+from ranger_cdap.policies.refresh.refresher import (
     CacheFailed,
     CacheFound,
     CacheWritten,
@@ -35,7 +36,6 @@ from ranger_cdap.policies.refresher import (
     step,
     wait,
 )
-from ranger_cdap.policies.versions import Versions
 
 LIMITS = Limits(interval=30.0, max_staleness=3600.0)
 NOON = 1_800_000_000.0

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies.service_setup import Change, Found, PolicyStep, ServiceStep, Wanted, plan
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.manage.service_setup import Change, Found, PolicyStep, ServiceStep, Wanted, plan
 from servicedef import service_definition
 
 NOTHING = Found(None, None, ())

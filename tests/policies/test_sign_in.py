@@ -14,8 +14,8 @@ from requests.auth import AuthBase
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret
-from ranger_cdap.policies.http import AdminHttp
-from ranger_cdap.policies.sign_in import Way, credentials
+from ranger_cdap.policies.client.http import AdminHttp
+from ranger_cdap.policies.client.sign_in import Way, credentials
 
 URL = "https://ranger.test:6182"
 GET = API("service/thing", HttpMethod.GET, HTTPStatus.OK)

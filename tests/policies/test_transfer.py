@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.transfer import Change, body, from_file, plan, portable, to_file
+from ranger_cdap.policies.manage.transfer import Change, body, from_file, plan, portable, to_file
 
 READ = {"type": "read", "isAllowed": True}
 

@@ -18,10 +18,10 @@ import pytest
 
 from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from ranger_cdap.policies import service_setup
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from ranger_cdap.policies.service_setup import Wanted
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.service_setup import Wanted
 
 SECRETS = {
     "admin": "Marked-0-admin/Password",

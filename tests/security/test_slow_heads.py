@@ -14,8 +14,8 @@ pytest.importorskip("uvicorn")
 from starlette.responses import PlainTextResponse
 
 from ranger_cdap.config import ServiceSettings
-from ranger_cdap.service.heads import LONGEST_HEAD
-from ranger_cdap.service.server import HttpServer
+from ranger_cdap.service.http.heads import LONGEST_HEAD
+from ranger_cdap.service.http.server import HttpServer
 
 PATIENCE = 0.1
 EVER = 600.0

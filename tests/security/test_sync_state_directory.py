@@ -10,7 +10,7 @@ import pytest
 
 from ranger_cdap.config import parse_settings
 from ranger_cdap.errors import ConfigError, SyncError
-from spark_sync.lease import lease
+from spark_sync.ledger.lease import lease
 
 
 @pytest.fixture

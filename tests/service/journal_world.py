@@ -10,7 +10,7 @@ from authorizer_world import policy
 from event_samples import AT, ID, PROCESS, Json
 from service_world import World
 
-from ranger_cdap.service.event_files import INCOMING
+from ranger_cdap.service.events.event_files import INCOMING
 
 CREATE, DELETE, GET, UPDATE = "STANDARD.CREATE", "STANDARD.DELETE", "STANDARD.GET", "STANDARD.UPDATE"
 EXECUTE = "APPLICATION.EXECUTE"

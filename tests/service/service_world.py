@@ -16,20 +16,20 @@ import pluggy
 from authorizer_world import FixedPolicies, Json, Memory, authorizer, policy
 
 from ranger_cdap.audit import AuditTrail
+from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement
-from ranger_cdap.cdap.master import MasterCreate
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
-from ranger_cdap.enforcer import AccessEnforcer
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
 from ranger_cdap.service.app import create_app
-from ranger_cdap.service.callers import Callers, Role
-from ranger_cdap.service.desk import Desk
-from ranger_cdap.service.events import Events
-from ranger_cdap.service.metrics import ServiceMetrics
-from ranger_cdap.service.ranger_service import RangerService
-from ranger_cdap.service.server import HttpServer
+from ranger_cdap.service.decisions.ranger_service import RangerService
+from ranger_cdap.service.events.events import Events
+from ranger_cdap.service.http.callers import Callers, Role
+from ranger_cdap.service.http.metrics import ServiceMetrics
+from ranger_cdap.service.http.server import HttpServer
+from ranger_cdap.service.state.desk import Desk
 from ranger_cdap.service.table import ROWS
 
 READ_AND_WRITE = [

@@ -28,11 +28,11 @@ from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.errors import AdminUnreachable
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
-from ranger_cdap.service.ranger_service import RangerService
-from spark_sync.event import Position
-from spark_sync.life import Life, State
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.service.decisions.ranger_service import RangerService
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.life import Life, State
 from spark_sync.metrics_file import metrics_text
 from spark_sync.report import RunReport, SourceReport
 

@@ -15,8 +15,8 @@ from service_world import READ_AND_WRITE, World, serving
 
 from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.audit.commit import GroupCommit
-from ranger_cdap.cdap.master import MasterCreate
-from ranger_cdap.service import check_journal
+from ranger_cdap.cdap.checks.master import MasterCreate
+from ranger_cdap.service.events import check_journal
 from tests.disk_faults import full_disk
 
 WHY = "access is denied while it cannot be audited (Input/output error)"

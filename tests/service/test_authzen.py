@@ -13,8 +13,8 @@ from record_services import DATA, people, records, things
 from service_world import Answer, World, serving
 
 from ranger_cdap.cdap.entity import entity_id
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
 
 CDAP = [
     policy(1, {"namespace": "ns1"}, ["alice", "evaluate"], ["read", "write"]),

@@ -17,8 +17,8 @@ from token_samples import AUDIENCE, EC_KEY, ISSUER, OTHER_KEY, RSA_KEY, claims, 
 
 from ranger_cdap.config import CallerSettings, JwtSettings, ProxySettings, Secret, ServiceSettings, watched_files
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.callers import Callers, Role
-from ranger_cdap.service.routes import Row
+from ranger_cdap.service.api.routes import Row
+from ranger_cdap.service.http.callers import Callers, Role
 from ranger_cdap.service.table import ROWS
 
 GUARDED = [row for row in ROWS if row.roles]

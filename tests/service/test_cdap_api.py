@@ -10,8 +10,8 @@ import pytest
 from authorizer_world import Json, engine, policy
 from service_world import World, serving
 
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
 
 GET, UPDATE, CREATE = "STANDARD.GET", "STANDARD.UPDATE", "STANDARD.CREATE"
 KV = ("DATASET", "ns1", "kv")

@@ -32,9 +32,9 @@ from service_world import CALLERS, World, caller, serving
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.enforcement import Enforcement, Outside
-from ranger_cdap.service.callers import Role
-from ranger_cdap.service.cdap_wire import EnforceRequest
-from ranger_cdap.service.check_journal import Entry, entry_of
+from ranger_cdap.service.events.check_journal import Entry, entry_of
+from ranger_cdap.service.http.callers import Role
+from ranger_cdap.service.wire.cdap_wire import EnforceRequest
 from tests.disk_faults import full_disk
 
 

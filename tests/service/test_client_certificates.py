@@ -21,8 +21,8 @@ from service_world import World, serving
 
 from ranger_cdap.config import ServiceSettings, watched_files
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service import server_tls
-from ranger_cdap.service.server import HttpServer, check_exposure
+from ranger_cdap.service.http import server_tls
+from ranger_cdap.service.http.server import HttpServer, check_exposure
 from tests.certificates import FOR_SERVERS, Authority, Signed, put
 
 TRUSTED, OTHER = Authority("trusted"), Authority("other")

@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from raw_http import answer, head, status, until
 from service_world import READ_AND_WRITE, World, serving
 
-from ranger_cdap.service import connections as module
-from ranger_cdap.service.connections import Address, Connections
+from ranger_cdap.service.http import connections as module
+from ranger_cdap.service.http.connections import Address, Connections
 
 PEERS = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 MOST, MOST_OF_A_PEER = 6, 4

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings, ServiceSettings
-from ranger_cdap.service.callers import SHORTEST_SECRET, Role
-from ranger_cdap.service.routes import Row
+from ranger_cdap.service.api.routes import Row
+from ranger_cdap.service.http.callers import SHORTEST_SECRET, Role
 from ranger_cdap.service.table import ROWS
 
 DOCS = Path(__file__).parents[2] / "docs"

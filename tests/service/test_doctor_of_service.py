@@ -36,9 +36,9 @@ from ranger_cdap.config import (
 from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.users import Users
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
-from ranger_cdap.service.callers import Role
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.service.http.callers import Role
 from tests.certificates import Authority, Signed, put
 
 ADDRESS, CALLING = "address of the decision service", "callers of the decision service"

@@ -13,12 +13,12 @@ from event_samples import files_in
 
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service import event_access
-from ranger_cdap.service.event_access import EventAccess, group_number
-from ranger_cdap.service.event_files import INCOMING, EventFiles
-from ranger_cdap.service.event_store import EventStore
-from ranger_cdap.service.events import Events
-from ranger_cdap.service.watermark import WATERMARK
+from ranger_cdap.service.events import event_access
+from ranger_cdap.service.events.event_access import EventAccess, group_number
+from ranger_cdap.service.events.event_files import INCOMING, EventFiles
+from ranger_cdap.service.events.event_store import EventStore
+from ranger_cdap.service.events.events import Events
+from ranger_cdap.service.events.watermark import WATERMARK
 
 OWN = os.getegid()
 GIVEN = (12000, 12999) if os.geteuid() == 0 else tuple(sorted({*os.getgroups()} - {OWN}))[:2]

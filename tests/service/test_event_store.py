@@ -13,9 +13,9 @@ import pytest
 from event_samples import files_in
 
 from ranger_cdap.errors import ConfigError, ServerError
-from ranger_cdap.service import event_files
-from ranger_cdap.service.event_files import INCOMING, EventFiles
-from ranger_cdap.service.event_store import EventStore
+from ranger_cdap.service.events import event_files
+from ranger_cdap.service.events.event_files import INCOMING, EventFiles
+from ranger_cdap.service.events.event_store import EventStore
 from tests.disk_faults import full_disk
 
 LONG = 3600.0

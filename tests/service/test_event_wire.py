@@ -14,8 +14,8 @@ from event_samples import ID, Json, record, stamped
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.service.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, stored_line
-from ranger_cdap.service.json_body import Repeated, refuse_repeated_fields
+from ranger_cdap.service.wire.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, stored_line
+from ranger_cdap.service.wire.json_body import Repeated, refuse_repeated_fields
 
 INTAKE = Intake("cdap")
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"

@@ -19,7 +19,7 @@ import pytest
 from event_samples import Json, files_in, record, stored_in
 from service_world import CALLERS, Answer, World, caller, secret_of, serving
 
-from ranger_cdap.service.callers import Role
+from ranger_cdap.service.http.callers import Role
 from tests.disk_faults import full_disk
 
 PATH = "/cdap/v1/audit"

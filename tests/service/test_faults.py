@@ -22,8 +22,8 @@ from service_world import World, basic, serving
 
 from ranger_cdap.config import read_configuration
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.decision_service import DecisionService
 
 DENY_KV = {**ENFORCE_KV, "principal": {"name": "bob"}}

@@ -16,7 +16,7 @@ from flooding import FLOODS, IDLE_CONNECTIONS
 from serve_process import ENFORCE_KV, Served, configuration, ranger_admin, serve
 from service_world import basic
 
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 ATTACKS = ("idle", "dripping", *FLOODS)
 QUESTIONS = 2_000

@@ -24,7 +24,7 @@ from service_world import serving
 
 from ranger_cdap.config import ServiceSettings, watched_files
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.server import HttpServer
+from ranger_cdap.service.http.server import HttpServer
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "192.168.0.1"])

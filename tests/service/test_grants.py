@@ -14,9 +14,9 @@ from service_world import CALLERS, World
 from ranger_cdap.cdap.grant import CREATORS_LABEL
 from ranger_cdap.config import AuditSettings, PluginSettings, RangerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource, ValiditySchedule
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource, ValiditySchedule
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.service.decision_service import DecisionService
 from servicedef import service_definition
 

@@ -10,7 +10,7 @@ from event_samples import record
 from exported_figures import Family, families
 from service_world import World
 
-from ranger_cdap.service.metrics import ServiceMetrics
+from ranger_cdap.service.http.metrics import ServiceMetrics
 from spark_sync.metrics_file import metrics_text
 from spark_sync.report import RunReport, SourceReport
 

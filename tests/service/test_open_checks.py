@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from journal_world import APP, DELETE, EVERYTHING, EXECUTE, ask, figure, on_disk, question
 from service_world import World, serving
 
-from ranger_cdap.cdap.master import MasterCreate
-from ranger_cdap.service.check_journal import MOST_OF_A_USER, OpenChecks
+from ranger_cdap.cdap.checks.master import MasterCreate
+from ranger_cdap.service.events.check_journal import MOST_OF_A_USER, OpenChecks
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from service_world import World
 
-from ranger_cdap.service.callers import Role
-from ranger_cdap.service.openapi import examples
-from ranger_cdap.service.routes import Row
+from ranger_cdap.service.api.openapi import examples
+from ranger_cdap.service.api.routes import Row
+from ranger_cdap.service.http.callers import Role
 from ranger_cdap.service.table import ROWS
 
 Json = dict[str, Any]

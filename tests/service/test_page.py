@@ -19,11 +19,11 @@ from service_world import Answer, World, serving
 import servicedef
 from ranger_cdap.config import RangerSettings, ServiceSettings, Settings
 from ranger_cdap.engine import PolicyEngine, decode_service_policies
-from ranger_cdap.engine.wire import ServiceTags
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
-from ranger_cdap.service.age import age_text
-from ranger_cdap.service.page import policy_links, service_view
+from ranger_cdap.engine.model.wire import ServiceTags
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.service.api.page import policy_links, service_view
+from ranger_cdap.service.wire.age import age_text
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -11,8 +11,8 @@ from chromium import PROGRAM, Browser, chromium
 from service_world import World, basic, secret_of
 from test_page import BROKEN, HOSTILE, KV, engine_of
 
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (Debian: apt install chromium)")
 

@@ -11,8 +11,8 @@ from authorizer_world import Json, policy
 from record_services import people, records, things
 from service_world import Answer, World, serving
 
-from ranger_cdap.policies.keeper import Snapshot
-from ranger_cdap.policies.refresher import PolicyState
+from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.refresher import PolicyState
 
 CDAP = [policy(1, {"namespace": "ns1", "dataset": "kv"}, ["alice"], ["read"])]
 RECORDS = {"serviceName": "records"}

@@ -20,14 +20,14 @@ from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Enforcement, Outside
 from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity
 from ranger_cdap.config import CdapSettings, Settings, SourceSettings, SyncSettings
-from ranger_cdap.service.call import Call
-from ranger_cdap.service.callers import Caller, Role
-from ranger_cdap.service.cdap_api import enforce
-from ranger_cdap.service.cdap_wire import EnforceRequest
-from ranger_cdap.service.desk import Desk
-from ranger_cdap.service.event_wire import Record
-from ranger_cdap.service.events import Events
-from ranger_cdap.service.recent_creations import KEPT, LONGEST, Creators, RecentCreations
+from ranger_cdap.service.api.cdap_api import enforce
+from ranger_cdap.service.events.events import Events
+from ranger_cdap.service.events.recent_creations import KEPT, LONGEST, Creators, RecentCreations
+from ranger_cdap.service.http.callers import Caller, Role
+from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.state.desk import Desk
+from ranger_cdap.service.wire.cdap_wire import EnforceRequest
+from ranger_cdap.service.wire.event_wire import Record
 
 AT: Final = int(NOW * 1000) - 12_000
 """Twelve seconds ago."""

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from record_services import records
 
 import servicedef
-from ranger_cdap.engine.wire import ResourceDef, ServiceDef
+from ranger_cdap.engine.model.wire import ResourceDef, ServiceDef
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.service.resource_name import NameTemplate, parse_resource, parse_sub_resource
+from ranger_cdap.service.decisions.resource_name import NameTemplate, parse_resource, parse_sub_resource
 
 TABLE = NameTemplate(("database", "table", "column"))
 

@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
 )
 from service_world import basic, serving
 
-from ranger_cdap.service.callers import Role
-from ranger_cdap.service.openapi import document
+from ranger_cdap.service.api.openapi import document
+from ranger_cdap.service.http.callers import Role
 from ranger_cdap.service.table import ROWS
 
 CHECKS = [

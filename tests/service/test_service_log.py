@@ -15,9 +15,9 @@ from event_samples import record
 from serve_process import until
 from service_world import World, basic, secret_of, serving
 
-from ranger_cdap.service import cdap_api
-from ranger_cdap.service.callers import Role
-from ranger_cdap.service.json_log import JsonLines
+from ranger_cdap.service.api import cdap_api
+from ranger_cdap.service.http.callers import Role
+from ranger_cdap.service.http.json_log import JsonLines
 from ranger_cdap.service.table import ROWS
 
 HELLO = "/cdap/v1/hello"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from service_world import CALLERS, READ_AND_WRITE, secret_of, serving
 
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings
-from ranger_cdap.service.reply import Refused
-from ranger_cdap.service.shares import Shares
+from ranger_cdap.service.http.reply import Refused
+from ranger_cdap.service.http.shares import Shares
 
 ASKS = {"user": {"name": "evaluate"}, "context": {"serviceName": "cdapdev"}}
 

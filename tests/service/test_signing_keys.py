@@ -23,11 +23,11 @@ from token_samples import AUDIENCE, EC_KEY, ISSUER, OTHER_KEY, RSA_KEY, document
 
 from ranger_cdap.config import CallerSettings, JwtSettings, RangerSettings, ServiceSettings, Settings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service import signing_keys
-from ranger_cdap.service.callers import Callers, Role
 from ranger_cdap.service.decision_service import DecisionService
-from ranger_cdap.service.signing_keys import FetchedKeys, Keys, KeysUnavailable, published_keys
-from ranger_cdap.service.tokens import Tokens
+from ranger_cdap.service.http import signing_keys
+from ranger_cdap.service.http.callers import Callers, Role
+from ranger_cdap.service.http.signing_keys import FetchedKeys, Keys, KeysUnavailable, published_keys
+from ranger_cdap.service.http.tokens import Tokens
 
 ALL = ("RS256", "ES256", "EdDSA")
 PATIENCE = 20.0
@@ -152,7 +152,7 @@ def test_keys_survive_an_outage_for_a_day_and_no_longer() -> None:
 
 
 def test_an_outage_is_one_warning_and_its_end_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "ranger_cdap.service.signing_keys")
+    caplog.set_level(logging.INFO, "ranger_cdap.service.http.signing_keys")
     keys = keys_of(Script(ONE, AWAY, AWAY, AWAY, ONE))
     for _ in range(5):
         keys.refresh()

@@ -16,8 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from token_samples import AUDIENCE, EC_KEY, ISSUER, OTHER_KEY, RSA_KEY, document, part, pem, row
 
-from ranger_cdap.service.signing_keys import FetchedKeys, published_keys
-from ranger_cdap.service.tokens import Tokens
+from ranger_cdap.service.http.signing_keys import FetchedKeys, published_keys
+from ranger_cdap.service.http.tokens import Tokens
 
 CURRENT = {("rsa", "RS256"): "current rsa", ("ec", "ES256"): "current ec"}
 KEYS = {"current rsa": RSA_KEY, "current ec": EC_KEY, "gone": OTHER_KEY}

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_world import serving
 
-from ranger_cdap.service.event_files import INCOMING, EventFiles
-from ranger_cdap.service.event_store import SEGMENT_SECONDS, EventStore
-from ranger_cdap.service.watermark import JOURNAL_ID, WATERMARK, Watermark, WatermarkFile
+from ranger_cdap.service.events.event_files import INCOMING, EventFiles
+from ranger_cdap.service.events.event_store import SEGMENT_SECONDS, EventStore
+from ranger_cdap.service.events.watermark import JOURNAL_ID, WATERMARK, Watermark, WatermarkFile
 from tests.disk_faults import in_a_child
 
 LONG = 3600.0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.life import State
+from spark_sync.ledger.life import State
 from tests.simulation.cdap import Act, Failure, Request
 from tests.simulation.scenario import ADVERSARY, HONEST, MINUTE, NAMES, OUTSIDER, Deployment, Secret
 from tests.simulation.simulator import UNFINISHED, Simulation

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
-from spark_sync import absence, fold, matching
-from spark_sync.event import NEVER, Outcome
-from spark_sync.request import UNKNOWN, Interval
+from spark_sync.ledger import absence, fold, matching
+from spark_sync.ledger.event import NEVER, Outcome
+from spark_sync.ledger.request import UNKNOWN, Interval
 
 Mutant = Callable[[], Any]
 

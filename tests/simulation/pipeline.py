@@ -10,18 +10,18 @@ from typing import Any
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
-from ranger_cdap.engine.wire import Policy, replaced
+from ranger_cdap.engine.model.wire import Policy, replaced
 from ranger_cdap.errors import RequestRejected
-from spark_sync.event import EntityEvent
-from spark_sync.fold import enter_known
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.ledger import Change, History, Ledger
-from spark_sync.life import Life, State
-from spark_sync.matching import concerns
-from spark_sync.push import push
-from spark_sync.refold import refold
-from spark_sync.resultant import as_the_profile_says
-from spark_sync.writer import NAME_TAKEN, RESOURCE_TAKEN
+from spark_sync.grants.push import push
+from spark_sync.grants.resultant import as_the_profile_says
+from spark_sync.grants.writer import NAME_TAKEN, RESOURCE_TAKEN
+from spark_sync.ledger.event import EntityEvent
+from spark_sync.ledger.fold import enter_known
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.ledger import Change, History, Ledger
+from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.matching import concerns
+from spark_sync.ledger.refold import refold
 
 
 class Killed(Exception):

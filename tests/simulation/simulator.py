@@ -14,15 +14,15 @@ from typing import Any
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Secret as ConfigSecret
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.watermark import Watermark
-from spark_sync.confirmation import ASKED_FOR, Existence, Round, answers, events_of, questions
-from spark_sync.event import EntityEvent
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.life import Life
+from ranger_cdap.service.events.watermark import Watermark
+from spark_sync.ledger.event import EntityEvent
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.life import Life
+from spark_sync.reconcile.confirmation import ASKED_FOR, Existence, Round, answers, events_of, questions
 from spark_sync.sources.audit import read as read_audit
 from spark_sync.sources.data_plane import read as read_data_plane
 from spark_sync.sources.http_access import read as read_http_access
-from spark_sync.watermarks import horizons
+from spark_sync.sources.watermarks import horizons
 from tests.simulation.cdap import ADMIN, MASTER, Act, Cdap, Failure, Incarnation, Request
 from tests.simulation.lines import (
     AUDITOR,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.event import EntityEvent, Position
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.ledger import Change, History, Scope
-from spark_sync.life import Life, State
-from spark_sync.refold import refold
+from spark_sync.ledger.event import EntityEvent, Position
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.ledger import Change, History, Scope
+from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.refold import refold
 from tests.simulation.pipeline import Killer, MemoryRanger, Run, send
 from tests.simulation.scenario import MINUTE, START, Scenario, draw
 from tests.simulation.simulator import Simulation
@@ -29,8 +29,8 @@ RUNS, QUIET = 4, 2
 @pytest.mark.spark
 def test_ledgers_in_memory_and_on_delta_are_equal(spark: SparkSession, tmp_path: Path) -> None:
     """All scenarios in one ledger, each in a namespace of its own, with the runs of one job."""
-    from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import scope_of
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
     scenarios = [draw(seed) for seed in SEEDS]
     _run_together(scenarios)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from spark_sync.life import Life, State
+from spark_sync.ledger.life import Life, State
 from tests.simulation.cdap import ADMIN, Act, Request
 from tests.simulation.laws import breaches, honest, is_confirmed
 from tests.simulation.mutants import MUTANTS, RARE

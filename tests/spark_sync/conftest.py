@@ -15,8 +15,8 @@ import pytest
 import servicedef
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SourceSettings, SyncSettings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.wire import Policy
-from ranger_cdap.policies.ranger_admin import RangerAdmin
+from ranger_cdap.engine.model.wire import Policy
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 PASSWORD = "Sync-Test-Passw0rd"
 EXAMPLES = Path(__file__).parents[2] / "examples"

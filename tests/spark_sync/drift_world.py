@@ -10,15 +10,15 @@ from msgspec.structs import replace as replaced
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import Grant
-from ranger_cdap.engine.wire import Policy
+from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import NotFound, RequestRejected
-from spark_sync.baseline import Inventory
-from spark_sync.crew import Crew
-from spark_sync.event import Position
-from spark_sync.grant_policy import content_of
-from spark_sync.ledger import Change
-from spark_sync.life import OWED, Life, State
-from spark_sync.plan import Give, PlanSettings, plan
+from spark_sync.grants.crew import Crew
+from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.plan import Give, PlanSettings, plan
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import OWED, Life, State
+from spark_sync.reconcile.baseline import Inventory
 
 ALL = ("read", "write", "admin", "execute")
 KV = EntityId("dataset", ("ns1", "kv"))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.event import NEVER, EntityEvent, Kind, Outcome, Stage
+from spark_sync.ledger.event import NEVER, EntityEvent, Kind, Outcome, Stage
 
 NAMESPACE = EntityId("namespace", ("ns1",))
 DATASET = EntityId("dataset", ("ns1", "a.b"))

@@ -7,8 +7,8 @@ import json
 import msgspec
 
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.engine.wire import Policy, decode_service_policies
-from ranger_cdap.policies.downloader import Downloader
+from ranger_cdap.engine.model.wire import Policy, decode_service_policies
+from ranger_cdap.policies.client.downloader import Downloader
 from tests.spark_sync.conftest import Ranger
 
 

@@ -36,7 +36,7 @@ class Step:
     nth: int = 1
 
 
-LEDGER, RANGER = "spark_sync.delta_ledger", "ranger_cdap.policies.ranger_admin"
+LEDGER, RANGER = "spark_sync.ledger.delta_ledger", "ranger_cdap.policies.client.ranger_admin"
 STEPS = {
     "lines are read, their events are not in the ledger": Step(LEDGER, "DeltaLedger.add_events"),
     "events are in the ledger, the source has not noted that": Step(LEDGER, "DeltaLedger.add_events", after=True),
@@ -45,7 +45,7 @@ STEPS = {
     "before anything is sent": Step("spark_sync.job", "push"),
     "a policy is taken back, its successor not sent": Step(RANGER, "RangerAdmin.delete_policy", after=True),
     "between two policies": Step(RANGER, "RangerAdmin.create_policy", after=True, nth=2),
-    "all is sent, nothing recorded": Step("spark_sync.push", "_record"),
+    "all is sent, nothing recorded": Step("spark_sync.grants.push", "_record"),
     "all is recorded, the ledger's version not noted": Step("spark_sync.job", "remember"),
 }
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from spark_sync.event import Position
-from spark_sync.ledger import Change
-from spark_sync.life import OWED, Life, State
-from spark_sync.plan import PlanSettings, Step, plan
-from spark_sync.push import Pushed, push
-from spark_sync.resultant import as_the_profile_says
-from spark_sync.writer import PolicyRest, carry_out
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from spark_sync.grants.plan import PlanSettings, Step, plan
+from spark_sync.grants.push import Pushed, push
+from spark_sync.grants.resultant import as_the_profile_says
+from spark_sync.grants.writer import PolicyRest, carry_out
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import OWED, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 
 ALL = ("read", "write", "admin", "execute")

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ranger_cdap.config import SourceSettings
-from spark_sync.event import EntityEvent, Kind, Outcome, Stage
+from spark_sync.ledger.event import EntityEvent, Kind, Outcome, Stage
 from spark_sync.sources import audit, data_plane, http_access
 from spark_sync.sources.line_reader import LineReader, Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from spark_sync.dead_letters import DeadLetter
+    from spark_sync.ingest.dead_letters import DeadLetter
 
 NOW = 1_900_000_000_000
 
@@ -55,7 +55,7 @@ def rows_in(
     spark: SparkSession, kind: str, lines: DataFrame, *, now: int = NOW, **given: Any
 ) -> tuple[list[Row], list[DeadLetter]]:
     """The events with all columns, in the order of time and entity, and the dead letters."""
-    from spark_sync.extraction import Extraction
+    from spark_sync.ingest.extraction import Extraction
     from spark_sync.sources.registry import event_sources
 
     configured = SourceSettings(name="s", kind=kind, **given)

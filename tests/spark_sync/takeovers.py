@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.life import State
+from spark_sync.ledger.life import State
 from tests.spark_sync.recorded_lines import (
     CALLER,
     ENFORCER,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ranger_cdap.config import Settings
-from spark_sync.life import State
+from spark_sync.ledger.life import State
 from tests.spark_sync.recorded_lines import millis
 from tests.spark_sync.test_job import NOW
 
@@ -86,9 +86,9 @@ def write(inbox: Path, seed: int) -> None:
 
 @pytest.mark.usefixtures("compiled_plans")
 def test_a_million_lines(spark: SparkSession, settings_for: Callable[..., Settings], tmp_path: Path) -> None:
-    from spark_sync.dead_letters import DEAD_LETTERS, MOST_OF_A_FILE
-    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.ingest.dead_letters import DEAD_LETTERS, MOST_OF_A_FILE
     from spark_sync.job import run_once
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
     seed = 20261121
     inbox = tmp_path / "inbox"

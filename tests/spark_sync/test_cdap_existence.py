@@ -14,9 +14,9 @@ from requests import ReadTimeout
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, parse_entity
-from spark_sync.cdap_existence import MOST_FAILURES, Shown, ask, looks, oldest_author, proved
-from spark_sync.cdap_http import CdapHttp
-from spark_sync.confirmation import Existence
+from spark_sync.reconcile.cdap_existence import MOST_FAILURES, Shown, ask, looks, oldest_author, proved
+from spark_sync.reconcile.confirmation import Existence
+from spark_sync.sources.cdap_http import CdapHttp
 
 CDAP = "https://cdap.example:11015"
 NS = f"{CDAP}/v3/namespaces"

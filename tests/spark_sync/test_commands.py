@@ -14,9 +14,9 @@ from ranger_cdap.cli.main import main
 from ranger_cdap.errors import AuthenticationFailed
 from spark_sync.cli.planned import rows
 from spark_sync.cli.run import show, show_planned, tell, to_json
-from spark_sync.event import Position
-from spark_sync.life import Life, State
-from spark_sync.plan import PlanSettings, plan
+from spark_sync.grants.plan import PlanSettings, plan
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.life import Life, State
 from spark_sync.report import RunReport, SourceReport
 
 BEGUN = Position(101, False, "test", "1")

@@ -17,12 +17,20 @@ from hypothesis import strategies as st
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.config import CdapSettings, ConfirmSettings, Secret, Settings, SourceSettings, SyncSettings
 from ranger_cdap.errors import ConfigError, SyncError
-from ranger_cdap.service.watermark import WATERMARK, Watermark
-from spark_sync import watermarks
-from spark_sync.confirmation import SOURCE, Existence
-from spark_sync.confirmation_round import FILE, FIRST_PAUSE, LONGEST_PAUSE, Asked, confirm_round, due, remembered
-from spark_sync.event import EntityEvent, Kind, Position, Stage
-from spark_sync.life import Life, State
+from ranger_cdap.service.events.watermark import WATERMARK, Watermark
+from spark_sync.ledger.event import EntityEvent, Kind, Position, Stage
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.confirmation import SOURCE, Existence
+from spark_sync.reconcile.confirmation_round import (
+    FILE,
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    Asked,
+    confirm_round,
+    due,
+    remembered,
+)
+from spark_sync.sources import watermarks
 
 NOW = 1_800_000_000_000
 KV, SHOP = parse_entity("dataset:ns1.kv"), parse_entity("application:ns1.shop")

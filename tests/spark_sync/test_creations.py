@@ -8,8 +8,8 @@ import pytest
 
 from ranger_cdap.cdap.creations import AccessRow, RequestRow, load_creations
 from ranger_cdap.cdap.profile import load_profile
-from spark_sync.event import Kind, Strength
-from spark_sync.inventory import listings
+from spark_sync.ledger.event import Kind, Strength
+from spark_sync.reconcile.inventory import listings
 
 TABLE = load_creations()
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from ranger_cdap.errors import SyncError
-from spark_sync import dead_letters
-from spark_sync.dead_letters import DEAD_LETTERS, MOST_OF_A_FILE, OLDER, DeadLetter, buried, bury
+from spark_sync.ingest import dead_letters
+from spark_sync.ingest.dead_letters import DEAD_LETTERS, MOST_OF_A_FILE, OLDER, DeadLetter, buried, bury
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,7 +61,7 @@ def test_of_a_file_of_line_breaks_a_hundred_are_shown_and_the_others_counted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     from ranger_cdap.config import SourceSettings
-    from spark_sync.extraction import Extraction
+    from spark_sync.ingest.extraction import Extraction
     from spark_sync.sources.registry import event_sources
 
     (tmp_path / "1.log").write_text("\n" * 5_000, encoding="utf-8")

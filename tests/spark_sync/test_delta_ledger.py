@@ -12,16 +12,16 @@ import msgspec
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.event import NEVER, EntityEvent, Kind, Outcome, Stage
-from spark_sync.fold import enter_known, fold
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.life import Life, State
+from spark_sync.ledger.event import NEVER, EntityEvent, Kind, Outcome, Stage
+from spark_sync.ledger.fold import enter_known, fold
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.life import Life, State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.ledger import History
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.ledger import History
 
 pytestmark = pytest.mark.spark
 
@@ -152,7 +152,7 @@ def settings_at(round_: int, *, journal: bool) -> FoldSettings:
 def add(spark: SparkSession, ledger: DeltaLedger, events: list[EntityEvent], *, twice: bool = False) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
-    from spark_sync.ledger_rows import EVENTS, event_row, struct_of
+    from spark_sync.ledger.ledger_rows import EVENTS, event_row, struct_of
 
     rows = [(msgspec.json.encode(event_row("cdap", event)).decode(),) for event in events]
     parsed = spark.createDataFrame(rows, "row string").select(F.from_json("row", struct_of(EVENTS)).alias("event"))
@@ -189,8 +189,8 @@ def test_folding_through_the_tables_is_folding(
     spark: SparkSession, tmp_path: Path, seed: int, journal: bool, few: int
 ) -> None:
     """Many events about anything, then few about what nothing is in, which the ledger folds in another way."""
-    from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import fold_new
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
     story = Story(seed)
     story.fill(0, 2, 50)
@@ -237,7 +237,7 @@ OLD_BASELINE = "instance string, taken bigint, entities bigint"
 
 def write_old(spark: SparkSession, directory: Path, name: str, schema: str, rows: list[dict[str, Any]]) -> None:
     """A table of a ledger as it was written before checks were journalled."""
-    from spark_sync.ledger_rows import struct_of
+    from spark_sync.ledger.ledger_rows import struct_of
 
     fields = struct_of(schema).names
     frame = spark.createDataFrame([tuple(row.get(field) for field in fields) for row in rows], schema)
@@ -262,8 +262,8 @@ def old_life(entity: EntityId, number: int, creator: str | None, begun: int, **m
 
 
 def test_a_ledger_of_the_old_rule_is_upgraded_and_nothing_changes_hands(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import fold_new
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
     alone, shared, again, root, known = (EntityId("dataset", ("n1", name)) for name in "abcde")
     hour = 3_600_000
@@ -312,9 +312,9 @@ def test_a_ledger_of_the_old_rule_is_upgraded_and_nothing_changes_hands(spark: S
 
 def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing is forgotten of what is undecided, and no version of what exists."""
-    from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import fold_new
-    from spark_sync.upkeep import DAY, tidy
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.upkeep import DAY, tidy
 
     lib, gone, kv, open_ = (
         EntityId(kind, ("n1", name))

@@ -12,8 +12,8 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import AuditSettings, CdapSettings, Settings, SourceSettings, SyncSettings
 from ranger_cdap.errors import InvalidInput
-from spark_sync.event import EntityEvent, Kind, Stage
-from spark_sync.life import Life, State
+from spark_sync.ledger.event import EntityEvent, Kind, Stage
+from spark_sync.ledger.life import Life, State
 from tests.spark_sync.drift_world import APP, KV, row
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def watermark(settings: Settings, journal: str, at: int = NOW) -> None:
 
 
 def ledger_with(settings: Settings, spark: SparkSession, *lives: Life) -> None:
-    from spark_sync.delta_ledger import DeltaLedger
-    from spark_sync.ledger import Change
-    from spark_sync.ledger_mark import CHECKPOINTS, remember
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.ledger import Change
+    from spark_sync.ledger.ledger_mark import CHECKPOINTS, remember
 
     ledger = DeltaLedger(spark, settings.sync.state_dir, "cdap")
     ledger.record(Change(life.entity, (life,)) for life in lives)
@@ -75,7 +75,7 @@ def test_status_shows_doubts_candidates_silence_and_what_waits_for_its_time(
 
 
 def test_a_contested_entity_is_assigned_and_the_audit_says_why(settings: Settings, spark: SparkSession) -> None:
-    from spark_sync import by_hand
+    from spark_sync.reconcile import by_hand
 
     ledger_with(settings, spark, CONTESTED)
     for user, more in (("mallory", {"why": "x"}), ("bob", {})):
@@ -89,8 +89,8 @@ def test_a_contested_entity_is_assigned_and_the_audit_says_why(settings: Setting
 
 
 def test_a_baseline_has_versions_and_does_not_outlive_its_journal(settings: Settings, spark: SparkSession) -> None:
-    from spark_sync.baseline import Inventory, enter_baseline
-    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.reconcile.baseline import Inventory, enter_baseline
     from spark_sync.status import status
 
     watermark(settings, "a" * 32)

@@ -9,13 +9,13 @@ from msgspec.structs import replace as replaced
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess
-from spark_sync.baseline import Inventory
-from spark_sync.drift import RELEASED, Drift, find_drift, survey
-from spark_sync.grant_policy import content_of
-from spark_sync.inventory import listings
-from spark_sync.life import Life, State
-from spark_sync.repair import Action, Repairs, actions, repair_all
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess
+from spark_sync.grants.grant_policy import content_of
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.baseline import Inventory
+from spark_sync.reconcile.drift import RELEASED, Drift, find_drift, survey
+from spark_sync.reconcile.inventory import listings
+from spark_sync.reconcile.repair import Action, Repairs, actions, repair_all
 from tests.spark_sync.drift_world import ALL, APP, KV, SETTINGS, changed, inventory, ours, row
 from tests.spark_sync.push_world import item, resource
 

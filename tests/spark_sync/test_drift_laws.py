@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine.wire import Policy
-from spark_sync.baseline import Inventory
-from spark_sync.drift import find_drift, survey
-from spark_sync.event import NEVER, EntityEvent, Kind, Outcome, Stage
-from spark_sync.fold import fold
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.life import Life, State
-from spark_sync.repair import Action, Repairs, repair_all
+from ranger_cdap.engine.model.wire import Policy
+from spark_sync.ledger.event import NEVER, EntityEvent, Kind, Outcome, Stage
+from spark_sync.ledger.fold import fold
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.baseline import Inventory
+from spark_sync.reconcile.drift import find_drift, survey
+from spark_sync.reconcile.repair import Action, Repairs, repair_all
 from tests.spark_sync.drift_world import (
     ALL,
     ENDED_STATES,

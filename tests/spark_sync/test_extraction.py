@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ranger_cdap.config import SourceSettings
-from spark_sync.event import NEVER
+from spark_sync.ledger.event import NEVER
 from tests.spark_sync.reading import NOW
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def test_what_a_plugin_finds(spark: SparkSession) -> None:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import ArrayType, StructField, StructType
 
-    from spark_sync.extraction import Extraction
+    from spark_sync.ingest.extraction import Extraction
     from spark_sync.sources.source import FOUND, LINES, EventSource
 
     def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -> DataFrame:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import SyncError
-from spark_sync.event import EntityEvent, Kind, Position
-from spark_sync.fold import BY_HAND, enter_known, fold
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.life import TRANSITIONS, WHEN_DELETED, Life, State
+from spark_sync.ledger.event import EntityEvent, Kind, Position
+from spark_sync.ledger.fold import BY_HAND, enter_known, fold
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.life import TRANSITIONS, WHEN_DELETED, Life, State
 from tests.spark_sync.evidence import APPLICATION, ARTIFACT, DATASET, JOURNAL, SCHEDULE, events
 
 ALL = ("read", "write", "admin", "execute")

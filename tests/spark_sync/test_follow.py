@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ranger_cdap.errors import AdminUnreachable, AuthenticationFailed, LeaseHeld, LedgerLost, SyncError
 from spark_sync.follow import follow, until_terminated
-from spark_sync.life import State
+from spark_sync.ledger.life import State
 from spark_sync.metrics_file import metrics_text, write_metrics
 from spark_sync.report import RunReport, SourceReport
 

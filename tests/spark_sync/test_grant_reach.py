@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.cdap.entity import EntityId, entity_types, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
-from ranger_cdap.embedded_admin import documents
-from ranger_cdap.embedded_admin.documents import GrantRevoke
-from ranger_cdap.embedded_admin.grant_rules import granted, revoked
+from ranger_cdap.embedded_admin.model import documents
+from ranger_cdap.embedded_admin.model.documents import GrantRevoke
+from ranger_cdap.embedded_admin.rules.grant_rules import granted, revoked
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
-from ranger_cdap.engine.wire import (
+from ranger_cdap.engine.model.wire import (
     Policy,
     PolicyItem,
     PolicyItemAccess,
@@ -26,11 +26,11 @@ from ranger_cdap.engine.wire import (
     decode_policy,
     decode_service_policies,
 )
-from spark_sync.event import Position
-from spark_sync.foreign import why_not_add, why_not_take_out
-from spark_sync.grant_policy import resources_of
-from spark_sync.life import Life, State
-from spark_sync.plan import Give, PlanSettings, plan
+from spark_sync.grants.foreign import why_not_add, why_not_take_out
+from spark_sync.grants.grant_policy import resources_of
+from spark_sync.grants.plan import Give, PlanSettings, plan
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.life import Life, State
 
 # Small alphabets, so that entities and users that are nearly equal come often.
 GOOD = st.sampled_from(["a", "aa", "A", "a-", "bob"])

@@ -9,7 +9,7 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import InvalidInput
-from spark_sync.baseline import read_inventory
+from spark_sync.reconcile.baseline import read_inventory
 from tests.spark_sync.conftest import EXAMPLES
 
 HEADER = '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}'

@@ -15,9 +15,9 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapUnreachable, ConfigError, InvalidInput
-from spark_sync.baseline import read_inventory
-from spark_sync.cdap_http import CdapHttp
-from spark_sync.inventory import MARGIN, take_inventory, write_inventory
+from spark_sync.reconcile.baseline import read_inventory
+from spark_sync.reconcile.inventory import MARGIN, take_inventory, write_inventory
+from spark_sync.sources.cdap_http import CdapHttp
 
 NOW = 1_795_233_600_000
 NS = "/v3/namespaces"

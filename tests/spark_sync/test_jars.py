@@ -13,9 +13,9 @@ from typing import Final
 import pytest
 
 from ranger_cdap.errors import SparkMissing, SyncError
-from spark_sync import jars
-from spark_sync.jars import JARS, PACKAGES, check_fetched, spark_jars
-from spark_sync.scratch import LOCATION, PREFIX
+from spark_sync.spark import jars
+from spark_sync.spark.jars import JARS, PACKAGES, check_fetched, spark_jars
+from spark_sync.spark.scratch import LOCATION, PREFIX
 from tests.short_lived_java import QUICK_JAVA
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +125,7 @@ import sys
 sys.prefix = "nowhere"
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.errors import SyncError
-from spark_sync.session import spark_session
+from spark_sync.spark.session import spark_session
 try:
     with spark_session(SyncSettings(), master="local[1]") as spark:
         spark.range(3).write.format("delta").save("table")

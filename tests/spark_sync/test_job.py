@@ -12,13 +12,13 @@ import pytest
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, LeaseHeld
-from spark_sync.life import Life, State
+from spark_sync.ledger.life import Life, State
 from tests.spark_sync.conftest import EXAMPLES, Ranger
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 pytestmark = pytest.mark.spark
 
@@ -126,13 +126,13 @@ def run(settings: Settings, spark: SparkSession, **given: Any) -> Any:
 
 
 def take_baseline(settings: Settings, spark: SparkSession) -> None:
-    from spark_sync.baseline import take_baseline as take
+    from spark_sync.reconcile.baseline import take_baseline as take
 
     take(settings, spark, EXAMPLES / "baseline.jsonl", now=NOW)
 
 
 def ledger_of(settings: Settings, spark: SparkSession) -> DeltaLedger:
-    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
     return DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
 
@@ -269,7 +269,7 @@ def test_a_killed_run_heals(
     monkeypatch: pytest.MonkeyPatch,
     survived: int,
 ) -> None:
-    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
     settings = settings_for(data_plane=source(inbox("d")))
     take_baseline(settings, spark)
@@ -326,7 +326,7 @@ def test_a_source_that_is_not_usable(
 
 
 def test_one_run_at_a_time(spark: SparkSession, settings_for: Callable[..., Settings]) -> None:
-    from spark_sync.lease import lease
+    from spark_sync.ledger.lease import lease
 
     settings = settings_for()
     with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_sync.jars import JARS
+from spark_sync.spark.jars import JARS
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import EXAMPLES, PASSWORD, Ranger
 from tests.spark_sync.kafka_broker import CONNECTOR, Broker, fetch, kafka_broker

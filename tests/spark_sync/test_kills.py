@@ -19,7 +19,7 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
-from spark_sync.life import State
+from spark_sync.ledger.life import State
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync import killing
 from tests.spark_sync.conftest import PASSWORD, Ranger, new_service, settings_of
@@ -29,7 +29,7 @@ from tests.spark_sync.recorded_lines import CALLER, TAKEN, Lines, created, delet
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ranger_cdap.policies.ranger_admin import RangerAdmin
+    from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -76,7 +76,7 @@ class World:
 
     def lives(self, spark: SparkSession, namespace: str) -> list[dict[str, Any]]:
         """The namespace's rows of the ledger, without what Ranger numbers."""
-        from spark_sync.delta_ledger import DeltaLedger
+        from spark_sync.ledger.delta_ledger import DeltaLedger
 
         found = DeltaLedger(spark, self.settings.sync.state_dir, "cdap").lives(list(State))
         rows = [asdict(life) for life in found if life.entity.namespace == namespace]
@@ -108,7 +108,7 @@ def run(world: World, spark: SparkSession) -> Any:
 def world(
     spark: SparkSession, embedded: tuple[str, RangerAdmin, RangerAdmin], tmp_path_factory: pytest.TempPathFactory
 ) -> World:
-    from spark_sync.baseline import take_baseline
+    from spark_sync.reconcile.baseline import take_baseline
 
     ranger, directory = new_service(embedded), tmp_path_factory.mktemp("kills")
     inbox = directory / "inbox"
@@ -188,7 +188,7 @@ def test_what_a_killed_run_left_is_finished(world: World, spark: SparkSession, n
 
 
 def test_after_all_that_ledger_and_ranger_agree(world: World, spark: SparkSession) -> None:
-    from spark_sync.reconcile import reconcile
+    from spark_sync.reconcile.reconcile import reconcile
 
     assert reconcile(world.settings, spark).left == ()
     assert run(world, spark).wrote_nothing

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.errors import LeaseHeld, SyncError
-from spark_sync.lease import lease
+from spark_sync.ledger.lease import lease
 
 HOLD = """
 import sys
 from pathlib import Path
-from spark_sync.lease import lease
+from spark_sync.ledger.lease import lease
 with lease(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -10,11 +10,11 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, held
-from ranger_cdap.engine.wire import Policy, PolicyItemCondition, PolicyResource, ValiditySchedule
-from spark_sync.foreign import why_not_add, why_not_take_out
-from spark_sync.life import Life, State
-from spark_sync.plan import PlanSettings, TakeOut, plan
-from spark_sync.writer import carry_out
+from ranger_cdap.engine.model.wire import Policy, PolicyItemCondition, PolicyResource, ValiditySchedule
+from spark_sync.grants.foreign import why_not_add, why_not_take_out
+from spark_sync.grants.plan import PlanSettings, TakeOut, plan
+from spark_sync.grants.writer import carry_out
+from spark_sync.ledger.life import Life, State
 from tests.spark_sync.conftest import Ranger
 from tests.spark_sync.push_world import ALL, Watched, foreign, gone, item, life, resource, send, wants
 

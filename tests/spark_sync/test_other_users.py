@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from spark_sync.scratch import LOCATION, PREFIX, scratch
+from spark_sync.spark.scratch import LOCATION, PREFIX, scratch
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.attacker import ATTACKS, MARK, Target, call_java
 from tests.spark_sync.killing import kill_and_wait

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import AuditSettings, RangerSettings, Settings, SyncSettings
 from ranger_cdap.errors import AuditSinkError, ConfigError, InvalidInput, LedgerLost
-from spark_sync import by_hand
-from spark_sync.ledger import Change
-from spark_sync.life import Life, State
-from spark_sync.override_audit import Override, account, audit_record
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile import by_hand
+from spark_sync.reconcile.override_audit import Override, account, audit_record
 from tests.disk_faults import full_disk
 from tests.spark_sync.drift_world import KV, changed, row
 

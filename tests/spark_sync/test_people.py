@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.errors import InvalidInput, UnsafeGrant
-from spark_sync.drift import RELEASED
-from spark_sync.event import EntityEvent, Kind, Outcome, Stage
-from spark_sync.fold import fold
-from spark_sync.fold_settings import FoldSettings
-from spark_sync.grant_policy import content_of
-from spark_sync.ledger import Change
-from spark_sync.life import Life, State
-from spark_sync.people import BY_HAND, assign, forget, is_doubted, retry
+from spark_sync.grants.grant_policy import content_of
+from spark_sync.ledger.event import EntityEvent, Kind, Outcome, Stage
+from spark_sync.ledger.fold import fold
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.drift import RELEASED
+from spark_sync.reconcile.people import BY_HAND, assign, forget, is_doubted, retry
 from tests.spark_sync.drift_world import ALL, BEGUN, KV, RangerInMemory, changed, ours, push, row
 
 NEVER = frozenset({"root"})

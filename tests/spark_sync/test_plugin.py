@@ -6,8 +6,8 @@ import pytest
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import PluginError
-from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.plugins import plugin_manager
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 from spark_sync.sources import registry
 
 BUILT_IN = {"audit", "audit-kafka", "audit-messaging", "data-plane", "http-access"}

@@ -10,10 +10,10 @@ import pytest
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import MasterSettings, Settings, SyncSettings, load_settings
 from ranger_cdap.errors import ConfigError
-from spark_sync.jars import JARS
-from spark_sync.lease import lease
+from spark_sync.grants.push import non_creators
+from spark_sync.ledger.lease import lease
 from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run, check_spark
-from spark_sync.push import non_creators
+from spark_sync.spark.jars import JARS
 
 GOOD = """\
 [sync]

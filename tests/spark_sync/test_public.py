@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess
-from spark_sync.life import State
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess
+from spark_sync.ledger.life import State
 from tests.spark_sync.conftest import Ranger
 from tests.spark_sync.push_world import ALL, foreign, gone, item, life, resource, send, wants
 from tests.spark_sync.test_grant_reach import engine_with

@@ -12,13 +12,13 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from spark_sync import push as pushing
-from spark_sync.life import OWED, Life, State
-from spark_sync.pace import Turns
-from spark_sync.plan import Give, TakeBack
-from spark_sync.push import planned
-from spark_sync.resultant import as_the_profile_says
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from spark_sync.grants import push as pushing
+from spark_sync.grants.pace import Turns
+from spark_sync.grants.plan import Give, TakeBack
+from spark_sync.grants.push import planned
+from spark_sync.grants.resultant import as_the_profile_says
+from spark_sync.ledger.life import OWED, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.push_world import (
     ALL,

@@ -13,10 +13,10 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput, LeaseHeld, LedgerLost
-from spark_sync.baseline import Inventory, read_inventory
-from spark_sync.drift import Drift
-from spark_sync.life import State
-from spark_sync.repair import Action
+from spark_sync.ledger.life import State
+from spark_sync.reconcile.baseline import Inventory, read_inventory
+from spark_sync.reconcile.drift import Drift
+from spark_sync.reconcile.repair import Action
 from tests.spark_sync.conftest import Ranger
 from tests.spark_sync.test_job import NOW, again, all_lives, deliver, recorded, run, source, take_baseline
 
@@ -50,7 +50,7 @@ def inventory_of(path: Path, *entities: EntityId) -> Inventory:
 
 
 def reconciled(settings: Settings, spark: SparkSession, **given: Any) -> Any:
-    from spark_sync.reconcile import reconcile
+    from spark_sync.reconcile.reconcile import reconcile
 
     return reconcile(settings, spark, **given)
 
@@ -71,7 +71,7 @@ def inbox(tmp_path: Path) -> Path:
 def test_a_ledger_restored_from_yesterday(
     spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
 ) -> None:
-    from spark_sync.baseline import take_baseline as take
+    from spark_sync.reconcile.baseline import take_baseline as take
 
     settings = settings_for(data_plane=source(inbox))
     state, yesterday = settings.sync.state_dir, tmp_path / "yesterday"
@@ -115,8 +115,8 @@ def test_a_ledger_restored_from_yesterday(
 def test_what_people_did_in_ranger_and_what_they_say_about_it(
     spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
 ) -> None:
-    from spark_sync import by_hand
-    from spark_sync.lease import lease
+    from spark_sync.ledger.lease import lease
+    from spark_sync.reconcile import by_hand
     from spark_sync.status import status
 
     settings = settings_for(data_plane=source(inbox))

@@ -10,16 +10,16 @@ import pytest
 
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
-from ranger_cdap.engine.wire import Policy
+from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import AccessForbidden, InvalidInput
 from spark_sync.cli import status as status_command
 from spark_sync.cli.lives import say_changes
 from spark_sync.cli.reconcile import show, to_json
-from spark_sync.drift import Finding, find_drift
-from spark_sync.life import State
-from spark_sync.people import assign, forget
-from spark_sync.reconcile import look
-from spark_sync.repair import Action
+from spark_sync.ledger.life import State
+from spark_sync.reconcile.drift import Finding, find_drift
+from spark_sync.reconcile.people import assign, forget
+from spark_sync.reconcile.reconcile import look
+from spark_sync.reconcile.repair import Action
 from spark_sync.status import StatusReport
 from tests.spark_sync.drift_world import ALL, APP, KV, SETTINGS, inventory, ours, row
 from tests.spark_sync.push_world import item

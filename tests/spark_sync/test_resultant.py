@@ -9,9 +9,9 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import PluginError
-from ranger_cdap.hookspecs import PROJECT, hookimpl
+from ranger_cdap.plugins.hookspecs import PROJECT, hookimpl
 from spark_sync import hookspecs
-from spark_sync.resultant import installed_resultant, resultant_of
+from spark_sync.grants.resultant import installed_resultant, resultant_of
 
 DATASET = EntityId("dataset", ("ns1", "kv"))
 ALL = ("read", "write", "admin", "execute")

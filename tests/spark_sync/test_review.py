@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import servicedef
+from ranger_cdap.authz.moment import Moment
+from ranger_cdap.authz.people import People
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import InvalidInput, PluginError
-from ranger_cdap.hookspecs import hookimpl
-from ranger_cdap.moment import Moment
-from ranger_cdap.people import People
-from ranger_cdap.plugins import plugin_manager
-from ranger_cdap.policies.documents import Documents, compile_set
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.policies.refresh.documents import Documents, compile_set
 from spark_sync.review import answers as answers_module
 from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, basis, units
 from spark_sync.review.entities import read_entities

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.errors import InvalidInput, NotReady, SyncError
 from spark_sync.review.policies import load_policies
 from tests.spark_sync.conftest import PASSWORD, Ranger

@@ -21,10 +21,10 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import AdminUnreachable, ConflictingChange
-from spark_sync.event import EntityEvent, Kind
-from spark_sync.fold import fold
-from spark_sync.ledger import Baseline
-from spark_sync.life import Life, State
+from spark_sync.ledger.event import EntityEvent, Kind
+from spark_sync.ledger.fold import fold
+from spark_sync.ledger.ledger import Baseline
+from spark_sync.ledger.life import Life, State
 from tests.spark_sync.conftest import Ranger, new_service, settings_of
 from tests.spark_sync.in_force import download, engine_of
 from tests.spark_sync.push_world import Watched
@@ -48,7 +48,7 @@ from tests.spark_sync.recorded_lines import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ranger_cdap.policies.ranger_admin import RangerAdmin
+    from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -146,7 +146,7 @@ class World:
         self.take_baseline()
 
     def take_baseline(self) -> None:
-        from spark_sync.delta_ledger import DeltaLedger
+        from spark_sync.ledger.delta_ledger import DeltaLedger
 
         ledger = DeltaLedger(self.spark, self.settings.sync.state_dir, "cdap")
         ledger.enter_baseline(TAKEN, (), journals={"data-plane": JOURNAL})
@@ -169,7 +169,7 @@ class World:
         assert {report.counts[state] for state in (State.PENDING, State.FAILED, State.CLOSING)} == {0}
 
     def lives(self) -> list[Life]:
-        from spark_sync.delta_ledger import DeltaLedger
+        from spark_sync.ledger.delta_ledger import DeltaLedger
 
         return DeltaLedger(self.spark, self.settings.sync.state_dir, "cdap").lives(list(State))
 
@@ -214,8 +214,8 @@ def new_world(
 
 def in_order_and_once(world: World, history: Sequence[Happened], entity: EntityId) -> tuple[Life, ...]:
     """What the fold makes of all events at once, each once and in order."""
-    from spark_sync import watermarks
     from spark_sync.job import fold_settings
+    from spark_sync.sources import watermarks
 
     configured = world.settings
     everything = {event for one in history for event in events(told(entity, one), configured)}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_sync.scratch import LOCATION, PREFIX, scratch
+from spark_sync.spark.scratch import LOCATION, PREFIX, scratch
 from tests.spark_sync.killing import kill_and_wait
 
 NOBODY = 65534
@@ -71,7 +71,7 @@ def test_it_is_in_use_as_long_as_the_driver_lives(tmp_path: Path) -> None:
     """The parent, which had the lock, was killed; the driver inherited it and goes on for a while."""
     program = (
         "import os, subprocess, sys\n"
-        "from spark_sync.scratch import scratch\n"
+        "from spark_sync.spark.scratch import scratch\n"
         "with scratch() as made:\n"
         "    quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
         "    driver = subprocess.Popen(['sleep', '60'], pass_fds=(made.descriptor,), **quiet)\n"

@@ -15,7 +15,7 @@ from tests.spark_sync.reading import Found, found_in, frame_of, is_done, rows_in
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_sync.dead_letters import DeadLetter
+    from spark_sync.ingest.dead_letters import DeadLetter
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.service.event_wire import Record
-from ranger_cdap.service.record_events import RecordedChange, creations_and_deletions
+from ranger_cdap.service.events.record_events import RecordedChange, creations_and_deletions
+from ranger_cdap.service.wire.event_wire import Record
 from tests.spark_sync.test_sources import COUNTED, REFUSED, stored
 
 

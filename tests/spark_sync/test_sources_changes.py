@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.config import Secret
-from spark_sync.event import NEVER, EntityEvent
+from spark_sync.ledger.event import NEVER, EntityEvent
 from tests.spark_sync.reading import NOW, read_line
 from tests.spark_sync.test_sources import audit, stored
 from tests.spark_sync.test_sources_http_access import MARKER, SECOND, entry, marked

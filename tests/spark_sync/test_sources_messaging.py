@@ -224,9 +224,9 @@ def stream(
     spark: SparkSession, service: MessagingService, directory: Path, batches: list[tuple[int, int]] | None = None
 ) -> Callable[[], list[str]]:
     """One run as the job does it; what it found, in the order of time. `batches`: lines and requests of each batch."""
-    from spark_sync.extraction import Extraction
+    from spark_sync.ingest.extraction import Extraction
     from spark_sync.sources.registry import event_sources
-    from spark_sync.spark_errors import spark_errors
+    from spark_sync.spark.spark_errors import spark_errors
 
     settings = SourceSettings(name="m", kind="audit-messaging", url=service.url)
     source = event_sources()[settings.kind]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranger_cdap.service.event_files import INCOMING, EventFiles
-from ranger_cdap.service.event_store import EventStore
-from ranger_cdap.service.event_wire import Intake, JournalledCheck, journal_line, line_of
-from spark_sync.event import NEVER
+from ranger_cdap.service.events.event_files import INCOMING, EventFiles
+from ranger_cdap.service.events.event_store import EventStore
+from ranger_cdap.service.wire.event_wire import Intake, JournalledCheck, journal_line, line_of
+from spark_sync.ledger.event import NEVER
 from tests.spark_sync.conftest import EXAMPLES
 from tests.spark_sync.reading import Found, found_in, rows_in
 

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.config import Secret
-from spark_sync.dead_letters import MOST_OF_A_FILE
-from spark_sync.event import Stage
+from spark_sync.ingest.dead_letters import MOST_OF_A_FILE
+from spark_sync.ledger.event import Stage
 from spark_sync.sources.http_access import without_middle
 from spark_sync.sources.strict_json import DEEPEST, HALF, LONGEST, BadLine, read_object
 from tests.spark_sync.reading import NOW, event_of, frame_of, read_line, rows_in

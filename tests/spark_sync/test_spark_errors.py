@@ -46,6 +46,6 @@ SAID = {
 
 @pytest.mark.parametrize(("text", "sentence"), SAID.values(), ids=SAID)
 def test_the_reason_is_one_line(text: str, sentence: str) -> None:
-    from spark_sync.spark_errors import reason
+    from spark_sync.spark.spark_errors import reason
 
     assert reason(text) == sentence

@@ -8,7 +8,7 @@ from ranger_cdap.config import Settings, SyncSettings
 from ranger_cdap.doctor.local import examine_state
 from ranger_cdap.doctor.users import Users
 from ranger_cdap.errors import ConfigError
-from spark_sync.spark_security import CLOSED, check_closed, fresh_secret
+from spark_sync.spark.spark_security import CLOSED, check_closed, fresh_secret
 
 ON = {
     "spark.authenticate": "true",

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ranger_cdap.config import Settings
-from spark_sync.jars import JARS
-from spark_sync.spark_security import CLOSED, fresh_secret
+from spark_sync.spark.jars import JARS
+from spark_sync.spark.spark_security import CLOSED, fresh_secret
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.recorded_lines import CALLER
@@ -98,7 +98,7 @@ def submitted(installed: Path, config: Path) -> Submitted:
 def test_a_run_on_a_closed_cluster_grants_what_the_recordings_tell(
     spark: SparkSession, ranger: Ranger, submitted: Submitted, settings_for: Callable[..., Settings]
 ) -> None:
-    from spark_sync.baseline import take_baseline
+    from spark_sync.reconcile.baseline import take_baseline
 
     take_baseline(settings_for(), spark, ROOT / "examples" / "baseline.jsonl", now=NOW)
     secret = fresh_secret()

@@ -12,10 +12,10 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.cli.sync import sync
-from spark_sync.drift import Drift
-from spark_sync.event import EntityEvent, Kind, Stage
-from spark_sync.ledger import Change
-from spark_sync.life import State
+from spark_sync.ledger.event import EntityEvent, Kind, Stage
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import State
+from spark_sync.reconcile.drift import Drift
 from tests.spark_sync.drift_world import APP, BEGUN, row
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_the_ranks_of_the_sources() -> None:
 
 @pytest.mark.spark
 def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.delta_ledger import DeltaLedger
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
     ledger = DeltaLedger(spark, tmp_path, "cdap")
     bought = row(State.APPLIED, PURCHASES, number=2, creator="bob", source="audit", event="e2")

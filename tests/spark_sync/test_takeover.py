@@ -20,8 +20,8 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.engine import ADMIN_ACCESS, ANY_ACCESS, AccessRequest, MatchingScope, PolicyEngine
-from ranger_cdap.engine.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from spark_sync.life import State
+from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from spark_sync.ledger.life import State
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import Ranger, new_service, settings_of
 from tests.spark_sync.in_force import download, engine_of
@@ -41,7 +41,7 @@ from tests.spark_sync.takeovers import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ranger_cdap.policies.ranger_admin import RangerAdmin
+    from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
 pytestmark = pytest.mark.spark
 
@@ -186,9 +186,9 @@ def worlds(
 
 
 def played(spark: SparkSession, ranger: Ranger, directory: Path, chapters: list[Chapter]) -> World:
-    from spark_sync.baseline import take_baseline
-    from spark_sync.delta_ledger import DeltaLedger
     from spark_sync.job import run_once
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.reconcile.baseline import take_baseline
 
     for source in SOURCES:
         (directory / source).mkdir()

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.watermark import WATERMARK, Watermark, WatermarkFile
-from spark_sync.watermarks import PATIENCE, UNREADABLE, horizons, read, wait_past, watermark_file
+from ranger_cdap.service.events.watermark import WATERMARK, Watermark, WatermarkFile
+from spark_sync.sources.watermarks import PATIENCE, UNREADABLE, horizons, read, wait_past, watermark_file
 
 NOW, HOLD_BACK, SKEW = 1_800_000_000_000, 120_000, 2_000
 JOURNAL = "0" * 31 + "a"

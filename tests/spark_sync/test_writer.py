@@ -9,14 +9,14 @@ import requests
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Secret, Settings, SyncSettings
-from ranger_cdap.engine.wire import Policy
+from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError
-from ranger_cdap.policies.ranger_admin import RangerAdmin
-from spark_sync.grant_policy import guid_of
-from spark_sync.life import State
-from spark_sync.plan import Give, PlanSettings, Settle, TakeBack, plan
-from spark_sync.push import plan_settings
-from spark_sync.writer import carry_out
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from spark_sync.grants.grant_policy import guid_of
+from spark_sync.grants.plan import Give, PlanSettings, Settle, TakeBack, plan
+from spark_sync.grants.push import plan_settings
+from spark_sync.grants.writer import carry_out
+from spark_sync.ledger.life import State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.push_world import (
     ALL,

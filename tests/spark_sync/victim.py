@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from ranger_cdap.config import SyncSettings
-from spark_sync import scratch, session
-from spark_sync.jars import JARS
-from spark_sync.scratch import Scratch
+from spark_sync.spark import scratch, session
+from spark_sync.spark.jars import JARS
+from spark_sync.spark.scratch import Scratch
 from tests.spark_sync.attacker import MARK
 
 
@@ -33,7 +33,7 @@ def in_the_open(patch: pytest.MonkeyPatch) -> Iterator[None]:
     jars = ",".join(f"{sys.prefix}/jars/{jar}" for jar in JARS)
     patch.setattr(session, "spark_jars", lambda *_: {"spark.jars": jars})
     patch.setattr(session, "check_fetched", lambda _: None)
-    patch.setattr("spark_sync.driver.UMASK", 0o022)
+    patch.setattr("spark_sync.spark.driver.UMASK", 0o022)
     private = session.private_files
     patch.setattr(session, "private_files", lambda path: {k: v for k, v in private(path).items() if "umask" not in k})
     with scratch.scratch() as made:

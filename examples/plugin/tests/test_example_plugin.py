@@ -14,7 +14,7 @@ from ranger_cdap.audit import AuditRecord
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import AuditSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.plugins import audit_sinks, plugin_manager
+from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
 from ranger_cdap_example import freeze, syslog_sink
 
 NAME = "example"

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.config import SourceSettings
-from spark_sync.event import Kind, Outcome, Stage
+from spark_sync.ledger.event import Kind, Outcome, Stage
 from spark_sync.sources.source import FOUND, EventSource
 from spark_sync.sources.text_files import read_text_files
 

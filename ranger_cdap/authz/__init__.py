@@ -1,0 +1,1 @@
+"""CDAP operations and permission checks, decided by Ranger policies."""

@@ -1,0 +1,37 @@
+"""One moment of deciding: one set of policies and one time for a whole question (architecture.md, "A decision")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ranger_cdap.authz.people import People
+from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.cdap.profile import ANY, VISIBLE
+from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What decides now; `now` in epoch milliseconds, `client_ip` of whoever asks."""
+
+    engine: PolicyEngine
+    people: People
+    instance: str
+    now: int
+    client_ip: str | None = None
+
+    def ask(self, person: str, entity: EntityId, action: str) -> Decision:
+        """Ranger's decision for a person on one entity and one action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
+        membership = self.people.membership(person)
+        return self.engine.evaluate(
+            AccessRequest(
+                resource=to_resource(entity, self.instance),
+                access_type=ANY_ACCESS if action in (ANY, VISIBLE) else action.lower(),
+                user=person,
+                groups=membership.groups,
+                groups_known=membership.known,
+                access_time=self.now,
+                client_ip=self.client_ip,
+                matching_scope=MatchingScope.SELF_OR_DESCENDANTS if action == VISIBLE else MatchingScope.SELF,
+            )
+        )

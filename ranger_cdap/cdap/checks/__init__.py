@@ -1,0 +1,1 @@
+"""CDAP's own permission checks, and the operations they stand for."""

@@ -1,0 +1,62 @@
+"""Secrets in layers of settings: where each is written, and which files that hold one everybody can read."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from ranger_cdap.config.layers import Layer
+
+
+def secrets(layer: Layer, struct: type[msgspec.Struct], kind: type) -> Iterator[tuple[str, str]]:
+    """Each value of a layer that is of the kind in the struct, by its `table.key`, as it is written there."""
+    return _values(layer.tables, struct, kind, "")
+
+
+def exposed_files(
+    layers: Iterable[Layer], struct: type[msgspec.Struct], kind: type, keys: Iterable[str | Path | None]
+) -> tuple[Path, ...]:
+    """The files that hold a secret, in force or not, or are a private key, and that everybody here can read."""
+    found = [Path(key) for key in keys if key]
+    for layer in layers:
+        for name, text in secrets(layer, struct, kind):
+            stands_in = layer.files.get(_table_and_key(name))
+            if text.startswith("file:"):
+                found.append(Path(text.removeprefix("file:")))
+            elif text and not text.startswith("env:") and stands_in:
+                found.append(stands_in)
+    return tuple(file for file in dict.fromkeys(found) if _everybody_can_read(file))
+
+
+def _values(value: Any, wanted: Any, kind: type, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        if wanted is kind or kind in get_args(wanted):
+            yield name, value
+    elif isinstance(value, Mapping):
+        if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+            for field in msgspec.structs.fields(wanted):
+                below = f"{name}.{field.name}".lstrip(".")
+                yield from _values(value.get(field.name), field.type, kind, below)
+        else:
+            for key, one in value.items():
+                yield from _values(one, (None, *get_args(wanted))[-1], kind, f"{name}.{key}")
+    elif isinstance(value, list):
+        for n, one in enumerate(value):
+            yield from _values(one, next(iter(get_args(wanted)), None), kind, f"{name}[{n}]")
+
+
+def _table_and_key(name: str) -> str:
+    """`service.callers` of `service.callers[0].secret`."""
+    return ".".join(re.split(r"[.\[]", name)[:2])
+
+
+def _everybody_can_read(file: Path) -> bool:
+    try:
+        return bool(file.stat().st_mode & stat.S_IROTH)
+    except OSError:
+        return False

@@ -1,0 +1,171 @@
+"""The unchanged configuration files of Ranger's Java plugin for CDAP, read as a layer of settings (`hadoop.toml`)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import parse
+
+from ranger_cdap.config.layers import Layer, named_layer
+from ranger_cdap.errors import ConfigError, reason
+
+SECURITY_FILE: Final = "ranger-cdap-security.xml"
+AUDIT_FILE: Final = "ranger-cdap-audit.xml"
+TLS_FILE: Final = "ranger-policymgr-ssl.xml"
+
+_TLS_FILE_KEY: Final = "ranger.plugin.cdap.policy.rest.ssl.config.file"
+_AUDIT_SWITCH: Final = "xasecure.audit.is.enabled"
+_SINKS: Final = "audit.sinks"
+_UNSET: Final = ("", "NONE")  # Ranger's installer writes NONE for what it was not told
+_LARGEST_FILE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class NotUsed:
+    """A key of those files that does not become a setting, and why."""
+
+    key: str
+    file: Path
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Property:
+    value: str
+    file: Path
+
+
+class _UnusableError(Exception):
+    """A value can't be used; the message says why, without it."""
+
+
+def hadoop_layer(
+    conf_dir: Path | None, security_file: Path | None, audit_file: Path | None, tls_file: Path | None
+) -> tuple[Layer, tuple[NotUsed, ...]]:
+    """The settings of the files named, or of those of the directory, and the keys that become none.
+
+    Raises:
+        ConfigError: a file named is not there, none is there in the directory, or one is not Hadoop's XML.
+    """
+    properties: dict[str, _Property] = {}
+    for path in _existing(conf_dir, {SECURITY_FILE: security_file, AUDIT_FILE: audit_file, TLS_FILE: tls_file}):
+        properties.update(_read(path))
+    named = properties.get(_TLS_FILE_KEY)
+    if named and not any(found.file.name == TLS_FILE or found.file == tls_file for found in properties.values()):
+        other = Path(named.value)
+        properties.update(_read(other) if other.is_file() else {})
+    return _translated(properties)
+
+
+def _existing(conf_dir: Path | None, named: Mapping[str, Path | None]) -> Iterator[Path]:
+    for path in filter(None, named.values()):
+        if not path.is_file():
+            raise ConfigError(f"Hadoop configuration file `{path}` is not there")
+    found = [path or conf_dir / name for name, path in named.items() if conf_dir or path]  # type: ignore[operator]
+    there = [path for path in found if path.is_file()]
+    if conf_dir and not there:
+        raise ConfigError(f"`hadoop.conf_dir` is `{conf_dir}`, where there is none of {', '.join(named)}")
+    yield from there
+
+
+def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUsed, ...]]:
+    values: dict[str, tuple[Any, str]] = {}
+    files: dict[str, Path] = {}
+    not_used = []
+    switch = properties.get(_AUDIT_SWITCH)
+    is_audited = switch is None or switch.value.lower() in ("true", *map(str.lower, _UNSET))
+    if switch is not None and not is_audited:
+        values[_SINKS], files[_SINKS] = ((), f"{switch.file}: {_AUDIT_SWITCH}"), switch.file
+    for key, found in properties.items():
+        row = _rows().get(key)
+        if found.value in _UNSET or key in (_TLS_FILE_KEY, _AUDIT_SWITCH):
+            continue
+        if row is None or "unusable" in row:
+            not_used.append(NotUsed(key, found.file, row["unusable"] if row else "no setting of this project"))
+            continue
+        try:
+            value = _value(found.value, row)
+        except _UnusableError as e:
+            not_used.append(NotUsed(key, found.file, str(e)))
+            continue
+        setting, origin = row["setting"], f"{found.file}: {key}"
+        files[setting] = found.file
+        if row.get("as") != "sink":
+            values[setting] = (value, origin)
+        elif value and is_audited:
+            sinks, others = values.get(setting, ((), ""))
+            values[setting] = ((*sinks, value), f"{others}, {origin}" if others else origin)
+    return replace(named_layer(values), files=files), tuple(not_used)
+
+
+def _value(text: str, row: Mapping[str, str]) -> Any:
+    if "${" in text:
+        raise _UnusableError(f"it refers to a variable that only Java knows; set `{row['setting']}`")
+    try:
+        return _FORMS[row.get("as", "text")](text, row)
+    except ValueError:
+        raise _UnusableError(f"its value is not what it should be; set `{row['setting']}`") from None
+
+
+def _milliseconds(text: str, _: Mapping[str, str]) -> float:
+    return int(text) / 1000
+
+
+def _retries(text: str, _: Mapping[str, str]) -> int:
+    return int(text) + 1
+
+
+def _yes_no(text: str, _: Mapping[str, str]) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _pem(text: str, row: Mapping[str, str]) -> str:
+    if Path(text).suffix.lower() not in (".pem", ".crt", ".cer"):
+        raise _UnusableError(f"a Java key store can be read by Java only; export it as PEM and set `{row['setting']}`")
+    return text
+
+
+_FORMS: Final[Mapping[str, Callable[[str, Mapping[str, str]], Any]]] = {
+    "text": lambda text, _: text,
+    "first": lambda text, _: text.split(",")[0].strip(),
+    "milliseconds": _milliseconds,
+    "retries": _retries,
+    "yes-no": _yes_no,
+    "pem": _pem,
+    "sink": lambda text, row: row["sink"] if text.lower() == "true" else "",
+}
+
+
+@cache
+def _rows() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads(files(__package__).joinpath("hadoop.toml").read_text(encoding="utf-8"))
+
+
+def _read(path: Path) -> dict[str, _Property]:
+    """The properties of a file; of one given twice the last counts, as in Hadoop."""
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise ConfigError(f"Hadoop configuration file `{path}` is larger than {_LARGEST_FILE} bytes")
+        root = parse(path, forbid_dtd=True).getroot()
+    except OSError as e:
+        raise ConfigError(f"Hadoop configuration file `{path}` can't be read: {reason(e)}") from None
+    except (ParseError, DefusedXmlException, ValueError):
+        root = None
+    if root is None or root.tag != "configuration":
+        raise ConfigError(f"`{path}` is not a Hadoop configuration file: XML with `configuration` around properties")
+    pairs = ((_text(entry, "name"), _text(entry, "value")) for entry in root.iter("property"))
+    return {name: _Property(value, path) for name, value in pairs if name}
+
+
+def _text(entry: Element, tag: str) -> str:
+    return (entry.findtext(tag) or "").strip()

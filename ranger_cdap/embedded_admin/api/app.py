@@ -1,0 +1,171 @@
+"""The embedded Ranger Admin as an ASGI application: HTTP on one side, handlers and one transaction on the other."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.gate import MAX_BODY_BYTES, refuse_early, refuse_media
+from ranger_cdap.embedded_admin.api.routes import ROUTES, Access, Row
+from ranger_cdap.embedded_admin.api.sign_in import Doorkeeper, basic_credentials
+from ranger_cdap.embedded_admin.model.answers import (
+    NOT_AUTHENTICATED,
+    SESSION_TIMEOUT,
+    Answer,
+    Refusal,
+    empty,
+    page,
+    refuse,
+)
+from ranger_cdap.embedded_admin.store.principals import Login
+from ranger_cdap.embedded_admin.store.store import Store
+
+_log = logging.getLogger(__name__)
+Clock = Callable[[], int]
+
+
+def epoch_ms() -> int:
+    """The time now, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def create_app(store: Store, *, clock: Clock = epoch_ms, policy_deltas: bool = False) -> Starlette:
+    """The application over a store that `bootstrap.prepare` has filled."""
+    desk = _Desk(store, clock, policy_deltas)
+    app = Starlette(
+        routes=[Route(row.path, _endpoint(row, desk), methods=[row.method]) for row in ROUTES],
+        exception_handlers={HTTPException: desk.no_such_route, sqlite3.Error: _database_failed, Exception: _failed},
+    )
+    app.router.redirect_slashes = False
+    app.add_middleware(_Gate)
+    return app
+
+
+class _Desk:
+    """Signs callers in and runs handlers."""
+
+    def __init__(self, store: Store, clock: Clock, policy_deltas: bool) -> None:
+        self._store = store
+        self._clock = clock
+        self._policy_deltas = policy_deltas
+        self._doorkeeper = Doorkeeper()
+
+    def sign_in(self, request: Request) -> Login | Answer:
+        """Who is calling, or why he does not come in."""
+        credentials = basic_credentials(request.headers.get("authorization", ""))
+        if credentials is None:
+            ajax = request.headers.get("x-requested-with", "").lower() == "xmlhttprequest"
+            return SESSION_TIMEOUT if ajax else NOT_AUTHENTICATED
+        name, password = credentials
+        with self._store.transaction() as tables:
+            login = tables.principals.login(name)
+        admitted = self._doorkeeper.admits(login, password, self._clock())
+        return login if login is not None and admitted else NOT_AUTHENTICATED
+
+    def admit(self, row: Row, request: Request) -> Login | Answer:
+        """Who is calling, or the answer to somebody who may not use this row; the body is not needed for that."""
+        if row.access is Access.UNSECURED:
+            return refuse("Unauthenticated access not allowed", code=row.code).answer
+        caller = self.sign_in(request)
+        if isinstance(caller, Answer):
+            return caller
+        if row.access is Access.ADMIN_PAGE and not caller.is_admin:
+            return page(403, "Access denied")
+        if row.access is Access.ADMIN and not caller.is_admin:
+            return refuse("User is not allowed to access the API", status=403).answer
+        return refuse_media(request.method, request.headers, row.takes, row.gives) or caller
+
+    def answer(self, row: Row, caller: Login, request: Request, body: bytes) -> Answer:
+        """What the handler says, inside one transaction."""
+        if row.handler is None:
+            return empty(404)
+        try:
+            with self._store.transaction() as tables:
+                query = dict(request.query_params)
+                path, now = request.path_params, self._clock()
+                kind = request.headers.get("content-type", "")
+                return row.handler(Call(tables, caller, path, query, body, now, self._policy_deltas, kind))
+        except Refusal as refusal:
+            return refusal.answer
+
+    async def no_such_route(self, request: Request, error: Exception) -> Response:
+        """404 and 405 without a body, but nothing about paths for those who are not signed in."""
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        caller = await run_in_threadpool(self.sign_in, request)
+        return _response(caller if isinstance(caller, Answer) else empty(status))
+
+
+def _endpoint(row: Row, desk: _Desk) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        caller = await run_in_threadpool(desk.admit, row, request)
+        if isinstance(caller, Answer):
+            return _response(caller)
+        body = await _body(request)
+        if body is None:
+            return _response(empty(413), close=True)
+        return _response(await run_in_threadpool(desk.answer, row, caller, request, body))
+
+    return endpoint
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body, or `None` if it is longer than we read."""
+    chunks, length = [], 0
+    try:
+        async for chunk in request.stream():
+            length += len(chunk)
+            if length > MAX_BODY_BYTES:
+                return None
+            chunks.append(chunk)
+    except ClientDisconnect:
+        return b""
+    return b"".join(chunks)
+
+
+def _response(answer: Answer, *, close: bool = False) -> Response:
+    headers = {"connection": "close"} if close or answer.status == 400 else {}
+    response = Response(answer.body, answer.status, headers)
+    if answer.content_type is not None:
+        response.headers["content-type"] = answer.content_type
+    return response
+
+
+async def _database_failed(request: Request, error: Exception) -> Response:
+    _log.error("the database of the embedded Ranger Admin failed: %s", error)
+    return _response(page(500, "Internal Server Error"), close=True)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__)
+    return _response(page(500, "Internal Server Error"), close=True)
+
+
+class _Gate:
+    """Middleware: turns away what no route may see, and takes a trailing slash off, which Ranger allows."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        refused = refuse_early(scope["method"], scope.get("raw_path") or scope["path"].encode(), headers)
+        if refused is not None:
+            await _response(refused)(scope, receive, send)
+            return
+        if scope["path"].endswith("/") and scope["path"] != "/":
+            scope = {**scope, "path": scope["path"][:-1]}
+        await self._app(scope, receive, send)

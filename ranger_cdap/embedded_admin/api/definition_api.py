@@ -1,0 +1,147 @@
+"""The handlers of service definitions."""
+
+from __future__ import annotations
+
+import uuid
+
+import msgspec
+
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.model.answers import (
+    Answer,
+    empty,
+    found,
+    json_answer,
+    not_found,
+    not_found_by_id,
+    refuse,
+    refuse_because,
+    refuse_invalid,
+)
+from ranger_cdap.embedded_admin.model.documents import ServiceDef
+from ranger_cdap.embedded_admin.rules.definitions import check_definition, complete
+from ranger_cdap.embedded_admin.rules.tag_definition import TAG, tag_definition
+from ranger_cdap.embedded_admin.store.records import StoredDefinition
+from ranger_cdap.embedded_admin.store.tables import Tables
+
+
+def list_definitions(call: Call) -> Answer:
+    """GET all; a name in the query does not filter, as on the real server."""
+    return json_answer(call.page().of([stored.answer() for stored in call.tables.definitions()]))
+
+
+def get_definition(call: Call) -> Answer:
+    """GET one by id."""
+    return json_answer(_by_id(call).answer())
+
+
+def get_definition_by_name(call: Call) -> Answer:
+    """GET one by name."""
+    return json_answer(_by_name(call).answer())
+
+
+def create_definition(call: Call) -> Answer:
+    """POST a new one; its access types appear in the `tag` definition too."""
+    sent = call.read(ServiceDef, "RangerServiceDef")
+    problems = list(check_definition(sent, [stored.document for stored in call.tables.definitions()]))
+    if problems:
+        raise refuse_invalid(problems)
+    document = msgspec.structs.replace(complete(sent), guid=sent.guid or str(uuid.uuid4()))
+    stored = call.tables.insert_definition(document, call.caller.shown_name, call.now)
+    refresh_tag_definition(call.tables, call.now)
+    return json_answer(stored.answer())
+
+
+def update_definition(call: Call) -> Answer:
+    """PUT by id; the body may omit id and guid."""
+    return _update(call, _by_id(call))
+
+
+def update_definition_by_name(call: Call) -> Answer:
+    """PUT by name."""
+    if call.read(ServiceDef, "RangerServiceDef").name != call.path["name"]:
+        raise refuse("serviceDef name mismatch")
+    return _update(call, _by_name(call))
+
+
+def _update(call: Call, old: StoredDefinition) -> Answer:
+    sent = call.read(ServiceDef, "RangerServiceDef")
+    others = [s.document for s in call.tables.definitions() if s.stamp.id != old.stamp.id]
+    problems = list(check_definition(sent, others))
+    if problems:
+        raise refuse_invalid(problems)
+    _refuse_removal_of_used(call, old, sent)
+    document = msgspec.structs.replace(complete(sent), guid=old.stamp.guid)
+    call.tables.update_definition(old, document, call.caller.shown_name, call.now)
+    refresh_tag_definition(call.tables, call.now)
+    return json_answer(_by_id_of(call, old.stamp.id).answer())
+
+
+def _refuse_removal_of_used(call: Call, old: StoredDefinition, new: ServiceDef) -> None:
+    resources = {resource.name for resource in old.document.resources} - {r.name for r in new.resources}
+    accesses = {access.name for access in old.document.access_types} - {a.name for a in new.access_types}
+    if not resources and not accesses:
+        return
+    for service in call.tables.services():
+        if service.document.type != old.document.name:
+            continue
+        for stored in call.tables.policies(service.stamp.id):
+            policy = stored.document
+            used = {name for item in policy.items() for name in item.access_types()}
+            if gone := sorted(used & accesses):
+                raise _refuse_used("access-type", gone[0])
+            named = {name for names in (policy.resources, *policy.additional_resources) for name in names}
+            if gone := sorted(named & resources):
+                raise _refuse_used("resource", gone[0])
+
+
+def _refuse_used(what: str, name: str) -> Exception:
+    return refuse_because(
+        "DATA_NOT_UPDATABLE",
+        f"Policy/Policies are referring to this {what}: {name}. "
+        "Please remove such references from policy before updating service-def.",
+    )
+
+
+def delete_definition(call: Call) -> Answer:
+    """DELETE by id."""
+    return _delete(call, _by_id(call))
+
+
+def delete_definition_by_name(call: Call) -> Answer:
+    """DELETE by name."""
+    return _delete(call, _by_name(call))
+
+
+def _delete(call: Call, stored: StoredDefinition) -> Answer:
+    name = stored.document.name
+    if name == TAG or any(service.document.type == name for service in call.tables.services()):
+        raise refuse_because(
+            "OPER_NOT_ALLOWED_FOR_ENTITY",
+            f"Services exists under given service definition, can't delete Service-Def: {name}",
+        )
+    call.tables.delete_definition(stored.stamp.id)
+    refresh_tag_definition(call.tables, call.now)
+    return empty(204)
+
+
+def refresh_tag_definition(tables: Tables, now: int) -> None:
+    """Write the `tag` definition anew over all others; it has no author because nobody sent it."""
+    document = tag_definition({stored.stamp.id: stored.document for stored in tables.definitions()})
+    old = tables.definition(TAG)
+    if old is None:
+        tables.insert_definition(document, None, now)
+    elif old.document != document:
+        tables.update_definition(old, document, None, now)
+
+
+def _by_id(call: Call) -> StoredDefinition:
+    return _by_id_of(call, call.path_id())
+
+
+def _by_id_of(call: Call, definition_id: int) -> StoredDefinition:
+    return found(call.tables.definition_by_id(definition_id), not_found_by_id(definition_id))
+
+
+def _by_name(call: Call) -> StoredDefinition:
+    return found(call.tables.definition(call.path["name"]), not_found())

@@ -1,0 +1,195 @@
+"""The handlers of downloads: what a plugin asks for again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.plugin_api import note_download
+from ranger_cdap.embedded_admin.api.rights import (
+    POLICY_DOWNLOAD,
+    TAG_DOWNLOAD,
+    USER_STORE_DOWNLOAD,
+    require_download_right,
+)
+from ranger_cdap.embedded_admin.model.answers import (
+    Answer,
+    empty,
+    found,
+    json_answer,
+    refuse_because,
+    service_not_found,
+)
+from ranger_cdap.embedded_admin.model.documents import Policy, to_json_object
+from ranger_cdap.embedded_admin.rules.tag_definition import for_service_type
+from ranger_cdap.embedded_admin.rules.tag_rules import downloaded
+from ranger_cdap.embedded_admin.store.change_log import Change, folded
+from ranger_cdap.embedded_admin.store.principals import ROLES, USER_STORE
+from ranger_cdap.embedded_admin.store.records import StoredDefinition, StoredService
+
+AUDIT_MODE = "audit-default"
+PLUGIN_CONFIGS: dict[str, str] = {
+    "ranger.plugins.conf.ldap.username.caseconversion": "none",
+    "ranger.plugins.conf.ldap.groupname.caseconversion": "none",
+    "ranger.plugins.conf.mapping.username.handler": "org.apache.ranger.ugsyncutil.transform.RegEx",
+    "ranger.plugins.conf.mapping.groupname.handler": "org.apache.ranger.ugsyncutil.transform.RegEx",
+    "ranger.plugins.conf.mapping.regex.separator": "/",
+}
+_PLUGIN_CONFIG_PREFIX = "ranger.plugin."
+
+
+def download_policies(call: Call) -> Answer:
+    """GET the enabled policies, or 304 if the caller has them.
+
+    If server and caller both speak of deltas: all policies, disabled ones too, or only what changed since.
+    """
+    service = _service(call, POLICY_DOWNLOAD, "policy")
+    if _has(call, service, "policy", "lastKnownVersion", service.policy_version):
+        return empty(304)
+    answer, tags = _heads(call, service)
+    with_deltas = call.policy_deltas and call.flag("supportsPolicyDeltas")
+    known = call.version("lastKnownVersion")
+    changes = call.tables.changes.since(service.stamp.id, known, service.policy_version) if with_deltas else None
+    if changes is not None:
+        return json_answer(answer | {"policyDeltas": _deltas(call, changes)})
+    answer["policies"] = _policies(call, service, enabled_only=not with_deltas)
+    if zones := _zones(call, service, enabled_only=not with_deltas):
+        answer["securityZones"] = zones
+    if tags is not None:
+        answer["tagPolicies"] |= {
+            "policyVersion": tags.policy_version,
+            "policies": _policies(call, tags, enabled_only=not with_deltas),
+        }
+    return json_answer(answer)
+
+
+def _deltas(call: Call, changes: list[Change]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": change.id,
+            "changeType": change.kind,
+            "policiesVersion": change.version,
+            "policy": _changed_policy(call, change),
+        }
+        for change in folded(changes)
+    ]
+
+
+def _changed_policy(call: Call, change: Change) -> dict[str, Any]:
+    stored = call.tables.policy_by_id(change.policy_id)
+    if stored is not None:
+        return stored.answer()
+    gone = Policy(policy_type=change.policy_type)
+    return {"id": change.policy_id, "serviceType": change.service_type} | to_json_object(gone)
+
+
+def _policies(call: Call, service: StoredService, *, zone: str = "", enabled_only: bool) -> list[msgspec.Raw]:
+    stored = call.tables.policies(service.stamp.id, zone=zone, enabled_only=enabled_only)
+    return [msgspec.Raw(row.listed) for row in stored]
+
+
+def _zones(call: Call, service: StoredService, *, enabled_only: bool) -> dict[str, Any]:
+    return {
+        zone.name: {
+            "zoneName": zone.name,
+            "resources": resources,
+            "policies": _policies(call, service, zone=zone.name, enabled_only=enabled_only),
+            "containsAssociatedTagService": service.document.tag_service in zone.document.tag_services,
+        }
+        for zone in call.tables.zones.all()
+        if (resources := zone.resources(service.name))
+    }
+
+
+def _heads(call: Call, service: StoredService) -> tuple[dict[str, Any], StoredService | None]:
+    """The download without policies, and the linked tag service, whose download is inside it."""
+    answer = _head(service, _definition(call, service).answer()) | {"policyVersion": service.policy_version}
+    tags = call.tables.service(service.document.tag_service) if service.document.tag_service else None
+    if tags is not None:
+        stored = _definition(call, tags)
+        own = StoredDefinition(stored.stamp, for_service_type(stored.document, service.document.type))
+        answer["tagPolicies"] = _head(tags, own.answer())
+    return answer, tags
+
+
+def _head(service: StoredService, definition: dict[str, Any]) -> dict[str, Any]:
+    own = {name: text for name, text in service.document.configs.items() if name.startswith(_PLUGIN_CONFIG_PREFIX)}
+    return {
+        "serviceName": service.name,
+        "serviceId": service.stamp.id,
+        "policyUpdateTime": service.policy_update_time,
+        "serviceDef": definition,
+        "auditMode": AUDIT_MODE,
+        "serviceConfig": PLUGIN_CONFIGS | own,
+    }
+
+
+def download_roles(call: Call) -> Answer:
+    """GET all roles, or 304; without roles the field is left out."""
+    service = _service(call, POLICY_DOWNLOAD, "UserGroupRoles")
+    version, changed = call.tables.principals.counter(ROLES)
+    if _has(call, service, "role", "lastKnownRoleVersion", version):
+        return empty(304)
+    answer: dict[str, Any] = {"serviceName": service.name, "roleVersion": version, "roleUpdateTime": changed}
+    if roles := [role.answer() for role in call.tables.principals.roles()]:
+        answer["rangerRoles"] = roles
+    return json_answer(answer)
+
+
+def download_tags(call: Call) -> Answer:
+    """GET the tags of the service's resources, or 304."""
+    service = _service(call, TAG_DOWNLOAD, "tags")
+    if _has(call, service, "tag", "lastKnownVersion", service.tag_version):
+        return empty(304)
+    return json_answer(
+        {
+            "op": "add_or_update",
+            "serviceName": service.name,
+            "tagVersion": service.tag_version,
+            "isDelta": False,
+            "tagsChangeExtent": "ALL",
+            "isTagsDeduped": True,
+        }
+        | downloaded(call.tables.tags(service.stamp.id))
+    )
+
+
+def download_user_store(call: Call) -> Answer:
+    """GET users with their groups, or 304."""
+    service = _service(call, USER_STORE_DOWNLOAD, "UsersAndGroups")
+    version, changed = call.tables.principals.counter(USER_STORE)
+    if _has(call, service, "userstore", "lastKnownUserStoreVersion", version):
+        return empty(304)
+    users = call.tables.principals.users()
+    groups = call.tables.principals.groups()
+    answer: dict[str, Any] = {
+        "serviceName": service.name,
+        "userStoreVersion": version,
+        "userStoreUpdateTime": changed,
+        "userAttrMapping": {user.document.name: {} for user in users},
+        "groupAttrMapping": {group.document.name: {} for group in groups},
+    }
+    if members := {user.document.name: [name for _, name in user.groups] for user in users if user.groups}:
+        answer["userGroupMapping"] = members
+    return json_answer(answer)
+
+
+def _has(call: Call, service: StoredService, kind: str, parameter: str, version: int) -> bool:
+    """Whether the caller has that version already; either way the list of plugins tells that he asked."""
+    known = call.version(parameter)
+    note_download(call, service, kind, known, version)
+    return known == version
+
+
+def _service(call: Call, setting: str, what: str) -> StoredService:
+    service = found(call.tables.service(call.path["name"]), service_not_found(call.path["name"]))
+    if not service.document.is_enabled:
+        raise refuse_because("OPER_NOT_ALLOWED_FOR_STATE", "Unauthorized access.")
+    require_download_right(call, service, setting, what)
+    return service
+
+
+def _definition(call: Call, service: StoredService) -> StoredDefinition:
+    return found(call.tables.definition(service.document.type), service_not_found(service.name))

@@ -1,0 +1,219 @@
+"""The handlers of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.envelope import envelope
+from ranger_cdap.embedded_admin.api.policy_store import remove_policy
+from ranger_cdap.embedded_admin.api.policy_upsert import change, create, service_of, upsert
+from ranger_cdap.embedded_admin.api.rights import (
+    may_administer,
+    policy_readers,
+    require_policy_reader,
+    require_policy_right,
+)
+from ranger_cdap.embedded_admin.model.answers import (
+    JSON,
+    Answer,
+    empty,
+    found,
+    json_answer,
+    not_found,
+    not_found_by_id,
+    refuse,
+    refuse_invalid,
+)
+from ranger_cdap.embedded_admin.model.documents import Policy
+from ranger_cdap.embedded_admin.model.problems import problem
+from ranger_cdap.embedded_admin.rules.grant_rules import matches
+from ranger_cdap.embedded_admin.rules.policy_rules import signature
+from ranger_cdap.embedded_admin.store.records import StoredPolicy, StoredService
+
+_BY_RESOURCES = "matchByPolicySignature"
+
+
+def create_policy(call: Call) -> Answer:
+    """POST a new one; a guid that is sent is kept, an id or version is not.
+
+    With `mergeIfExists`, `updateIfExists` or `deleteIfExists` an enabled policy of the same resources is merged with
+    it, replaced, or deleted first; another `policyMatchingAlgorithm` than that by resources changes nothing.
+    """
+    policy = call.read(Policy, "RangerPolicy")
+    merge, update = call.flag("mergeIfExists"), call.flag("updateIfExists")
+    by_resources = call.query.get("policyMatchingAlgorithm", _BY_RESOURCES).lower() == _BY_RESOURCES.lower()
+    if merge or (update and by_resources):
+        return json_answer(upsert(call, policy, merge=merge).answer())
+    service = service_of(call, policy)
+    same = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
+    if call.flag("deleteIfExists") and not update and same is not None:
+        require_policy_right(call, service, same.document)
+        remove_policy(call, service, same)
+    return json_answer(create(call, service, policy).answer())
+
+
+def apply_policy(call: Call) -> Answer:
+    """POST into the enabled policy of the same resources, merged unless `mergeIfExists=false`, or a new one."""
+    policy = call.read(Policy, "RangerPolicy")
+    return json_answer(upsert(call, policy, merge=call.flag("mergeIfExists", default=True)).answer())
+
+
+def update_policy(call: Call) -> Answer:
+    """PUT by id. An old version in the body is accepted, as the real server does: the last writer wins."""
+    sent_id = call.read(_Id, "RangerPolicy").id
+    if sent_id is not None and sent_id != call.path_id():
+        raise refuse("policyID mismatch")
+    return _update(call, *_by_id(call))
+
+
+def update_policy_by_name(call: Call) -> Answer:
+    """PUT by service and name."""
+    return _update(call, *_of_path(call))
+
+
+class _Id(msgspec.Struct):
+    id: int | None = None
+
+
+def _update(call: Call, service: StoredService, old: StoredPolicy) -> Answer:
+    policy = call.read(Policy, "RangerPolicy")
+    require_policy_right(call, service, old.document, policy)
+    if policy.service not in ("", service.name):
+        raise refuse_invalid([problem(3027, old.stamp.id, service.name, policy.service)])
+    if policy.policy_type != old.document.policy_type:
+        raise refuse_invalid([problem(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
+    named = msgspec.structs.replace(policy, service=service.name)
+    return json_answer(change(call, service, old, named).answer())
+
+
+def get_policy(call: Call) -> Answer:
+    """GET one by id."""
+    service, stored = _by_id(call)
+    require_policy_reader(call, service, stored.document)
+    return json_answer(stored.answer())
+
+
+def get_policy_by_name(call: Call) -> Answer:
+    """GET one by service and name."""
+    service, stored = _of_path(call)
+    require_policy_reader(call, service, stored.document)
+    return json_answer(stored.answer())
+
+
+def get_policy_by_guid(call: Call) -> Answer:
+    """GET one by guid; of the service named by `serviceName`, or of any."""
+    wanted = call.query.get("serviceName")
+    for service in call.tables.services():
+        if wanted in (None, service.name):
+            stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"])
+            if stored is not None:
+                require_policy_reader(call, service, stored.document)
+                return json_answer(stored.answer())
+    raise not_found()
+
+
+def delete_policy(call: Call) -> Answer:
+    """DELETE by id."""
+    service, stored = _by_id(call)
+    require_policy_right(call, service, stored.document)
+    remove_policy(call, service, stored)
+    return empty(204)
+
+
+def delete_policy_by_name(call: Call) -> Answer:
+    """DELETE by the parameters `servicename` and `policyname`."""
+    service, stored = _by_name(call, call.query.get("servicename", ""), call.query.get("policyname", ""))
+    require_policy_right(call, service, stored.document)
+    remove_policy(call, service, stored)
+    return empty(204)
+
+
+def list_policies(call: Call) -> Answer:
+    """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
+    return _raw_list(call.page().of(list(chosen_policies(call, call.query.get("serviceName")))))
+
+
+def list_policies_of_service(call: Call) -> Answer:
+    """GET those of one service; somebody without rights gets an empty list, not a refusal."""
+    return _raw_list(call.page().of(list(chosen_policies(call, call.path["name"]))))
+
+
+def list_policies_in_envelope(call: Call) -> Answer:
+    """GET those of one service, given by id, with the total count."""
+    service = found(call.tables.service_by_id(call.path_id()), not_found_by_id(call.path_id()))
+    chosen = list(chosen_policies(call, service.name))
+    return json_answer(envelope(call, "policies", chosen, lambda stored: msgspec.Raw(stored.listed), sorted_by=None))
+
+
+def _raw_list(rows: Sequence[StoredPolicy]) -> Answer:
+    return Answer(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
+
+
+def chosen_policies(call: Call, service_name: str | None) -> Iterator[StoredPolicy]:
+    """What the search parameters find in one service, or in all, of what the caller may see."""
+    filtered = any(name in _FILTERS or name.startswith(_RESOURCE_PREFIX) for name in call.query)
+    for service in call.tables.services():
+        if service_name in (None, service.name):
+            yield from _chosen_of(call, service, filtered=filtered)
+
+
+def _chosen_of(call: Call, service: StoredService, *, filtered: bool) -> Iterator[StoredPolicy]:
+    sees_all, may_read = may_administer(call, service), policy_readers(call, service)
+    for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", "")):
+        if (sees_all or may_read(stored.document)) and (not filtered or _matches(call.query, stored.document)):
+            yield stored
+
+
+_FILTERS: dict[str, Callable[[Policy, str], bool]] = {
+    "policyName": lambda policy, text: policy.name == text,
+    "policyNamePartial": lambda policy, text: text.lower() in policy.name.lower(),
+    "user": lambda policy, text: any(text in item.users for item in policy.items()),
+    "group": lambda policy, text: any(text in item.groups for item in policy.items()),
+    "role": lambda policy, text: any(text in item.roles for item in policy.items()),
+    "isEnabled": lambda policy, text: str(policy.is_enabled).lower() == text.lower(),
+    "polResource": lambda policy, text: any(
+        text.lower() in value.lower() for resource in policy.resources.values() for value in resource.values
+    ),
+    "policyLabelsPartial": lambda policy, text: any(text.lower() in label.lower() for label in policy.policy_labels),
+}
+"""Search parameter → whether a policy fits its value; a parameter that is not here does not filter."""
+
+
+_RESOURCE_PREFIX = "resource:"
+"""`resource:namespace=ns1` finds policies with a namespace that matches, by wildcard too."""
+
+
+def _matches(query: Mapping[str, str], policy: Policy) -> bool:
+    for name, text in query.items():
+        if name in _FILTERS and not _FILTERS[name](policy, text):
+            return False
+        if name.startswith(_RESOURCE_PREFIX):
+            resource = policy.resources.get(name.removeprefix(_RESOURCE_PREFIX))
+            if resource is None or not matches(resource, text):
+                return False
+    return True
+
+
+def _by_id(call: Call) -> tuple[StoredService, StoredPolicy]:
+    policy_id = call.path_id()
+    stored = call.tables.policy_by_id(policy_id)
+    service = call.tables.service(stored.document.service) if stored else None
+    if stored is None or service is None:
+        raise not_found_by_id(policy_id, of="org.apache.ranger.plugin.model.RangerPolicy :")
+    return service, stored
+
+
+def _of_path(call: Call) -> tuple[StoredService, StoredPolicy]:
+    return _by_name(call, call.path["name"], call.path["policy"])
+
+
+def _by_name(call: Call, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:
+    service = call.tables.service(service_name)
+    zone = call.query.get("zoneName", "")
+    stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
+    if service is None or stored is None:
+        raise not_found()
+    return service, stored

@@ -1,0 +1,170 @@
+"""The handlers of roles."""
+
+from __future__ import annotations
+
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.policy_store import create_principals
+from ranger_cdap.embedded_admin.api.principals_in_use import replace_in_policies, roles_with
+from ranger_cdap.embedded_admin.api.rights import may_administer
+from ranger_cdap.embedded_admin.model.answers import (
+    Answer,
+    empty,
+    found,
+    json_answer,
+    not_found_by_id,
+    refuse,
+    refuse_because,
+    refuse_invalid,
+)
+from ranger_cdap.embedded_admin.model.documents import Role
+from ranger_cdap.embedded_admin.model.problems import problem
+from ranger_cdap.embedded_admin.store.records import StoredRole, StoredService
+
+
+def create_role(call: Call) -> Answer:
+    """POST a new one; unknown members are refused unless `createNonExistUserGroup` makes users and groups.
+
+    Administrators of the service that `serviceName` names may do this too, but can't make users and groups.
+    """
+    service = call.tables.service(call.query.get("serviceName", ""))
+    if service is None or not may_administer(call, service):
+        _require_admin(call)
+    sent = call.read(Role, "RangerRole")
+    require_sound_role(call, sent, None)
+    call.tables.principals.insert_role(sent, call.caller.shown_name, call.now)
+    _tell_services(call, sent.name)
+    return json_answer(_role(call, sent.name).answer())
+
+
+def update_role(call: Call) -> Answer:
+    """PUT by id."""
+    _require_admin(call)
+    old = _by_id(call)
+    sent = call.read(Role, "RangerRole")
+    require_sound_role(call, sent, old)
+    if sent.name != old.document.name:
+        replace_in_policies(call, "roles", old.document.name, [sent.name])
+    store_role(call, old, sent)
+    return json_answer(_role(call, sent.name).answer())
+
+
+def store_role(call: Call, old: StoredRole, role: Role) -> None:
+    """Store a role over its old version, and tell the services whose policies name it."""
+    call.tables.principals.update_role(old.stamp.id, role, call.caller.shown_name, call.now)
+    _tell_services(call, role.name)
+
+
+def get_role(call: Call) -> Answer:
+    """GET one by id."""
+    _require_admin(call)
+    return json_answer(_by_id(call).answer())
+
+
+def get_role_by_name(call: Call) -> Answer:
+    """GET one by name; an unknown one is 400 here."""
+    _require_admin(call)
+    return json_answer(_role(call, call.path["name"]).answer())
+
+
+def list_roles(call: Call) -> Answer:
+    """GET all."""
+    _require_admin(call)
+    return json_answer(call.page().of([role.answer() for role in call.tables.principals.roles()]))
+
+
+def list_role_names(call: Call) -> Answer:
+    """GET the names only."""
+    _require_admin(call)
+    return json_answer([role.document.name for role in call.tables.principals.roles()])
+
+
+def list_roles_of_user(call: Call) -> Answer:
+    """GET the names of the roles that have the user as a direct member."""
+    _require_admin(call)
+    return json_answer(roles_with(call, "users", call.path["name"]))
+
+
+def delete_role(call: Call) -> Answer:
+    """DELETE by id; refused while a policy or another role names it."""
+    _require_admin(call)
+    return _delete(call, _by_id(call))
+
+
+def delete_role_by_name(call: Call) -> Answer:
+    """DELETE by name."""
+    _require_admin(call)
+    return _delete(call, _role(call, call.path["name"]))
+
+
+def _delete(call: Call, role: StoredRole) -> Answer:
+    name = role.document.name
+    if _services_naming(call, name):
+        raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more policies", code=1)
+    if roles_with(call, "roles", name):
+        raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more other roles", code=1)
+    call.tables.principals.delete_role(role.stamp.id, call.now)
+    return empty(204)
+
+
+def require_sound_role(call: Call, sent: Role, old: StoredRole | None) -> None:
+    """Check a role before it is stored.
+
+    Raises:
+        Refusal: 400; it has no name or one that is taken, contains itself, or names somebody Ranger does not know.
+    """
+    principals = call.tables.principals
+    if not sent.name.strip():
+        raise refuse_invalid([problem(4003)])
+    same = principals.role(sent.name)
+    if same is not None and (old is None or same.stamp.id != old.stamp.id):
+        raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
+    if old is not None and _reaches(call, sent, sent.name):
+        raise refuse(f"Role '{sent.name}' would contain itself", code=1)
+    users, groups, roles = ([member.name for member in members] for members in (sent.users, sent.groups, sent.roles))
+    if call.flag("createNonExistUserGroup") and call.caller.is_admin:
+        create_principals(call, users=users, groups=groups)
+    for what, kind, names in (("user", "users", users), ("Group", "groups", groups), ("Role", "roles", roles)):
+        if missing := principals.missing(kind, names):
+            raise refuse_because("INVALID_INPUT_DATA", f"{what} with name: {missing[0]} does not exist ")
+
+
+def _reaches(call: Call, role: Role, target: str) -> bool:
+    inside = {stored.document.name: stored.document for stored in call.tables.principals.roles()}
+    open_names, seen = [member.name for member in role.roles], set[str]()
+    while open_names:
+        name = open_names.pop()
+        if name == target:
+            return True
+        if name not in seen and name in inside:
+            seen.add(name)
+            open_names += [member.name for member in inside[name].roles]
+    return False
+
+
+def _tell_services(call: Call, name: str) -> None:
+    for service in _services_naming(call, name):
+        call.tables.raise_policy_version(service.stamp.id, call.now)
+
+
+def _services_naming(call: Call, name: str) -> list[StoredService]:
+    return [
+        service
+        for service in call.tables.services()
+        if any(
+            name in item.roles for stored in call.tables.policies(service.stamp.id) for item in stored.document.items()
+        )
+    ]
+
+
+def _require_admin(call: Call) -> None:
+    if not call.caller.is_admin:
+        raise refuse("User does not have permission for this operation", code=1)
+
+
+def _role(call: Call, name: str) -> StoredRole:
+    refusal = refuse(f"User doesn't have permissions to get details for {name}", code=1)
+    return found(call.tables.principals.role(name), refusal)
+
+
+def _by_id(call: Call) -> StoredRole:
+    return found(call.tables.principals.role_by_id(call.path_id()), not_found_by_id(call.path_id()))

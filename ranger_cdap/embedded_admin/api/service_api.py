@@ -1,0 +1,208 @@
+"""The handlers of services."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.policy_store import add_default_policies, add_policy
+from ranger_cdap.embedded_admin.api.rights import is_service_admin, require_service_right
+from ranger_cdap.embedded_admin.model.answers import (
+    Answer,
+    empty,
+    found,
+    json_answer,
+    not_found,
+    not_found_by_id,
+    refuse,
+    refuse_invalid,
+)
+from ranger_cdap.embedded_admin.model.documents import Service, ServiceDef
+from ranger_cdap.embedded_admin.model.problems import Problem, problem
+from ranger_cdap.embedded_admin.rules.default_policies import expires_on_policy
+from ranger_cdap.embedded_admin.rules.tag_definition import TAG
+from ranger_cdap.embedded_admin.store.records import HIDDEN, StoredService
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
+_DISPLAY_NAME = re.compile(r"[a-zA-Z0-9_-][a-zA-Z0-9\s_-]{0,255}")
+_SECRET_CONFIGS = ("password",)
+_FILTERS: dict[str, Callable[[StoredService], str]] = {
+    "serviceName": lambda service: service.name,
+    "serviceType": lambda service: service.document.type,
+    "name": lambda service: service.name,
+    "type": lambda service: service.document.type,
+    "isEnabled": lambda service: str(service.document.is_enabled).lower(),
+}
+
+
+def list_services(call: Call) -> Answer:
+    """GET those the caller may see, or of them those whose name, type or switch equals the parameter."""
+    chosen = [
+        service.answer()
+        for service in call.tables.services()
+        if (call.caller.is_admin or is_service_admin(call, service, call.caller.name))
+        and all(call.query.get(name) in (None, read(service)) for name, read in _FILTERS.items())
+    ]
+    return json_answer(call.page().of(chosen))
+
+
+def get_service(call: Call) -> Answer:
+    """GET one by id."""
+    return json_answer(_by_id(call).answer())
+
+
+def get_service_by_name(call: Call) -> Answer:
+    """GET one by name."""
+    return json_answer(_by_name(call).answer())
+
+
+def create_service(call: Call) -> Answer:
+    """POST a new one. The first makes the service `tag`; its own default policies follow in the same call.
+
+    The answer is the service before any of that, at policy version 1, as the real server answers.
+    """
+    sent = call.read(Service, "RangerService")
+    refuse_broken(call, sent, None)
+    definition = found(call.tables.definition(sent.type), refuse_invalid([problem(1010, sent.type)]))
+    new = msgspec.structs.replace(
+        sent,
+        display_name=sent.display_name or sent.name,
+        guid=sent.guid or str(uuid.uuid4()),
+        configs=_hide_secrets(sent.configs),
+        tag_service=sent.tag_service if sent.tag_service != sent.name else "",
+    )
+    stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
+    add_default_policies(call, stored, definition.document)
+    if sent.type != TAG and not sent.tag_service and (tags := _tag_service(call)):
+        linked = msgspec.structs.replace(new, tag_service=tags.name)
+        call.tables.update_service(stored.stamp.id, linked, call.caller.shown_name, call.now)
+        call.tables.raise_policy_version(stored.stamp.id, call.now)
+    return json_answer(stored.answer())
+
+
+def _tag_service(call: Call) -> StoredService | None:
+    stored = next((service for service in call.tables.services() if service.document.type == TAG), None)
+    if stored is None and call.tables.service(TAG) is None:
+        new = Service(name=TAG, display_name=TAG, type=TAG, guid=str(uuid.uuid4()))
+        stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
+        definition = call.tables.definition(TAG)
+        if definition is not None:
+            add_policy(call, stored, expires_on_policy(stored.name, definition.document))
+    return stored
+
+
+def update_service(call: Call) -> Answer:
+    """PUT by id."""
+    return _update(call, _by_id(call))
+
+
+def update_service_by_name(call: Call) -> Answer:
+    """PUT by name."""
+    return _update(call, _by_name(call))
+
+
+def _update(call: Call, old: StoredService) -> Answer:
+    sent = call.read(Service, "RangerService")
+    refuse_broken(call, sent, old)
+    if sent.name != old.name and any(zone.resources(old.name) for zone in call.tables.zones.all()):
+        raise refuse(f"service `{old.name}` is in a security zone: take it out before it is renamed", code=1)
+    new = msgspec.structs.replace(
+        sent,
+        display_name=sent.display_name or sent.name,
+        guid=old.stamp.guid,
+        type=old.document.type,
+        configs=_hide_secrets(sent.configs),
+        tag_service=sent.tag_service or old.document.tag_service,
+    )
+    call.tables.update_service(old.stamp.id, new, call.caller.shown_name, call.now)
+    if (new.is_enabled, new.tag_service) != (old.document.is_enabled, old.document.tag_service):
+        call.tables.raise_policy_version(old.stamp.id, call.now)
+    return json_answer(found(call.tables.service_by_id(old.stamp.id), not_found_by_id(old.stamp.id)).answer())
+
+
+def delete_service(call: Call) -> Answer:
+    """DELETE by id, with all policies."""
+    return _delete(call, _by_id(call))
+
+
+def delete_service_by_name(call: Call) -> Answer:
+    """DELETE by name, with all policies."""
+    return _delete(call, _by_name(call))
+
+
+def _delete(call: Call, service: StoredService) -> Answer:
+    for zone in call.tables.zones.all():
+        zone.document.services.pop(service.name, None)
+        call.tables.zones.update(zone.stamp.id, zone.document, call.caller.shown_name, call.now)
+    call.tables.delete_service(service.stamp.id)
+    return empty(204)
+
+
+def refuse_broken(call: Call, sent: Service, old: StoredService | None) -> None:
+    """Check a service before it is stored.
+
+    Raises:
+        Refusal: 400 with every rule it breaks.
+    """
+    problems = list(_check(call, sent, old))
+    if problems:
+        raise refuse_invalid(problems)
+
+
+def _check(call: Call, sent: Service, old: StoredService | None) -> Iterator[Problem]:
+    own_id = old.stamp.id if old else None
+    others = [service for service in call.tables.services() if service.stamp.id != own_id]
+    if not sent.name:
+        yield problem(1006)
+    elif not _NAME.fullmatch(sent.name):
+        yield problem(3031, sent.name)
+    for other in others:
+        if other.name == sent.name:
+            yield problem(1008, sent.name, other.stamp.id) if old else problem(1007, sent.name)
+    shown = sent.display_name or sent.name
+    if not _DISPLAY_NAME.fullmatch(shown):
+        yield problem(3050, shown or "null")
+    for other in others:
+        if shown and other.document.display_name == shown:
+            yield problem(3051, shown, other.name)
+    definition = call.tables.definition(sent.type)
+    if not sent.type:
+        yield problem(1009)
+    elif definition is None:
+        yield problem(1010, sent.type)
+    else:
+        yield from _check_configs(sent, definition.document)
+    linked = call.tables.service(sent.tag_service) if sent.tag_service else None
+    if sent.tag_service and (linked is None or linked.document.type != TAG):
+        yield problem(1010, sent.tag_service, field="tag-service-name")
+
+
+def _check_configs(sent: Service, definition: ServiceDef) -> Iterator[Problem]:
+    missing = [
+        str(config.get("name"))
+        for config in definition.configs
+        if config.get("mandatory") and not sent.configs.get(str(config.get("name")))
+    ]
+    if missing:
+        yield problem(1011, ", ".join(missing))
+
+
+def _hide_secrets(configs: dict[str, str]) -> dict[str, str]:
+    # Nothing here signs in to the service, so its password is not kept at all.
+    return {name: HIDDEN if name in _SECRET_CONFIGS and value else value for name, value in configs.items()}
+
+
+def _by_id(call: Call) -> StoredService:
+    stored = call.tables.service_by_id(call.path_id())
+    require_service_right(call, stored)
+    return found(stored, not_found_by_id(call.path_id()))
+
+
+def _by_name(call: Call) -> StoredService:
+    stored = call.tables.service(call.path["name"])
+    require_service_right(call, stored)
+    return found(stored, not_found())

@@ -1,0 +1,58 @@
+"""The handlers of tags: uploads by Ranger's tagsync or a client, and the list a client asks for."""
+
+from __future__ import annotations
+
+from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.model.answers import Answer, empty, found, json_answer, refuse, service_not_found
+from ranger_cdap.embedded_admin.model.documents import ServiceTags
+from ranger_cdap.embedded_admin.rules.tag_rules import DELETE, OPERATIONS, downloaded, uploaded
+from ranger_cdap.embedded_admin.store.records import StoredService
+
+
+def import_tags(call: Call) -> Answer:
+    """PUT tags of resources; the document names the service."""
+    sent = call.read(ServiceTags, "ServiceTags")
+    return _upload(call, sent, sent.service_name)
+
+
+def import_service_tags(call: Call) -> Answer:
+    """PUT tags of resources; the path names the service."""
+    return _upload(call, call.read(ServiceTags, "RangerServiceTags"), call.path["name"])
+
+
+def export_service_tags(call: Call) -> Answer:
+    """GET all tags of a service, in the form in which they are uploaded."""
+    service = _service(call, call.path["name"])
+    about = {"op": "set", "serviceName": service.name, "tagVersion": service.tag_version}
+    return json_answer(about | downloaded(call.tables.tags(service.stamp.id)))
+
+
+def _upload(call: Call, sent: ServiceTags, name: str) -> Answer:
+    service = _service(call, name)
+    operation = OPERATIONS.get(sent.op)
+    if operation is None:
+        raise refuse(f"`{sent.op}` is nothing that can be done with tags")
+    if operation != DELETE:
+        _refuse_broken(call, service, sent)
+    call.tables.update_tags(service, uploaded(call.tables.tags(service.stamp.id), sent, operation), call.now)
+    return empty(204)
+
+
+def _refuse_broken(call: Call, service: StoredService, sent: ServiceTags) -> None:
+    # Ranger skips what it can't place; a tag that goes missing may be one that denies.
+    numbers = [str(number) for ids in sent.resource_to_tag_ids.values() for number in ids]
+    if missing := [number for number in numbers if number not in sent.tags]:
+        raise refuse(f"tag `{missing[0]}` is carried by a resource but not in the upload")
+    if any(not tag.type for tag in sent.tags.values()):
+        raise refuse("a tag has no type")
+    places = {str(resource.id) for resource in sent.service_resources if resource.id is not None}
+    if missing := [place for place in sent.resource_to_tag_ids if place not in places]:
+        raise refuse(f"resource `{missing[0]}` carries tags but is not in the upload")
+    known = {carrier.resource.guid for carrier in call.tables.tags(service.stamp.id).carriers}
+    for resource in sent.service_resources:
+        if not resource.resource_elements and resource.guid not in known:
+            raise refuse("a resource has neither values nor the guid of a known one")
+
+
+def _service(call: Call, name: str) -> StoredService:
+    return found(call.tables.service(name), service_not_found(name))

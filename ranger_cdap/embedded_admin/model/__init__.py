@@ -1,0 +1,1 @@
+"""Ranger's documents, and what is answered about them."""

@@ -1,0 +1,1 @@
+"""What Ranger Admin accepts and who may do what; pure."""

@@ -1,0 +1,172 @@
+"""Which policies Ranger Admin accepts: its validator's rules as pure functions, and the signature of a resource set."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ranger_cdap.embedded_admin.model.documents import Policy, PolicyItem, PolicyResource, ResourceDef, ServiceDef
+from ranger_cdap.embedded_admin.model.problems import NO_HIERARCHIES, Problem, of_rule, problem
+from ranger_cdap.embedded_admin.rules.definitions import hierarchies
+
+MAX_NAME_LENGTH = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another policy of the same service."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Look-ups among the service's other policies; `by_signature` sees the enabled ones only."""
+
+    by_name: Callable[[str], Neighbour | None]
+    by_signature: Callable[[str], Neighbour | None]
+
+
+def signature(policy: Policy) -> str:
+    """SHA-256 of the resource set: the order of keys and values does not matter, priority and schedules do."""
+    return _digest(policy, "")
+
+
+def kept_signature(policy: Policy) -> str:
+    """The signature a policy is stored with: a disabled one has its own, by its guid, and matches no other."""
+    return _digest(policy, "" if policy.is_enabled else policy.guid)
+
+
+def _digest(policy: Policy, own: str) -> str:
+    sets = sorted(_canonical(resources) for resources in (policy.resources, *policy.additional_resources))
+    text = sets[0] if len(sets) == 1 else f"[{', '.join(sets)}]"
+    if policy.validity_schedules:
+        text += f"[{', '.join(_canonical_schedule(schedule) for schedule in policy.validity_schedules)}]"
+    if policy.policy_priority:
+        text += str(policy.policy_priority)
+    text += policy.zone_name + own
+    return hashlib.sha256(f"{{version=1,type={policy.policy_type},resource={text}}}".encode()).hexdigest()
+
+
+def _canonical_schedule(schedule: Mapping[str, Any]) -> str:
+    times = ", ".join(f"{name}={schedule.get(name, 'null')}" for name in ("startTime", "endTime", "timeZone"))
+    recurrences = ", ".join(json.dumps(row, sort_keys=True) for row in schedule.get("recurrences") or ())
+    return f"RangerValiditySchedule={{, {times}, recurrences=[{recurrences}]}}"
+
+
+def _canonical(resources: Mapping[str, PolicyResource]) -> str:
+    def one(resource: PolicyResource) -> str:
+        flags = f"excludes={resource.is_excludes},recursive={resource.is_recursive}".lower()
+        return f"{{values=[{', '.join(sorted(resource.values))}],{flags}}}"
+
+    return f"{{{', '.join(f'{name}={one(resources[name])}' for name in sorted(resources))}}}"
+
+
+def check_policy(
+    policy: Policy,
+    definition: ServiceDef,
+    neighbours: Neighbours,
+    *,
+    may_exclude: bool,
+    has_zone: bool = False,
+    name_field: str = "policy name",
+) -> Iterator[Problem]:
+    """Every rule the policy breaks, in Ranger's order.
+
+    Args:
+        policy: what was sent.
+        definition: the completed definition of its service.
+        neighbours: the other policies, without the stored version of this one.
+        may_exclude: the caller is an administrator of Ranger or of the service.
+        has_zone: the zone that the policy names exists and has something of the service.
+        name_field: `policy name` for a new policy, `id/name` for a change.
+    """
+    namesake = neighbours.by_name(policy.name) if policy.name else None
+    if namesake:
+        yield problem(3006, namesake.id, policy.service, field=name_field)
+    if not policy.is_audit_enabled and not (policy.policy_items or policy.deny_policy_items):
+        yield problem(3008)
+    known = {access.name.lower(): access.name for access in definition.access_types}
+    for item in policy.items():
+        yield from _check_item(item, known)
+    named_well = True
+    for broken in _check_resource_names(policy, definition):
+        named_well = False
+        yield broken
+    if named_well:
+        by_name = {resource.name: resource for resource in definition.resources}
+        for resources in (policy.resources, *policy.additional_resources):
+            for name, resource in resources.items():
+                yield from _check_values(name, resource, by_name.get(name), may_exclude)
+        if policy.is_enabled and (same := neighbours.by_signature(signature(policy))):
+            yield problem(3010, same.name, policy.service)
+    if policy.policy_priority not in (0, 1):
+        yield problem(3030)
+    if policy.zone_name and not has_zone:
+        yield problem(3033, policy.zone_name)
+
+
+def _check_item(item: PolicyItem, known: Mapping[str, str]) -> Iterator[Problem]:
+    if not (item.users or item.groups or item.roles):
+        yield problem(3020)
+    if not item.accesses and not item.delegate_admin:
+        yield problem(3002, "policy item accesses")
+    for access in item.accesses:
+        if access.type.lower() not in known:
+            yield problem(3022, access.type, ", ".join(known.values()), subfield=access.type)
+        if not access.is_allowed:
+            yield problem(3023)
+
+
+def _check_resource_names(policy: Policy, definition: ServiceDef) -> Iterator[Problem]:
+    paths = hierarchies(definition.resources) if policy.policy_type == 0 else []
+    if not paths:
+        text = " does not have any resource hierarchies"
+        yield of_rule(3011, NO_HIERARCHIES, definition.name, text, subfield="incompatible")
+        return
+    mandatory = {resource.name for resource in definition.resources if resource.mandatory}
+    for resources in (policy.resources, *policy.additional_resources):
+        named = set(resources)
+        around = [path for path in paths if named <= set(path)]
+        demands = [[name for name in path if name in mandatory] for path in around]
+        if not around:
+            yield problem(3011, definition.name, _brackets(paths), subfield="incompatible")
+        elif not any(named >= set(demand) for demand in demands) or not named:
+            code = 3025 if len(around) == 1 else 3012
+            yield problem(code, definition.name, _brackets(demands), subfield="missing mandatory")
+
+
+def _brackets(sets: Iterable[Sequence[str]]) -> str:
+    return "".join(f"[{', '.join(names)}] " for names in sets)
+
+
+def _check_values(
+    name: str, resource: PolicyResource, definition: ResourceDef | None, may_exclude: bool
+) -> Iterator[Problem]:
+    if not resource.values or not all(resource.values):
+        yield problem(3026, subfield=name)
+    if definition is None:
+        return
+    if resource.is_excludes and not definition.excludes_supported:
+        yield problem(3015, name, subfield=name)
+    elif resource.is_excludes and not may_exclude:
+        yield problem(3016, subfield=name)
+    if resource.is_recursive and not definition.recursive_supported:
+        yield problem(3017, name, subfield=name)
+    if definition.validation_reg_ex:
+        for value in resource.values:
+            if value and not _matches(definition.validation_reg_ex, value):
+                yield problem(3018, value, name, subfield=name)
+
+
+def _matches(pattern: str, value: str) -> bool:
+    try:
+        return re.fullmatch(pattern, value) is not None
+    except re.error:
+        # Written for Java's dialect: what can't be read can't be held against a value.
+        return True

@@ -1,0 +1,228 @@
+"""The SQL of users, groups and roles, inside one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.embedded_admin.model.documents import Group, Role, User
+from ranger_cdap.embedded_admin.store.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
+
+_USERS = "SELECT id, owner, create_time, body FROM user "
+_GROUPS = "SELECT id, owner, create_time, body FROM user_group "
+_MEMBERS = (
+    "SELECT m.id, m.create_time, m.group_id, g.name, m.user_id"
+    " FROM membership m JOIN user_group g ON g.id = m.group_id "
+)
+_ROLES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM role "
+_KNOWN = {
+    "users": "SELECT 1 FROM user WHERE name = ?",
+    "groups": "SELECT 1 FROM user_group WHERE name = ?",
+    "roles": "SELECT 1 FROM role WHERE name = ?",
+}
+ROLES, USER_STORE = "roles", "user store"
+"""The two version counters that downloads carry."""
+
+ADMIN_ROLE = "ROLE_SYS_ADMIN"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A stored account that can sign in: its name, shown name, password hash and roles in Ranger."""
+
+    name: str
+    shown_name: str
+    password_hash: str
+    roles: tuple[str, ...]
+
+    @property
+    def is_admin(self) -> bool:
+        """A Ranger administrator may do everything."""
+        return ADMIN_ROLE in self.roles
+
+
+class PrincipalTables:
+    """One transaction's view of users, groups and roles."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _row(self, sql: str, *values: Any) -> Any:
+        return self._connection.execute(sql, values).fetchone()
+
+    # Version counters
+
+    def counter(self, name: str) -> tuple[int, int]:
+        """A counter's value and when it last changed (epoch ms); 1 before the first change."""
+        row = self._row("SELECT value, update_time FROM counter WHERE name = ?", name)
+        return (row[0], row[1]) if row else (1, 0)
+
+    def raise_counter(self, name: str, now: int) -> None:
+        """Something that this counter stands for has changed."""
+        self._connection.execute(
+            "INSERT INTO counter VALUES (?, 2, ?) ON CONFLICT (name)"
+            " DO UPDATE SET value = value + 1, update_time = excluded.update_time",
+            (name, now),
+        )
+
+    # Users
+
+    def login(self, name: str) -> Login | None:
+        """The account of that name, if it has a password."""
+        row = self._row("SELECT password_hash, roles, body FROM user WHERE name = ?", name)
+        if not row or row[0] is None:
+            return None
+        user = msgspec.json.decode(row[2], type=User)
+        shown = f"{user.first_name} {user.last_name}".strip() or name
+        return Login(name, shown, row[0], tuple(row[1].split(",")))
+
+    def set_password(self, name: str, password_hash: str) -> None:
+        """Replace a user's password hash."""
+        self._connection.execute("UPDATE user SET password_hash = ? WHERE name = ?", (password_hash, name))
+
+    def users(self, name: str | None = None) -> list[StoredUser]:
+        """All users, or those whose name contains the text; in the order they were made."""
+        if name is None:
+            rows = self._rows(_USERS + "ORDER BY id")
+        else:
+            rows = self._rows(_USERS + "WHERE instr(lower(name), lower(?)) ORDER BY id", name)
+        return [self._user(row) for row in rows]
+
+    def user(self, name: str) -> StoredUser | None:
+        """The one of that name, in upper and lower case as written."""
+        row = self._row(_USERS + "WHERE name = ?", name)
+        return self._user(row) if row else None
+
+    def user_by_id(self, user_id: int) -> StoredUser | None:
+        """The one of that id."""
+        row = self._row(_USERS + "WHERE id = ?", user_id)
+        return self._user(row) if row else None
+
+    def _user(self, row: tuple[Any, ...]) -> StoredUser:
+        groups = self._rows(
+            "SELECT g.id, g.name FROM membership m JOIN user_group g ON g.id = m.group_id WHERE m.user_id = ?"
+            " ORDER BY m.id",
+            row[0],
+        )
+        return StoredUser(row[0], row[1], row[2], msgspec.json.decode(row[3], type=User), tuple(groups))
+
+    def insert_user(self, user: User, password_hash: str | None, owner: str | None, now: int) -> None:
+        """Store a new user; the struct's password must already be empty."""
+        self._connection.execute(
+            "INSERT INTO user (name, password_hash, roles, create_time, owner, body) VALUES (?, ?, ?, ?, ?, ?)",
+            (user.name, password_hash, ",".join(user.user_role_list), now, owner, msgspec.json.encode(user)),
+        )
+        self.raise_counter(USER_STORE, now)
+
+    def delete_user(self, user_id: int, now: int) -> None:
+        """Remove a user and his memberships."""
+        self._connection.execute("DELETE FROM user WHERE id = ?", (user_id,))
+        self.raise_counter(USER_STORE, now)
+
+    # Groups
+
+    def groups(self) -> list[StoredGroup]:
+        """All, in the order they were made."""
+        return [_group(row) for row in self._rows(_GROUPS + "ORDER BY id")]
+
+    def group(self, name: str) -> StoredGroup | None:
+        """The one of that name."""
+        row = self._row(_GROUPS + "WHERE name = ?", name)
+        return _group(row) if row else None
+
+    def group_by_id(self, group_id: int) -> StoredGroup | None:
+        """The one of that id."""
+        row = self._row(_GROUPS + "WHERE id = ?", group_id)
+        return _group(row) if row else None
+
+    def delete_group(self, group_id: int, now: int) -> None:
+        """Remove a group and its memberships."""
+        self._connection.execute("DELETE FROM user_group WHERE id = ?", (group_id,))
+        self.raise_counter(USER_STORE, now)
+
+    def insert_group(self, group: Group, owner: str | None, now: int) -> None:
+        """Store a new group."""
+        self._connection.execute(
+            "INSERT INTO user_group (name, create_time, owner, body) VALUES (?, ?, ?, ?)",
+            (group.name, now, owner, msgspec.json.encode(group)),
+        )
+        self.raise_counter(USER_STORE, now)
+
+    def add_member(self, group_id: int, user_id: int, now: int) -> tuple[int, int]:
+        """Put a user into a group, once; the membership's id and when it was made (epoch ms)."""
+        added = self._connection.execute(
+            "INSERT OR IGNORE INTO membership (group_id, user_id, create_time) VALUES (?, ?, ?)",
+            (group_id, user_id, now),
+        )
+        if added.rowcount:
+            self.raise_counter(USER_STORE, now)
+        row = self._row("SELECT id, create_time FROM membership WHERE group_id = ? AND user_id = ?", group_id, user_id)
+        return row[0], row[1]
+
+    def members(self, group: str | None = None) -> list[StoredMember]:
+        """All memberships, or those of one group; in the order they were made."""
+        rows = self._rows(_MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group)
+        return [StoredMember(*row) for row in rows]
+
+    def delete_member(self, member_id: int, now: int) -> bool:
+        """Take a user out of a group; false if there is no such membership."""
+        deleted = self._connection.execute("DELETE FROM membership WHERE id = ?", (member_id,)).rowcount > 0
+        if deleted:
+            self.raise_counter(USER_STORE, now)
+        return deleted
+
+    # Roles
+
+    def roles(self) -> list[StoredRole]:
+        """All, in the order they were made."""
+        return [_role(row) for row in self._rows(_ROLES + "ORDER BY id")]
+
+    def role(self, name: str) -> StoredRole | None:
+        """The one of that name."""
+        row = self._row(_ROLES + "WHERE name = ?", name)
+        return _role(row) if row else None
+
+    def role_by_id(self, role_id: int) -> StoredRole | None:
+        """The one of that id."""
+        row = self._row(_ROLES + "WHERE id = ?", role_id)
+        return _role(row) if row else None
+
+    def insert_role(self, role: Role, author: str | None, now: int) -> None:
+        """Store a new role."""
+        self._connection.execute(
+            "INSERT INTO role (name, created_by, updated_by, create_time, update_time, body) VALUES (?, ?, ?, ?, ?, ?)",
+            (role.name, author, author, now, now, msgspec.json.encode(role)),
+        )
+        self.raise_counter(ROLES, now)
+
+    def update_role(self, role_id: int, role: Role, author: str | None, now: int) -> None:
+        """Replace a role."""
+        self._connection.execute(
+            "UPDATE role SET name = ?, updated_by = ?, update_time = ?, body = ? WHERE id = ?",
+            (role.name, author, now, msgspec.json.encode(role), role_id),
+        )
+        self.raise_counter(ROLES, now)
+
+    def delete_role(self, role_id: int, now: int) -> None:
+        """Remove a role."""
+        self._connection.execute("DELETE FROM role WHERE id = ?", (role_id,))
+        self.raise_counter(ROLES, now)
+
+    def missing(self, kind: str, names: Iterable[str]) -> list[str]:
+        """Those of the names that nobody of that kind (`users`, `groups`, `roles`) has, in their order."""
+        return [name for name in dict.fromkeys(names) if not self._row(_KNOWN[kind], name)]
+
+
+def _group(row: tuple[Any, ...]) -> StoredGroup:
+    return StoredGroup(row[0], row[1], row[2], msgspec.json.decode(row[3], type=Group))
+
+
+def _role(row: tuple[Any, ...]) -> StoredRole:
+    return StoredRole(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Role))

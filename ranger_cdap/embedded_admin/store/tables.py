@@ -1,0 +1,239 @@
+"""The SQL of definitions, services and policies, inside one transaction; that of users and roles is in `principals`."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.embedded_admin.model.documents import Policy, Service, ServiceDef
+from ranger_cdap.embedded_admin.rules.tag_rules import KeptTags
+from ranger_cdap.embedded_admin.store.change_log import Change, ChangeLog
+from ranger_cdap.embedded_admin.store.plugin_list import PluginList
+from ranger_cdap.embedded_admin.store.principals import PrincipalTables
+from ranger_cdap.embedded_admin.store.records import (
+    Stamp,
+    StoredDefinition,
+    StoredPolicy,
+    StoredService,
+    listed_policy,
+)
+from ranger_cdap.embedded_admin.store.zone_tables import ZoneTable
+
+_DEFINITIONS = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body FROM definition "
+_SERVICES = (
+    "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body, policy_version,"
+    " policy_update_time, tag_version, tag_update_time FROM service "
+)
+_POLICIES = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, signature, body FROM policy "
+
+
+class Tables:
+    """One transaction's view of the store."""
+
+    def __init__(self, connection: sqlite3.Connection, plugins: PluginList) -> None:
+        self._connection = connection
+        self.principals = PrincipalTables(connection)
+        self.changes = ChangeLog(connection)
+        self.plugins = plugins
+        self.zones = ZoneTable(connection)
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _row(self, sql: str, *values: Any) -> Any:
+        return self._connection.execute(sql, values).fetchone()
+
+    # Definitions
+
+    def definitions(self) -> list[StoredDefinition]:
+        """All, in the order they were made."""
+        return [_definition(row) for row in self._rows(_DEFINITIONS + "ORDER BY id")]
+
+    def definition(self, name: str) -> StoredDefinition | None:
+        """The one of that name."""
+        row = self._row(_DEFINITIONS + "WHERE name = ?", name)
+        return _definition(row) if row else None
+
+    def definition_by_id(self, definition_id: int) -> StoredDefinition | None:
+        """The one of that id."""
+        row = self._row(_DEFINITIONS + "WHERE id = ?", definition_id)
+        return _definition(row) if row else None
+
+    def insert_definition(self, document: ServiceDef, author: str | None, now: int) -> StoredDefinition:
+        """Store a new definition, as version 1."""
+        stored_id = self._row(
+            "INSERT INTO definition (name, guid, version, created_by, updated_by, create_time, update_time, body)"
+            " VALUES (?, ?, 1, ?, ?, ?, ?, ?) RETURNING id",
+            *(document.name, document.guid, author, author, now, now, msgspec.json.encode(document)),
+        )[0]
+        return StoredDefinition(Stamp(stored_id, document.guid, 1, author, author, now, now), document)
+
+    def update_definition(self, old: StoredDefinition, document: ServiceDef, author: str | None, now: int) -> None:
+        """Replace a definition; its version goes up by one, and the policy version of its services too."""
+        self._connection.execute(
+            "UPDATE definition SET name = ?, version = version + 1, updated_by = ?, update_time = ?, body = ?"
+            " WHERE id = ?",
+            (document.name, author, now, msgspec.json.encode(document), old.stamp.id),
+        )
+        self._connection.execute(
+            "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE type = ?",
+            (now, old.document.name),
+        )
+
+    def delete_definition(self, definition_id: int) -> None:
+        """Remove a definition."""
+        self._connection.execute("DELETE FROM definition WHERE id = ?", (definition_id,))
+
+    # Services
+
+    def services(self) -> list[StoredService]:
+        """All, in the order they were made."""
+        return [_service(row) for row in self._rows(_SERVICES + "ORDER BY id")]
+
+    def service(self, name: str) -> StoredService | None:
+        """The one of that name."""
+        row = self._row(_SERVICES + "WHERE name = ?", name)
+        return _service(row) if row else None
+
+    def service_by_id(self, service_id: int) -> StoredService | None:
+        """The one of that id."""
+        row = self._row(_SERVICES + "WHERE id = ?", service_id)
+        return _service(row) if row else None
+
+    def insert_service(self, document: Service, author: str | None, now: int) -> StoredService:
+        """Store a new service, its policies as version 1."""
+        stored_id = self._row(
+            "INSERT INTO service (name, guid, version, created_by, updated_by, create_time, update_time, body, type,"
+            " policy_version, policy_update_time, tag_update_time)"
+            " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, 1, ?, ?) RETURNING id",
+            *(document.name, document.guid, author, author, now, now, msgspec.json.encode(document)),
+            *(document.type, now, now),
+        )[0]
+        return StoredService(Stamp(stored_id, document.guid, 1, author, author, now, now), document, 1, now, 1, now)
+
+    def update_service(self, service_id: int, document: Service, author: str | None, now: int) -> None:
+        """Replace a service, but its type; its version goes up by one. A new name is written into its policies."""
+        self._connection.execute(
+            "UPDATE service SET name = ?, version = version + 1, updated_by = ?, update_time = ?, body = ?"
+            " WHERE id = ?",
+            (document.name, author, now, msgspec.json.encode(document), service_id),
+        )
+        self._connection.execute(
+            "UPDATE policy SET body = CAST(json_set(CAST(body AS TEXT), '$.service', ?) AS BLOB)"
+            " WHERE service_id = ? AND json_extract(CAST(body AS TEXT), '$.service') <> ?",
+            (document.name, service_id, document.name),
+        )
+
+    def raise_policy_version(self, service_id: int, now: int, change: Change | None = None) -> None:
+        """Something a plugin downloads has changed; policies of a tag service are in every download that links it."""
+        raised = self._rows(
+            "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE id = ?"
+            " OR json_extract(CAST(body AS TEXT), '$.tagService') = (SELECT name FROM service WHERE id = ?)"
+            " RETURNING id, policy_version",
+            *(now, service_id, service_id),
+        )
+        if change is not None:
+            for raised_id, version in raised:
+                self.changes.write(raised_id, version, change)
+
+    def tags(self, service_id: int) -> KeptTags:
+        """The tags of a service's resources."""
+        row = self._row("SELECT tags FROM service WHERE id = ?", service_id)
+        return msgspec.json.decode(row[0], type=KeptTags)
+
+    def update_tags(self, service: StoredService, tags: KeptTags, now: int) -> None:
+        """Replace the tags of a service's resources; their version goes up by one."""
+        self._connection.execute(
+            "UPDATE service SET tags = ?, tag_version = tag_version + 1, tag_update_time = ? WHERE id = ?",
+            (msgspec.json.encode(tags), now, service.stamp.id),
+        )
+
+    def delete_service(self, service_id: int) -> None:
+        """Remove a service with its policies."""
+        self._connection.execute("DELETE FROM service WHERE id = ?", (service_id,))
+
+    # Policies
+
+    def policies(self, service_id: int, *, zone: str | None = None, enabled_only: bool = False) -> list[StoredPolicy]:
+        """Those of a service, in the order they were made: of one zone, of no zone (empty), or of all (None)."""
+        return [
+            _policy(row)
+            for row in self._rows(
+                _POLICIES + "WHERE service_id = ? AND is_enabled >= ? AND zone = coalesce(?, zone) ORDER BY id",
+                *(service_id, int(enabled_only), zone),
+            )
+        ]
+
+    def policy_by_id(self, policy_id: int) -> StoredPolicy | None:
+        """The one of that id."""
+        row = self._row(_POLICIES + "WHERE id = ?", policy_id)
+        return _policy(row) if row else None
+
+    def policy_by_name(self, service_id: int, name: str, zone: str) -> StoredPolicy | None:
+        """The one of that name, in upper and lower case as written."""
+        row = self._row(_POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
+        return _policy(row) if row else None
+
+    def policy_by_guid(self, service_id: int, guid: str) -> StoredPolicy | None:
+        """The one of that guid."""
+        row = self._row(_POLICIES + "WHERE service_id = ? AND guid = ?", service_id, guid)
+        return _policy(row) if row else None
+
+    def policy_by_signature(self, service_id: int, signature: str, zone: str) -> StoredPolicy | None:
+        """The enabled one with exactly these resources."""
+        where = "WHERE service_id = ? AND signature = ? AND zone = ? AND is_enabled"
+        row = self._row(_POLICIES + where, service_id, signature, zone)
+        return _policy(row) if row else None
+
+    def insert_policy(
+        self, service: StoredService, policy: Policy, signature: str, author: str | None, now: int
+    ) -> StoredPolicy:
+        """Store a new policy, as version 1."""
+        stored_id = self._row(
+            "INSERT INTO policy (name, guid, version, created_by, updated_by, create_time, update_time, body,"
+            " service_id, zone, is_enabled, signature)"
+            " VALUES (?, ?, 1, ?, ?, ?, ?, x'', ?, ?, ?, ?) RETURNING id",
+            *(policy.name, policy.guid, author, author, now, now),
+            *(service.stamp.id, policy.zone_name, int(policy.is_enabled), signature),
+        )[0]
+        stamp = Stamp(stored_id, policy.guid, 1, author, author, now, now)
+        return self._write_policy(service, StoredPolicy(stamp, signature, b""), policy)
+
+    def update_policy(
+        self, service: StoredService, old: StoredPolicy, policy: Policy, signature: str, author: str | None, now: int
+    ) -> StoredPolicy:
+        """Replace a policy; its version goes up by one."""
+        was = old.stamp
+        stamp = Stamp(was.id, policy.guid, was.version + 1, was.created_by, author, was.create_time, now)
+        self._connection.execute(
+            "UPDATE policy SET name = ?, guid = ?, version = ?, updated_by = ?, update_time = ?, is_enabled = ?,"
+            " signature = ? WHERE id = ?",
+            (policy.name, policy.guid, stamp.version, author, now, int(policy.is_enabled), signature, was.id),
+        )
+        return self._write_policy(service, StoredPolicy(stamp, signature, b""), policy)
+
+    def _write_policy(self, service: StoredService, stored: StoredPolicy, policy: Policy) -> StoredPolicy:
+        stamp = stored.stamp
+        listed = listed_policy(
+            policy, policy_id=stamp.id, guid=stamp.guid, version=stamp.version, service_type=service.document.type
+        )
+        self._connection.execute("UPDATE policy SET body = ? WHERE id = ?", (listed, stamp.id))
+        return StoredPolicy(stamp, stored.signature, listed)
+
+    def delete_policy(self, policy_id: int) -> None:
+        """Remove a policy."""
+        self._connection.execute("DELETE FROM policy WHERE id = ?", (policy_id,))
+
+
+def _definition(row: tuple[Any, ...]) -> StoredDefinition:
+    return StoredDefinition(Stamp(*row[:7]), msgspec.json.decode(row[7], type=ServiceDef))
+
+
+def _service(row: tuple[Any, ...]) -> StoredService:
+    return StoredService(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Service), *row[8:])
+
+
+def _policy(row: tuple[Any, ...]) -> StoredPolicy:
+    return StoredPolicy(Stamp(*row[:7]), row[7], row[8])

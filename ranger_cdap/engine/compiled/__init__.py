@@ -1,0 +1,1 @@
+"""Policies, resources and conditions, compiled."""

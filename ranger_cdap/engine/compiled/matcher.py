@@ -1,0 +1,218 @@
+"""One level of a policy's resource against one value of a request (ranger-semantics.md §5.1, §5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+import msgspec
+
+from ranger_cdap.engine.compiled import wildcard
+from ranger_cdap.engine.compiled.cost import FREE, Cost, cost_of_folding, cost_of_glob, cost_of_macros, cost_of_text
+from ranger_cdap.engine.compiled.java import fold
+from ranger_cdap.engine.compiled.service_def import LevelOptions
+
+Tokens = Mapping[str, str] | None
+"""What macros stand for, by name; None switches their replacement off."""
+
+EXPRESSION = "${{"
+"""What an expression for a JavaScript engine begins with."""
+
+Value = str | tuple[str, ...]
+"""A level of a request: one value, or several of which one must match."""
+
+
+class Kind(Enum):
+    """How a policy value is compared; fixed by the raw value, so a macro never brings a wildcard with it."""
+
+    EQUALS = 1
+    STARTS_WITH = 2
+    ENDS_WITH = 3
+    GLOB = 4
+
+
+class ValueTest(msgspec.Struct, frozen=True, gc=False):
+    """One policy value; `text` has no leading or trailing stars unless it is a glob; `glob`: it, normalised."""
+
+    kind: Kind
+    text: str
+    dynamic: bool
+    glob: str = ""
+
+    @property
+    def literal_prefix(self) -> str:
+        """What every matching value begins with, as far as it is known before macros are replaced."""
+        if self.dynamic or self.kind is Kind.ENDS_WITH:
+            return ""
+        if self.kind is not Kind.GLOB:
+            return self.text
+        ends = [i for i in (self.text.find("*"), self.text.find("?")) if i >= 0]
+        return self.text[: min(ends)] if ends else self.text
+
+
+class Element(msgspec.Struct, frozen=True, gc=False):
+    """A level made ready. `exact` holds all its values, folded, where a look-up in a set is the whole test."""
+
+    options: LevelOptions
+    values: tuple[str, ...]
+    tests: tuple[ValueTest, ...]
+    match_any: bool
+    excludes: bool
+    exact: frozenset[str] | None
+    cost: Cost = FREE
+
+    @property
+    def never(self) -> bool:
+        """An exclusion of everything matches nothing."""
+        return self.match_any and self.excludes
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether macros decide."""
+        return not self.match_any and any(t.dynamic for t in self.tests)
+
+    def covers(self, value: Value, tokens: Tokens) -> bool:
+        """Whether this level covers the requested value."""
+        if self.match_any:
+            return not self.excludes
+        if _asks_for_all(value):
+            return False
+        if self.exact is not None and type(value) is str:
+            return (fold(value) if self.options.ignore_case else value) in self.exact
+        hit = any(self._covers_one(v, tokens) for v in ((value,) if isinstance(value, str) else value))
+        return hit is not self.excludes
+
+    def begins(self, value: Value, tokens: Tokens) -> bool:
+        """Whether this level covers the value or, with element scope SELF_OR_PREFIX, something it is a prefix of."""
+        if self.match_any:
+            return not self.excludes
+        values = (value,) if isinstance(value, str) else value
+        hit = any(self._covers_one(v, tokens) or self._begins_one(v, tokens) for v in values)
+        return hit is not (self.excludes and not _asks_for_all(value))
+
+    def _covers_one(self, value: str, tokens: Tokens) -> bool:
+        folded = self._folds(value)
+        value = fold(value) if folded else value
+        return any(_test(t.kind, self._text(t, tokens, folded), value) for t in self.tests)
+
+    def _begins_one(self, value: str, tokens: Tokens) -> bool:
+        folded = self._folds(value)
+        value = fold(value) if folded else value
+        return any(_test_prefix(t.kind, self._raw(t, tokens, folded), value) for t in self.tests)
+
+    def _folds(self, value: str) -> bool:
+        options = self.options
+        if not options.ignore_case:
+            return False
+        return not (options.quoted_case_sensitive and value[:1] and value[0] in options.quote_chars)
+
+    def _text(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
+        """What the value is compared with; a glob is normalised, but for one that macros make at each test."""
+        if test.kind is Kind.GLOB and not test.dynamic:
+            return fold(test.glob) if folded else test.glob
+        raw = self._raw(test, tokens, folded)
+        return wildcard.normalise(raw) if test.kind is Kind.GLOB else raw
+
+    def _raw(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
+        text = expand(test.text, self.options, tokens) if test.dynamic and tokens is not None else test.text
+        return fold(text) if folded else text
+
+
+def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions) -> Element:
+    """A policy's values for one level, ready to match; no values, or only stars among them, match everything."""
+    kept = list(dict.fromkeys([v for v in values if v]))
+    match_any = not kept or (options.wildcards and any(not v.strip("*") for v in kept))
+    tests = () if match_any else tuple([_value_test(v, options) for v in kept])
+    simple = not (match_any or excludes or options.quoted_case_sensitive)
+    exact = None
+    if simple and all(t.kind is Kind.EQUALS and not t.dynamic for t in tests):
+        exact = frozenset(fold(t.text) if options.ignore_case else t.text for t in tests)
+        exact = None if exact & {"*"} else exact  # a request for `*` asks for all, a literal star is never met
+    cost = FREE if exact is not None else sum((_cost(test, options) for test in tests), FREE)
+    if cost is not FREE and options.ignore_case:
+        cost += cost_of_folding(test.text for test in tests)
+    return Element(options, tuple(kept), tests, match_any, excludes, exact, cost)
+
+
+def _cost(test: ValueTest, options: LevelOptions) -> Cost:
+    cost = cost_of_glob(test.glob) if test.kind is Kind.GLOB else cost_of_text(test.text)
+    if test.dynamic:
+        macros = test.text.count(options.delimiter_start)
+        cost += cost_of_macros(test.text, macros, glob=test.kind is Kind.GLOB)
+    return cost
+
+
+def has_expression(values: Iterable[str], options: LevelOptions) -> bool:
+    """Whether a value holds `${{...}}`, which only a JavaScript engine could evaluate."""
+    return options.replace_expressions and any(EXPRESSION in v for v in values)
+
+
+def is_dynamic(value: str, options: LevelOptions) -> bool:
+    """Whether Ranger expands the value: it holds an escape character, or both delimiters."""
+    if not options.replace_tokens:
+        return False
+    return options.delimiter_escape in value or (options.delimiter_start in value and options.delimiter_end in value)
+
+
+def expand(text: str, options: LevelOptions, tokens: Mapping[str, str]) -> str:
+    """The text with its macros replaced; an unknown macro stays as it is, and an escape is undone (§5.2)."""
+    start, end, escape = options.delimiter_start, options.delimiter_end, options.delimiter_escape
+    out: list[str] = []
+    token: list[str] | None = None
+    i = 0
+    while i < len(text):
+        c = text[i]
+        i += 1
+        delimiter = start if token is None else end
+        sink = out if token is None else token
+        if c == escape and text[i : i + 1] in (escape, delimiter) and i < len(text):
+            sink.append(text[i])
+            i += 1
+        elif c != delimiter:
+            sink.append(c)
+        elif token is None:
+            token = []
+        else:
+            out.append(_replacement("".join(token), options, tokens))
+            token = None
+    if token is not None:
+        out.append(start + "".join(token))
+    return "".join(out)
+
+
+def _replacement(name: str, options: LevelOptions, tokens: Mapping[str, str]) -> str:
+    prefix = options.delimiter_prefix
+    value = tokens.get(name[len(prefix) :]) if name.startswith(prefix) else None
+    return options.delimiter_start + name + options.delimiter_end if value is None else value
+
+
+def _value_test(value: str, options: LevelOptions) -> ValueTest:
+    dynamic = is_dynamic(value, options)
+    if not options.wildcards or not ("*" in value or "?" in value):
+        return ValueTest(Kind.EQUALS, value, dynamic)
+    middle = value.strip("*")
+    if "?" in value or "*" in middle or (value[0] == "*" and value[-1] == "*"):
+        return ValueTest(Kind.GLOB, value, dynamic, wildcard.normalise(value))
+    return ValueTest(Kind.ENDS_WITH if value[0] == "*" else Kind.STARTS_WITH, middle, dynamic)
+
+
+def _test(kind: Kind, text: str, value: str) -> bool:
+    if kind is Kind.EQUALS:
+        return text == value
+    if kind is Kind.STARTS_WITH:
+        return value.startswith(text)
+    if kind is Kind.ENDS_WITH:
+        return value.endswith(text)
+    return wildcard.matches(text, value)
+
+
+def _test_prefix(kind: Kind, text: str, value: str) -> bool:
+    if kind is Kind.ENDS_WITH:
+        return True
+    if kind is Kind.GLOB:
+        return wildcard.matches_prefix(text, value)
+    return text.startswith(value)
+
+
+def _asks_for_all(value: Value) -> bool:
+    return value in ("", "*")

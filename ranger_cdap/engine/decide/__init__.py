@@ -1,0 +1,1 @@
+"""Deciding: the rule, and the short cuts that give its answers."""

@@ -1,0 +1,1 @@
+"""Finding the policies of a resource."""

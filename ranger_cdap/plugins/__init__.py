@@ -1,0 +1,1 @@
+"""What can be plugged in: hooks, and the plugins that have them."""

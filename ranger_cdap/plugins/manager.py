@@ -1,0 +1,126 @@
+"""The plugin manager: built-in plugins and those of the entry point group `ranger_cdap`, through the same hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Final, TypeVar
+
+import pluggy
+
+from ranger_cdap.audit import BUILT_IN_SINKS, SinkFactory
+from ranger_cdap.engine import ConditionMaker
+from ranger_cdap.errors import PluginError
+from ranger_cdap.plugins import hookspecs
+from ranger_cdap.plugins.hook_trace import trace_if_wanted
+
+_T = TypeVar("_T")
+_OURS: Final = "ranger-cdap"
+
+
+class BuiltInSinks:
+    """The audit sinks `file`, `log` and `solr`."""
+
+    @hookspecs.hookimpl
+    def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
+        """The sinks of `ranger_cdap.audit`."""
+        return BUILT_IN_SINKS
+
+
+def plugin_manager(*, entry_points: bool = True) -> pluggy.PluginManager:
+    """A manager with the hooks, the built-in plugins and, if wanted, all installed ones.
+
+    Raises:
+        PluginError: an installed plugin can't be loaded, or implements a hook that does not exist.
+    """
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    manager.register(BuiltInSinks(), name="built-in sinks")
+    if entry_points:
+        try:
+            manager.load_setuptools_entrypoints(hookspecs.PROJECT)
+        except Exception as e:
+            raise PluginError(f"a plugin of the entry point group `{hookspecs.PROJECT}` can't be loaded: {e}") from e
+        complete(manager)
+    trace_if_wanted(manager)
+    return manager
+
+
+def complete(manager: pluggy.PluginManager) -> None:
+    """Add the hooks that plugins bring, then hold every plugin against all hooks: a misspelt veto would veto nothing.
+
+    Raises:
+        PluginError: a plugin implements a hook that does not exist, or with arguments that it does not have.
+    """
+    try:
+        manager.hook.ranger_cdap_add_hooks(manager=manager)
+        manager.check_pending()
+    except Exception as e:
+        raise PluginError(f"a plugin does not fit the hooks: {' '.join(str(e).split())}") from e
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """One hook that a plugin implements: from which package it is, and the names it gives by that hook, if any."""
+
+    plugin: str
+    package: str
+    version: str
+    hook: str
+    names: tuple[str, ...]
+
+
+def provided(manager: pluggy.PluginManager) -> Iterator[Provided]:
+    """What each plugin of the manager provides, hook by hook."""
+    packages = {id(plugin): dist for plugin, dist in manager.list_plugin_distinfo()}
+    for name, plugin in manager.list_name_plugin():
+        dist = packages.get(id(plugin))
+        if dist is not None:
+            package, number = dist.metadata["Name"], dist.version
+        else:
+            package, number = _OURS, version(_OURS)
+        for hook in manager.get_hookcallers(plugin) or ():
+            (implementation,) = (one for one in hook.get_hookimpls() if one.plugin is plugin)
+            yield Provided(name, package, number, hook.name, _names(implementation))
+
+
+def audit_sinks(manager: pluggy.PluginManager) -> dict[str, SinkFactory]:
+    """All audit sinks by name.
+
+    Raises:
+        PluginError: two plugins give one name.
+    """
+    return _joined(manager.hook.ranger_cdap_audit_sinks(), "an audit sink")
+
+
+def condition_makers(manager: pluggy.PluginManager) -> dict[str, ConditionMaker]:
+    """All makers of conditions by the class they stand for.
+
+    Raises:
+        PluginError: two plugins give one class.
+    """
+    return _joined(manager.hook.ranger_cdap_conditions(), "conditions of class")
+
+
+def _names(implementation: pluggy.HookImpl) -> tuple[str, ...]:
+    """The names in what a hook without arguments answers; a plugin that fails here must not hide the others."""
+    if implementation.argnames:
+        return ()
+    try:
+        answer = implementation.function()
+    except ModuleNotFoundError as e:
+        return (f"needs `{e.name}`, which is not installed",)
+    except Exception as e:
+        return (f"failed with {type(e).__name__}",)
+    return tuple(map(str, answer)) if isinstance(answer, Mapping) else ()
+
+
+def _joined(offers: Iterable[Mapping[str, _T]], what: str) -> dict[str, _T]:
+    joined: dict[str, _T] = {}
+    for offered in offers:
+        for name, thing in offered.items():
+            if name in joined:
+                raise PluginError(f"two plugins offer {what} `{name}`; remove one of them")
+            joined[name] = thing
+    return joined

@@ -1,0 +1,1 @@
+"""The client of Ranger Admin's REST interface."""

@@ -1,0 +1,162 @@
+"""`Exchange`: one HTTP request and its answer, bounded in time and size; what an answer means, its callers know."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import requests
+import urllib3
+
+from ranger_cdap.config import Address
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.policies.client.sign_in import TlsFiles, VerifyingAdapter
+
+_log = logging.getLogger(__name__)
+
+_LARGEST_ERROR: Final = 1 << 20
+_SLOWEST_ANSWER: Final = 10  # read time-outs: an answer that comes byte by byte ends here
+_PIECE: Final = 1 << 18
+_OF_TLS: Final = "its certificate or its TLS is not accepted"
+
+# The first that fits, and whether it happens before anything is sent. urllib3 makes a refused connection and an unknown
+# name kinds of a connect time-out. By TLS, a server may also refuse after it was sent something.
+_FAILURES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, bool], ...]] = (
+    (ssl.SSLCertVerificationError, _OF_TLS, True),
+    ((ssl.SSLError, requests.exceptions.SSLError, urllib3.exceptions.SSLError), _OF_TLS, False),
+    (urllib3.exceptions.NameResolutionError, "its name can't be resolved", True),
+    (ConnectionRefusedError, "the connection was refused", True),
+    (urllib3.exceptions.NewConnectionError, "no connection can be made", True),
+    (
+        (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError),
+        "no connection within the time-out",
+        True,
+    ),
+    ((TimeoutError, requests.ReadTimeout, urllib3.exceptions.ReadTimeoutError), "no answer within the time-out", False),
+    ((requests.ConnectionError, urllib3.exceptions.HTTPError, ConnectionError), "the connection broke off", False),
+)
+
+
+class NoAnswer(Exception):
+    """No answer came, for that reason; with `unsent`, nothing was asked either."""
+
+    def __init__(self, reason: str, unsent: bool) -> None:
+        super().__init__(reason)
+        self.unsent = unsent
+        self.of_tls = reason is _OF_TLS
+
+
+class TooLarge(Exception):
+    """The answer was not read: it is larger than what is ever read."""
+
+
+class TooSlow(Exception):
+    """The answer comes so slowly that it was not read to its end."""
+
+
+class Exchange:
+    """Sends requests by the certificates of `tls`, read again when they change; safe to use from several threads.
+
+    Proxies and credentials of the environment (`HTTP_PROXY`, `.netrc`) are not used and redirects not followed:
+    a password or token must reach the server it is for and nobody else. Certificates that cannot be used leave those
+    read before in use.
+
+    Raises:
+        ConfigError: a file of certificates can't be used.
+    """
+
+    def __init__(self, tls: TlsFiles, *, connect_timeout: float, read_timeout: float) -> None:
+        self._tls, self._tls_files = tls, tls.watched()
+        self._adapter = VerifyingAdapter(tls.context())
+        self._timeout = (connect_timeout, read_timeout)
+        self._slowest = read_timeout * _SLOWEST_ANSWER
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.mount("https://", self._adapter)
+        # A browser's name would make Ranger Admin ask for its CSRF header.
+        self.session.headers.update({"User-Agent": "ranger-cdap", "Accept-Encoding": "identity"})
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.session.close()
+
+    def ask(
+        self,
+        url: Address,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None,
+        body: bytes | None,
+        headers: Mapping[str, str] | None,
+        largest: int,
+    ) -> tuple[int, bytes]:
+        """Status and body; of a good answer at most `largest` bytes are read.
+
+        Raises:
+            NoAnswer: none came.
+            TooLarge: it is larger.
+            TooSlow: it takes longer than ten read time-outs.
+        """
+        if path and not path.startswith("/"):
+            raise ValueError("a path without a slash could name another server")
+        self._tls_files.if_changed(self._read_again)
+        deadline = time.monotonic() + self._slowest
+        try:
+            with self.session.request(
+                method,
+                url + path,
+                params=query,
+                data=body,
+                headers=headers,
+                timeout=self._timeout,
+                allow_redirects=False,
+                stream=True,
+            ) as response:
+                bound = largest if response.status_code == HTTPStatus.OK else _LARGEST_ERROR
+                return response.status_code, b"".join(_bounded(response, bound, deadline, f"`{method} {path}`"))
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
+            raise NoAnswer(*_what_failed(e)) from None
+
+    def _read_again(self) -> None:
+        try:
+            context = self._tls.context()
+        except ConfigError as e:
+            _log.warning("%s; the certificates read before stay in use", e)
+            return
+        self._adapter.replace_context(context)
+        _log.info("certificates were read again: %s", ", ".join(self._tls.names))
+
+
+def _bounded(response: requests.Response, bound: int, deadline: float, call: str) -> Iterator[bytes]:
+    """The body in pieces, as they arrive; `read1` because `iter_content` waits for whole pieces, however slow."""
+    read = 0
+    while piece := response.raw.read1(_PIECE, decode_content=True):
+        read += len(piece)
+        if read > bound:
+            raise TooLarge(f"the answer to {call} is larger than {bound} bytes, so it was not read")
+        if time.monotonic() > deadline:
+            raise TooSlow(f"the answer to {call} comes too slowly to be waited for")
+        yield piece
+
+
+def _what_failed(error: BaseException) -> tuple[str, bool]:
+    """In a few words, without the address and without what was sent, and whether nothing was sent."""
+    chain = list(_causes(error))
+    for kinds, words, unsent in _FAILURES:
+        if any(isinstance(cause, kinds) for cause in chain):
+            return words, unsent
+    return type(error).__name__, False
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what is under it; `requests` and urllib3 keep it in `reason`, `args` or `__cause__`."""
+    while error is not None:
+        yield error
+        reason = getattr(error, "reason", None)
+        inner = [reason, error.__cause__, *error.args]
+        error = next((e for e in inner if isinstance(e, BaseException)), None)

@@ -1,0 +1,303 @@
+"""The documents of one service on disk, named and shaped like those of Ranger's Java plugins, and their age.
+
+Several processes may share a directory. A file that can't be trusted never decides: it is set aside, and said so. Nor
+does a set that is older than one this host has used: the highest versions are kept beside it, so that an old cache that
+is put back does not bring back a right that was revoked.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import filelock
+import msgspec
+
+from ranger_cdap.disk import replace_file
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.errors import CacheError, PolicySetError, reason
+from ranger_cdap.policies.client.versions import Versions
+from ranger_cdap.policies.refresh.documents import Documents, PolicySet, compile_set, needs_tags, pieces
+from ranger_cdap.policies.refresh.refresher import Contact
+
+_POLICIES: Final = ""
+_ROLES: Final = "_roles"
+_TAGS: Final = "_tag"
+_USERS: Final = "_userstore"
+_CONTACT: Final = "_contact"
+_USED: Final = "_used"
+_LARGEST_FILE: Final = 1 << 30
+_LATEST: Final = 1e11  # seconds since 1970: the year 5138
+_LOCK_TIMEOUT: Final = 10.0
+_NOT_IN_A_FILE_NAME: Final = re.compile(r"[/\\:\x00-\x1f\x7f]")
+_NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+# msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
+_contact_decoder: Final = msgspec.json.Decoder(Contact)
+_versions_decoder: Final = msgspec.json.Decoder(Versions)
+
+
+class PolicyCache:
+    """The cache of one service for one application; `report` is told what was set aside, in a sentence.
+
+    A set without the users is not whole for a program that takes groups from them (`with_users`). With `allow_older`
+    whatever is written becomes the newest that was used, as after a Ranger Admin was restored from a backup.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        app_id: str,
+        service: str,
+        *,
+        report: Callable[[str], None],
+        with_users: bool = False,
+        allow_older: bool = False,
+        options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
+    ) -> None:
+        self._allow_older = allow_older
+        self._directory = directory
+        self._service = service
+        self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{app_id}_{service}")
+        self._report = report
+        self._with_users = with_users
+        self._options = options
+
+    def path(self, kind: str = _POLICIES) -> Path:
+        """The file of a document: policies by default, else `_roles`, `_tag`, `_userstore`, `_contact` or `_used`."""
+        return self._directory / f"{self._stem}{kind}.json"
+
+    def load(self, now: float) -> tuple[PolicySet, float] | None:
+        """The set on disk and its age in seconds at `now` (since 1970); None when there is none that may decide.
+
+        Raises:
+            CacheError: the directory or a file is not ours alone, or can't be read.
+        """
+        if not self._is_there():
+            return None
+        with self._locked(writing=False):
+            try:
+                return self._found(now)
+            except PolicySetError as e:
+                self._set_aside("corrupt", str(e))
+                return None
+
+    def look(self, now: float) -> tuple[PolicySet, float] | None:
+        """What `load` finds, without changing anything; not locked, so it may be two sets, one replacing the other.
+
+        Raises:
+            CacheError: as `load`.
+        """
+        if not self._is_there():
+            return None
+        try:
+            self._refuse_what_others_can_change()
+            return self._found(now)
+        except PolicySetError as e:
+            self._report(f"policy cache `{self.path()}` can't be used: {e}")
+            return None
+        except OSError as e:
+            raise CacheError(f"policy cache `{self.path()}` can't be looked at: {reason(e)}") from None
+
+    def write(self, documents: Documents, contact: Contact) -> None:
+        """Put documents and then their contact in the place of what is there, unless that is newer or confirmed later.
+
+        Raises:
+            CacheError: the disk did not take it; what was there before is whole.
+        """
+        self._make_directory()
+        with self._locked():
+            there = self._contact()
+            if there is not None and contact.at < there.at <= contact.noted:
+                return
+            used = Versions() if self._allow_older else self._used()
+            if contact.versions.older_than(used):
+                return  # another process has used newer ones meanwhile
+            beside = {_ROLES: documents.roles, _TAGS: documents.tags, _USERS: documents.users}
+            files = {**beside, _POLICIES: documents.policies}
+            for kind, content in files.items():
+                if content is None:
+                    self._remove(kind)
+                else:
+                    self._replace(kind, pieces(content), contact.at)
+            self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
+            # Last: should this be cut short, what is on disk is never older than what is noted.
+            self._replace(_USED, (msgspec.json.encode(contact.versions.newest(used)),), contact.at)
+
+    def refusal(self, versions: Versions) -> str:
+        """Why a set of these versions is not to be used; empty where it is not older than what this host has used.
+
+        Raises:
+            CacheError: what was used can't be read.
+        """
+        older = "" if self._allow_older or not self._is_there() else versions.older_than(self._used())
+        return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
+
+    def note(self, contact: Contact) -> None:
+        """Put a contact in the place of the one that is there, unless that one is later.
+
+        Raises:
+            CacheError: the disk did not take it.
+        """
+        self._make_directory()
+        with self._locked():
+            there = self._contact()
+            if there is None or not contact.at < there.at <= contact.noted:
+                self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
+
+    def set_aside(self, why: str) -> None:
+        """Rename everything (`….json.gone`), so that no restart finds it.
+
+        Raises:
+            CacheError: the disk did not do it.
+        """
+        if self._is_there():
+            with self._locked():
+                self._set_aside("gone", why)
+
+    def _found(self, now: float) -> tuple[PolicySet, float] | None:
+        if (documents := self._documents()) is None:
+            return None
+        found = compile_set(documents, self._service, self._options)
+        if older := self.refusal(found.versions):
+            self._report(f"policy cache `{self.path()}` is not used: it has {older}")
+            return None
+        if (age := self._age(found.versions, now)) is None:
+            self._report(f"policy cache `{self.path()}` is not used: it was written in the future")
+            return None
+        return found, age
+
+    def _documents(self) -> Documents | None:
+        policies, roles = self._read(_POLICIES), self._read(_ROLES)
+        if policies is None:
+            return None
+        tags = self._read(_TAGS) if (tagged := needs_tags(policies)) else None
+        users = self._read(_USERS) if self._with_users else None
+        needed = {_ROLES: roles, **({_TAGS: tags} if tagged else {}), **({_USERS: users} if self._with_users else {})}
+        missing = next((kind for kind, content in needed.items() if content is None), None)
+        if roles is None or missing is not None:
+            name = self.path(missing or _ROLES).name
+            self._report(f"policy cache `{self.path()}` is not used: `{name}` is not beside it")
+            return None
+        return Documents(policies, roles, tags, users)
+
+    def _age(self, versions: Versions, now: float) -> float | None:
+        """By the contact if it is of this set, else by the oldest file; None if that is written in the future."""
+        contact = self._contact()
+        if contact is not None and contact.versions == versions:
+            return contact.age + max(0.0, now - contact.noted)
+        written = [p.stat().st_mtime for k in (_POLICIES, _ROLES, _TAGS, _USERS) if (p := self.path(k)).exists()]
+        age = now - min(written, default=math.inf)
+        return age if age >= 0 else None
+
+    def _used(self) -> Versions:
+        content = self._read(_USED)
+        try:
+            return Versions() if content is None else _versions_decoder.decode(content)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            raise CacheError(f"policy cache `{self.path(_USED)}` can't be read; remove it, and note why") from None
+
+    def _contact(self) -> Contact | None:
+        try:
+            content = self._read(_CONTACT)
+            contact = _contact_decoder.decode(content) if content is not None else None
+        except (msgspec.MsgspecError, ValueError, RecursionError, CacheError):
+            return None
+        if contact is None or not all(0 <= t < _LATEST for t in (contact.at, contact.age, contact.noted)):
+            return None
+        return contact
+
+    def _read(self, kind: str) -> bytes | None:
+        path = self.path(kind)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as e:
+            raise CacheError(f"policy cache `{path}` can't be opened: {reason(e)}") from None
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
+                raise CacheError(f"policy cache `{path}` is not an ordinary file or is too large, so it is not used")
+            if not _ours_alone(status):
+                raise CacheError(f"policy cache `{path}` can be changed by other users, so it is not used")
+            try:
+                return file.read()
+            except OSError as e:
+                raise CacheError(f"policy cache `{path}` can't be read: {reason(e)}") from None
+
+    def _replace(self, kind: str, content: Iterable[bytes], confirmed: float) -> None:
+        """The file's own time is that of the contact, so that it tells the age should the contact get lost."""
+        path = self.path(kind)
+        try:
+            replace_file(path, content, modified=confirmed)
+        except OSError as e:
+            raise CacheError(f"policy cache `{path}` can't be written: {reason(e)}") from None
+
+    def _remove(self, kind: str) -> None:
+        try:
+            self.path(kind).unlink(missing_ok=True)
+        except OSError as e:
+            raise CacheError(f"policy cache `{self.path(kind)}` can't be removed: {reason(e)}") from None
+
+    def _set_aside(self, suffix: str, why: str) -> None:
+        # A service that is gone and made anew begins with its versions; a cache that is corrupt is put back in vain.
+        kinds = (_POLICIES, _ROLES, _TAGS, _USERS, _CONTACT, *([_USED] if suffix == "gone" else []))
+        for kind in kinds:
+            path = self.path(kind)
+            try:
+                path.replace(path.with_name(f"{path.name}.{suffix}"))
+            except FileNotFoundError:
+                continue
+            except OSError as e:
+                raise CacheError(f"policy cache `{path}` can't be set aside ({reason(e)}): {why}") from None
+        self._report(f"policy cache `{self.path()}` was set aside as `.{suffix}`: {why}")
+
+    def _is_there(self) -> bool:
+        try:
+            return self._directory.is_dir()
+        except OSError as e:
+            raise CacheError(f"cache directory `{self._directory}` can't be looked at: {reason(e)}") from None
+
+    def _make_directory(self) -> None:
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as e:
+            raise CacheError(f"cache directory `{self._directory}` can't be made: {reason(e)}") from None
+
+    @contextmanager
+    def _locked(self, *, writing: bool = True) -> Iterator[None]:
+        """Nobody else writes meanwhile. Where nothing can be written there is nobody to keep out from reading."""
+        try:
+            self._refuse_what_others_can_change()
+            lock = filelock.FileLock(self._directory / f"{self._stem}.lock", timeout=_LOCK_TIMEOUT, mode=0o600)
+            lock.acquire()
+        except filelock.Timeout:
+            raise CacheError(f"another process holds the lock of the policy cache in `{self._directory}`") from None
+        except OSError as e:
+            if writing or e.errno not in _NOT_WRITABLE:
+                raise CacheError(f"policy cache in `{self._directory}` can't be locked: {reason(e)}") from None
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _refuse_what_others_can_change(self) -> None:
+        if not _ours_alone(self._directory.stat()):
+            raise CacheError(
+                f"cache directory `{self._directory}` can be changed by other users, so it is not used; "
+                "give it to this user alone (mode 0700)"
+            )
+
+
+def _ours_alone(status: os.stat_result) -> bool:
+    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS

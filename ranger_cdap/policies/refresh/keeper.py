@@ -1,0 +1,435 @@
+"""The loop around the refresher: downloads, compiles, keeps the cache, and swaps what decides by one assignment."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from ranger_cdap.config import Settings
+from ranger_cdap.engine import EngineOptions, PolicyEngine
+from ranger_cdap.errors import (
+    AdminUnreachable,
+    AuthenticationFailed,
+    CacheError,
+    InvalidInput,
+    PolicySetError,
+    RangerAdminError,
+    RangerCdapError,
+    ServiceDisabled,
+    ServiceNotFound,
+    UnexpectedAnswer,
+)
+from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.versions import NO_VERSION, Versions
+from ranger_cdap.policies.refresh.cache import PolicyCache
+from ranger_cdap.policies.refresh.documents import (
+    Documents,
+    PolicySet,
+    after_deltas,
+    compile_set,
+    holds_deltas,
+    needs_tags,
+    no_tags,
+    no_users,
+    with_users,
+)
+from ranger_cdap.policies.refresh.policy_text import PolicyText
+from ranger_cdap.policies.refresh.refresher import (
+    CacheFailed,
+    CacheFound,
+    CacheWritten,
+    Command,
+    Confirmed,
+    Download,
+    Event,
+    Failure,
+    Instant,
+    Limits,
+    NoteContact,
+    PolicyState,
+    RefreshDue,
+    RefresherState,
+    RefreshFailed,
+    SetCacheAside,
+    WriteCache,
+    condition,
+    step,
+    wait,
+)
+
+logger = logging.getLogger(__name__)
+
+_NOTHING: Final = Versions()
+_MOST_PROBLEMS: Final = 20  # told one by one
+_LONGEST_GOODBYE: Final = 5.0  # seconds `close` waits for a download that is going on
+_FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
+    (ServiceNotFound, Failure.MISSING),
+    (ServiceDisabled, Failure.DISABLED),
+    (AuthenticationFailed, Failure.LOGIN),
+    (PolicySetError, Failure.REFUSED),
+    (RangerCdapError, Failure.AWAY),
+)
+
+
+class Downloads(Protocol):
+    """So much of `RangerAdmin` as a plugin needs."""
+
+    def download_policies(  # noqa: D102
+        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
+    ) -> bytes | None: ...
+    def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
+    def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
+    def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+def no_groups(_user: str) -> frozenset[str]:
+    """The groups of everybody where Ranger is not asked for groups."""
+    return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The policies in force at one moment: `engine` is None where nothing may be decided, and `reason` says why.
+
+    `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is what the
+    disk did not do, empty if all is well; `groups_of` a user are those Ranger knows; `documents` are what the engine
+    was compiled of, so that other processes can decide as this one does.
+    """
+
+    engine: PolicyEngine | None
+    state: PolicyState
+    reason: str
+    contact_at: float | None = None
+    versions: Versions = _NOTHING
+    cache_problem: str = ""
+    groups_of: Callable[[str], frozenset[str]] = no_groups
+    documents: Documents | None = None
+
+
+def read_clocks() -> Instant:
+    """Now, on the machine's clocks."""
+    return Instant(time.time(), time.monotonic())
+
+
+def spread_out() -> float:
+    """A factor near 1, so that many plugins that start together do not ask together for ever."""
+    return random.uniform(0.9, 1.1)  # noqa: S311 no secret depends on it
+
+
+class PolicyKeeper:
+    """Keeps the policies of one service fresh; safe to share between threads.
+
+    `refresh` and the background thread never raise for what Ranger Admin or the disk does: the snapshot tells.
+    `on_change` is called after a swap or a change of state, in the thread that refreshes. What is older than what this
+    host has used is refused, from the cache and from Ranger Admin, unless `allow_older`.
+    """
+
+    def __init__(
+        self,
+        admin: Downloads,
+        settings: Settings,
+        *,
+        options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
+        clock: Callable[[], Instant] = read_clocks,
+        spread: Callable[[], float] = spread_out,
+        on_change: Callable[[Snapshot], None] | None = None,
+        allow_older: bool = False,
+    ) -> None:
+        plugin, service = settings.plugin, settings.ranger.service
+        self._admin = admin
+        self._service = service
+        self._account = plugin.username
+        self._use_ranger_groups = plugin.use_ranger_groups
+        self._options = options
+        self._downloader = Downloader.here(plugin.app_id, service, plugin.cluster_name)
+        self._cache = PolicyCache(
+            plugin.cache_dir,
+            plugin.app_id,
+            service,
+            report=logger.warning,
+            with_users=plugin.use_ranger_groups,
+            allow_older=allow_older,
+            options=options,
+        )
+        self._clock = clock
+        self._spread = spread
+        self._on_change = on_change
+        self._refreshing = threading.Lock()
+        self._closed = threading.Event()
+        self._wake = threading.Event()
+        self._failed: RangerCdapError | None = None
+        self._thread: threading.Thread | None = None
+        self._began = False
+        state = RefresherState(Limits(plugin.poll_interval, plugin.max_staleness), clock())
+        self._current = (state, self._look(state, state.now))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What may decide now; policies grow old here also while a download hangs."""
+        state, snapshot = self._current
+        now = self._clock()
+        return snapshot if condition(state, now) is snapshot.state else self._look(state, now)
+
+    @property
+    def interval(self) -> float:
+        """Seconds until the background thread asks again after the last refresh; longer after a failed login."""
+        return wait(self._current[0])
+
+    def refresh(self) -> Snapshot:
+        """Ask Ranger Admin once, before that the cache if nobody did; then what may decide."""
+        return self._refresh()[0]
+
+    def refresh_now(self) -> Snapshot:
+        """Ask Ranger Admin once, and return when what it has now is in force.
+
+        Raises:
+            RangerCdapError: one of its subclasses, by why that could not be had; what was in force goes on deciding.
+        """
+        snapshot, failed = self._refresh()
+        if failed is not None:
+            raise failed
+        return snapshot
+
+    def nudge(self) -> None:
+        """Have the background thread ask now instead of later, and do not wait for it.
+
+        After a failed login nothing becomes earlier, so that nudges can't lock the account.
+
+        Raises:
+            InvalidInput: there is no background thread.
+        """
+        if self._thread is None:
+            raise InvalidInput("policies are not refreshed in the background here, so there is nothing to hasten")
+        if self._current[0].failure is not Failure.LOGIN:
+            self._wake.set()
+
+    def _refresh(self) -> tuple[Snapshot, RangerCdapError | None]:
+        before = self._current[1]
+        with self._refreshing:
+            if not self._began:
+                self._began = True
+                self._load_cache()
+            self._handle(RefreshDue(self._clock()))
+            failed, self._failed = self._failed, None
+        self._tell(before, self._current[1])
+        return self.snapshot, failed
+
+    def start(self) -> None:
+        """Refresh from now on in a background thread, which a program's end does not wait for."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="ranger-cdap-policies", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the background thread and give the connections back."""
+        self._closed.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_LONGEST_GOODBYE)
+        self._admin.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        if not self._began:
+            self.refresh()
+        while True:
+            self._wake.wait(self.interval * self._spread())
+            if self._closed.is_set():
+                return
+            self._wake.clear()
+            self.refresh()
+
+    def _handle(self, first: Event) -> None:
+        """Carry out what the state machine asks for, until it asks for nothing more."""
+        events = deque([first])
+        while events:
+            before = self._current[1].versions
+            state, commands = step(self._current[0], events.popleft())
+            self._current = (state, snapshot := self._look(state, state.now))
+            since = self._downloader.activations.after(before, snapshot.versions, state.now.wall)
+            self._downloader = replace(self._downloader, activations=since)
+            events.extend(self._do(command) for command in commands)
+
+    def _do(self, command: Command) -> Event:
+        try:
+            match command:
+                case Download():
+                    return self._download(command.known)
+                case WriteCache():
+                    self._cache.write(command.policy_set.documents, command.contact)
+                case NoteContact():
+                    self._cache.note(command.contact)
+                case SetCacheAside():
+                    self._cache.set_aside("the service is not in Ranger Admin any more")
+        except CacheError as e:
+            return CacheFailed(self._clock(), str(e))
+        return CacheWritten(self._clock())
+
+    def _load_cache(self) -> None:
+        try:
+            loaded = self._cache.load(self._clock().wall)
+        except CacheError as e:
+            self._handle(CacheFailed(self._clock(), str(e)))
+            return
+        if loaded is not None:
+            self._handle(CacheFound(self._clock(), *loaded))
+
+    def _download(self, known: Versions) -> Event:
+        self._failed = None
+        try:
+            current = self._not_older(self._fetch(known))
+        except RangerCdapError as e:
+            self._failed = e
+            failure = next(failure for kind, failure in _FAILURES if isinstance(e, kind))
+            return RefreshFailed(self._clock(), failure, str(e))
+        except Exception as e:
+            # Whatever it is, the thread must go on asking; meanwhile the policies grow old.
+            logger.debug("a refresh failed unexpectedly", exc_info=True)
+            self._failed = UnexpectedAnswer(f"the refresh failed unexpectedly: {type(e).__name__}")
+            return RefreshFailed(self._clock(), Failure.AWAY, str(self._failed))
+        return Confirmed(self._clock(), current)
+
+    def _not_older(self, current: PolicySet) -> PolicySet:
+        """What was downloaded, unless this host has used newer; where the disk can't say, Ranger Admin is believed."""
+        if current is self._current[0].in_force:
+            return current
+        try:
+            older = self._cache.refusal(current.versions)
+        except CacheError as e:
+            logger.warning("%s", e)
+            return current
+        if older:
+            raise PolicySetError(f"Ranger Admin has {older}")
+        return current
+
+    def _fetch(self, known: Versions) -> PolicySet:
+        """What Ranger Admin has now: the very set in force if nothing changed; whole or not at all."""
+        in_force = self._current[0].in_force
+        service, by = self._service, self._downloader
+        text = self._admin.download_policies(
+            service, last_known_version=known.policies, by=by, deltas=in_force is not None
+        )
+        roles = self._admin.download_roles(service, last_known_version=known.roles, by=by)
+        if in_force is None:
+            if text is None or roles is None:
+                raise UnexpectedAnswer("Ranger Admin says that nothing changed since a version nobody has")
+            return self._whole(text, roles, Documents(text, roles), known)
+        held = in_force.documents
+        roles = held.roles if roles is None else roles
+        if text is not None and holds_deltas(text):
+            changed = after_deltas(in_force, text, service) if roles is held.roles else None
+            if changed is None:
+                text = self._admin.download_policies(service, last_known_version=NO_VERSION, by=by)
+                if text is None:
+                    raise UnexpectedAnswer("Ranger Admin has no policies, only changes to them")
+            else:
+                in_force, held, text = changed, changed.documents, None
+        return self._whole(held.policies if text is None else text, roles, held, known, in_force)
+
+    def _whole(
+        self,
+        policies: bytes | PolicyText,
+        roles: bytes,
+        held: Documents,
+        known: Versions,
+        in_force: PolicySet | None = None,
+    ) -> PolicySet:
+        """The set of these policies and roles with the tags and users of now; compiled only where that is needed."""
+        tags = self._fetch_tags(held.tags, known.tags) if needs_tags(policies) else None
+        users = self._fetch_users(held.users, known.users) if self._use_ranger_groups else None
+        if in_force is None or policies is not held.policies or roles is not held.roles or tags is not held.tags:
+            return compile_set(Documents(policies, roles, tags, users), self._service, self._options)
+        return in_force if users is held.users else with_users(in_force, users)
+
+    def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
+        with self._explained("the service has tag policies, but its tags can't be downloaded", "tag.download"):
+            tags = self._admin.download_tags(self._service, last_known_version=known, by=self._downloader)
+        if tags is not None:
+            return tags
+        return held if held is not None else no_tags(self._service)
+
+    def _fetch_users(self, held: bytes | None, known: int) -> bytes:
+        with self._explained(
+            "`plugin.use_ranger_groups` is on, but the users can't be downloaded", "userstore.download"
+        ):
+            users = self._admin.download_user_store(self._service, last_known_version=known, by=self._downloader)
+        if users is not None:
+            return users
+        return held if held is not None else no_users()
+
+    @contextmanager
+    def _explained(self, what: str, right: str) -> Iterator[None]:
+        """A failed download of a part says which right may be missing."""
+        try:
+            yield
+        except (AuthenticationFailed, AdminUnreachable):
+            raise
+        except RangerAdminError as e:
+            raise UnexpectedAnswer(
+                f"{what}: {e}; `{right}.auth.users` of the service must name `{self._account}`"
+            ) from e
+
+    def _look(self, state: RefresherState, now: Instant) -> Snapshot:
+        found = condition(state, now)
+        in_force = state.in_force
+        return Snapshot(
+            engine=in_force.engine if in_force is not None and found.decides else None,
+            state=found,
+            reason=_reason(found, state),
+            contact_at=state.contact_at,
+            versions=in_force.versions if in_force is not None else _NOTHING,
+            cache_problem=state.cache_problem,
+            groups_of=in_force.groups_of if in_force is not None else no_groups,
+            documents=in_force.documents if in_force is not None and found.decides else None,
+        )
+
+    def _tell(self, before: Snapshot, after: Snapshot) -> None:
+        if (before.state, before.reason) != (after.state, after.reason):
+            level = logging.INFO if after.state is PolicyState.FRESH and not after.reason else logging.WARNING
+            logger.log(level, "policies of service `%s`: %s%s", self._service, after.state, _and(after.reason))
+        if after.cache_problem not in ("", before.cache_problem):
+            logger.warning("%s", after.cache_problem)
+        _tell_problems(before.engine, after.engine)
+        if self._on_change is not None and (before.engine is not after.engine or before.state is not after.state):
+            try:
+                self._on_change(after)
+            except Exception as e:
+                logger.warning("a listener to changes of policies failed: %s", type(e).__name__)
+
+
+def _tell_problems(before: PolicyEngine | None, after: PolicyEngine | None) -> None:
+    """Log what was wrong with policies and was not said before, the first few of it."""
+    if after is None or after is before:
+        return
+    said = frozenset(before.problems) if before is not None else frozenset()
+    new = [problem for problem in after.problems if problem not in said]
+    for problem in new[:_MOST_PROBLEMS]:
+        logger.warning("%s", problem)
+    if len(new) > _MOST_PROBLEMS:
+        logger.warning("and %d more problems with policies", len(new) - _MOST_PROBLEMS)
+
+
+def _reason(found: PolicyState, state: RefresherState) -> str:
+    if found not in (PolicyState.STALE, PolicyState.EXPIRED) or state.contact_at is None:
+        return state.reason
+    last = datetime.fromtimestamp(state.contact_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"Ranger Admin last confirmed the policies at {last}{_and(state.reason)}"
+
+
+def _and(reason: str) -> str:
+    return f"; {reason}" if reason else ""

@@ -1,0 +1,1 @@
+"""The handlers of every interface, and the page for people."""

@@ -1,0 +1,292 @@
+"""`/access/v1` and `/.well-known/authzen-configuration`: the OpenID AuthZEN Authorization API 1.0.
+
+A resource's type and id are Ranger's name of it; an action is a permission of the service's definition or, of CDAP, an
+operation like `dataset.get`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
+from ranger_cdap.engine import MatchingScope, Standing
+from ranger_cdap.engine.decide.acl import Accesses
+from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.service.api.pdp import EVERYBODY, access_request, policy_info
+from ranger_cdap.service.decisions.authz_error import AuthzProblem
+from ranger_cdap.service.decisions.combining import verdict_of
+from ranger_cdap.service.decisions.delegation import OWNER, Believed, Said, believe
+from ranger_cdap.service.decisions.judge import Judge, Judges, Question
+from ranger_cdap.service.decisions.resource_name import NameTemplate, Resource
+from ranger_cdap.service.http.reply import Refused, Reply, json_reply
+from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.wire.authzen_wire import (
+    Action,
+    ActionName,
+    Actions,
+    Configuration,
+    DecisionContext,
+    Entity,
+    Evaluated,
+    EvaluatedAll,
+    EvaluationError,
+    EvaluationRequest,
+    EvaluationsRequest,
+    Subject,
+    Subjects,
+)
+from ranger_cdap.service.wire.pdp_wire import AccessContext, Verdict
+
+EVALUATION: Final = "/access/v1/evaluation"
+EVALUATIONS: Final = "/access/v1/evaluations"
+SEARCH_SUBJECT: Final = "/access/v1/search/subject"
+SEARCH_ACTION: Final = "/access/v1/search/action"
+
+_USER: Final = "user"
+_OF_RANGER: Final = ("serviceName", "serviceType", "accessTime", "clientIpAddress")
+"""What of `context` is Ranger's access context; the rest are circumstances."""
+
+_Part = TypeVar("_Part", Entity, Action)
+
+_LAST: Final = {"deny_on_first_deny": False, "permit_on_first_permit": True}
+"""The decision after which no more are made."""
+
+
+def evaluation(call: Call) -> Reply:
+    """One decision; audited."""
+    return json_reply(_evaluated(call, Judges(call.desk.services), call.body))
+
+
+def evaluations(call: Call) -> Reply:
+    """Several decisions by the same policies, or one where there are no several; audited."""
+    body: EvaluationsRequest = call.body
+    if not body.evaluations:
+        return evaluation(call)
+    most = call.desk.settings.service.max_batch
+    if len(body.evaluations) > most:
+        raise Refused(400, f"`evaluations` has more than {most} (`service.max_batch`)")
+    judges = Judges(call.desk.services)
+    last = _LAST.get(body.options.evaluations_semantic) if body.options else None
+    results: list[Evaluated] = []
+    for item in body.evaluations:
+        results.append(_item(call, judges, _merged(item, body)))
+        if results[-1].decision is last:
+            break
+    return json_reply(EvaluatedAll(evaluations=results))
+
+
+def search_subject(call: Call) -> Reply:
+    """Users, groups or roles that policies name and that may do it at any time and from anywhere; not audited."""
+    body: EvaluationRequest = call.body
+    kind = _text("subject.type", _given("subject", body.subject).type)
+    permission = _text("action.name", _given("action", body.action).name)
+    resource = _given("resource", body.resource)
+    owner = believe(call.caller, Said("", resource_attributes=resource.properties)).owner
+    place = _place(Judges(call.desk.services), resource, _context(body))
+    if place is None:
+        return json_reply(Subjects(results=[]))
+    judge, values = place
+    if _is_operation(call, judge, permission):
+        raise Refused(400, "a search is for a permission, not for an operation of CDAP")
+    access = judge.engine.who_can(values, owner=owner)
+    rows = {_USER: access.users, "group": {EVERYBODY: access.everybody} | access.groups, "role": access.roles}
+    found = [name for name, accesses in rows.get(kind, {}).items() if _holds(accesses, permission)]
+    return json_reply(Subjects(results=[Subject(type=kind, id=name) for name in found]))
+
+
+def search_action(call: Call) -> Reply:
+    """The permissions a user has on a resource; not audited."""
+    body: EvaluationRequest = call.body
+    subject, resource, context = _given("subject", body.subject), _given("resource", body.resource), _context(body)
+    kind = _text("subject.type", subject.type)
+    believed = believe(call.caller, _said(subject, None, resource, body.context))
+    place = _place(Judges(call.desk.services), resource, context)
+    if place is None or kind != _USER:
+        return json_reply(Actions(results=[]))
+    judge, values = place
+    request = access_request(judge, believed, context, values, MatchingScope.SELF)
+    names = [access.name for access in judge.definition.accessTypes]
+    allowed = (n for n in names if judge.engine.evaluate(msgspec.structs.replace(request, access_type=n)).allowed)
+    return json_reply(Actions(results=[ActionName(name=name) for name in allowed]))
+
+
+def configuration(call: Call) -> Reply:
+    """Where what is."""
+    base = call.base_url
+    return json_reply(
+        Configuration(
+            policy_decision_point=base,
+            access_evaluation_endpoint=base + EVALUATION,
+            access_evaluations_endpoint=base + EVALUATIONS,
+            search_subject_endpoint=base + SEARCH_SUBJECT,
+            search_action_endpoint=base + SEARCH_ACTION,
+        )
+    )
+
+
+def _item(call: Call, judges: Judges, asked: EvaluationRequest) -> Evaluated:
+    """One of several: what is wrong with it makes it a denial, and the others are decided."""
+    try:
+        return _evaluated(call, judges, asked)
+    except Refused as e:
+        found = EvaluationError(status=e.status, message=e.message)
+    except InvalidInput as e:
+        found = EvaluationError(status=400, message=str(e))
+    return Evaluated(decision=False, context=DecisionContext(error=found))
+
+
+def _evaluated(call: Call, judges: Judges, asked: EvaluationRequest) -> Evaluated:
+    subject, action = _given("subject", asked.subject), _given("action", asked.action)
+    resource, context = _given("resource", asked.resource), _context(asked)
+    kind, permission = _text("subject.type", subject.type), _text("action.name", action.name)
+    believed = believe(call.caller, _said(subject, action, resource, asked.context))
+    if kind != _USER:
+        raise Refused(400, f"Ranger decides about subjects of the type `{_USER}`, not `{kind[:40]}`")
+    place = _place(judges, resource, context)
+    if place is None:
+        raise AuthzProblem.RESOURCE_TYPE_NOT_FOUND.error(resource.type or "")
+    judge, values = place
+    if _is_operation(call, judge, permission):
+        result = _operation(call, judge, believed, context, permission, values)
+    else:
+        result = _permission(judge, believed, context, permission, values)
+    call.desk.metrics.decided("authzen", result.decision)
+    return result
+
+
+def _permission(
+    judge: Judge, believed: Believed, context: AccessContext, permission: str, values: Resource
+) -> Evaluated:
+    request = access_request(judge, believed, context, values, MatchingScope.SELF)
+    ((decision, name),) = judge.decide(Question(msgspec.structs.replace(request, access_type=permission)))
+    undecided = verdict_of(decision) is Verdict.NOT_DETERMINED
+    return Evaluated(
+        decision=decision.allowed,
+        context=DecisionContext(
+            policy=policy_info(decision),
+            policy_version=judge.engine.policy_version,
+            decision_id=name,
+            reason_admin={"ranger": "not-determined"} if undecided else None,
+        ),
+    )
+
+
+def _operation(
+    call: Call, judge: Judge, believed: Believed, context: AccessContext, operation: str, values: Resource
+) -> Evaluated:
+    """The decision CDAP's own check would get."""
+    if believed.owner or (context.access_time or 0) > 0:
+        raise Refused(400, f"an operation of CDAP is decided for now and without `{OWNER}`")
+    authorizer = call.desk.authorizer
+    entity = _entity(values, authorizer.decider.rules.instance)
+    answer = authorizer.check(
+        believed.user, believed.groups, operation, entity, client_ip=context.client_ip_address or None
+    )
+    if not answer.ready:
+        raise NotReady(answer.reason)
+    reason = call.desk.reason(answer.reason, [answer])
+    return Evaluated(
+        decision=answer.allowed,
+        context=DecisionContext(
+            policy=policy_info(answer.decided_by[0].decision) if answer.decided_by else None,
+            policy_version=judge.engine.policy_version,
+            decision_id=str(uuid.uuid4()),
+            enforced=answer.enforced,
+            reason_user={"en": reason} if reason else None,
+        ),
+    )
+
+
+def _is_operation(call: Call, judge: Judge, name: str) -> bool:
+    return "." in name and judge.service is next(iter(call.desk.services.values()))
+
+
+def _entity(values: Resource, instance: str) -> EntityId:
+    kind = list(values)[-1]
+    asked, *parts = values.values()
+    if asked != instance or tuple(values) != entity_type(kind).path:
+        raise Refused(400, f"operations are decided for the entities of CDAP instance `{instance}` only")
+    return entity_id(kind, parts)
+
+
+def _place(judges: Judges, resource: Entity, context: AccessContext) -> tuple[Judge, Resource] | None:
+    """Who decides on the resource, and its values; None if nobody knows its type."""
+    kind, name = _text("resource.type", resource.type), _text("resource.id", resource.id)
+    named = context.service_name or context.service_type
+    judge = judges.of(context.service_name, context.service_type) if named else judges.first_with(kind)
+    if judge is None or not judge.knows(kind):
+        return None
+    return judge, NameTemplate.of(judge.definition, kind).parse(name)
+
+
+def _said(subject: Entity, action: Action | None, resource: Entity, context: dict[str, Any] | None) -> Said:
+    attributes = dict(subject.properties or {})
+    groups, roles = (_names(name, attributes.pop(name, None)) for name in ("groups", "roles"))
+    circumstances = {key: value for key, value in (context or {}).items() if key not in _OF_RANGER}
+    of_action = (action.properties if action else None) or {}
+    return Said(
+        user=_text("subject.id", subject.id),
+        groups=groups,
+        roles=roles,
+        user_attributes=attributes,
+        resource_attributes=resource.properties,
+        circumstances=circumstances | {f"action.{key}": value for key, value in of_action.items()},
+    )
+
+
+def _names(what: str, names: object) -> list[str]:
+    if names is None:
+        return []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Refused(400, f"`subject.properties.{what}` must be a list of names")
+    return names
+
+
+def _context(asked: EvaluationRequest) -> AccessContext:
+    given = {key: value for key, value in (asked.context or {}).items() if key in _OF_RANGER}
+    try:
+        return msgspec.convert(given, AccessContext)
+    except msgspec.ValidationError as e:
+        raise Refused(400, f"`context` is not what Ranger's access context holds: {e}") from None
+
+
+def _merged(item: EvaluationRequest, whole: EvaluationRequest) -> EvaluationRequest:
+    """The item; what it lacks, and the type, id or name that a part of it lacks, are those of the whole."""
+    return EvaluationRequest(
+        subject=_merged_entity(item.subject, whole.subject),
+        action=_merged_action(item.action, whole.action),
+        resource=_merged_entity(item.resource, whole.resource),
+        context=whole.context if item.context is None else item.context,
+    )
+
+
+def _merged_entity(item: Entity | None, whole: Entity | None) -> Entity | None:
+    if item is None or whole is None:
+        return item or whole
+    kind = whole.type if item.type is None else item.type
+    return Entity(type=kind, id=whole.id if item.id is None else item.id, properties=item.properties)
+
+
+def _merged_action(item: Action | None, whole: Action | None) -> Action | None:
+    if item is None or whole is None:
+        return item or whole
+    return Action(name=whole.name if item.name is None else item.name, properties=item.properties)
+
+
+def _given(what: str, part: _Part | None) -> _Part:
+    if part is None:
+        raise Refused(400, f"`{what}` is missing")
+    return part
+
+
+def _text(what: str, text: str | None) -> str:
+    if not text or not text.strip():
+        raise Refused(400, f"`{what}` is missing")
+    return text
+
+
+def _holds(accesses: Accesses, permission: str) -> bool:
+    return permission in accesses and accesses[permission].standing is Standing.ALLOWED

@@ -1,0 +1,37 @@
+"""`/cdap/v1/audit`: what CDAP answered, stored for the sync job before CDAP is told that it is."""
+
+from __future__ import annotations
+
+from ranger_cdap.service.http.reply import Refused, Reply, json_reply
+from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.wire.event_wire import AuditReply, BadRecord, RefusedRecord, line_of
+
+
+def audit(call: Call) -> Reply:
+    """Store records; the answer comes when they are on the disk for good."""
+    desk, raws = call.desk, call.body
+    most = desk.settings.service.max_batch
+    if len(raws) > most:
+        raise Refused(400, f"`records` has more than {most} (`service.max_batch`)")
+    events = desk.events
+    if events is None:
+        raise Refused(503, "records are not stored here")
+    records, refused = [], []
+    for index, raw in enumerate(raws):
+        try:
+            records.append(events.intake.read(raw))
+        except BadRecord as e:
+            refused.append(RefusedRecord(index, str(e)))
+            events.tell(call.caller.name, e)
+    if records:
+        try:
+            lines = [line_of(record, call.caller.name) for record in records]
+            events.store.append(lambda received: b"".join(line(received) for line in lines))
+        except OSError as e:
+            raise Refused(503, f"the records are not stored ({e}); send them again") from None
+    for record in records:
+        events.creations.hear(call.caller.name, record)
+        events.journal.hear(record)
+    desk.metrics.events_stored.inc(len(records))
+    desk.metrics.events_refused.inc(len(refused))
+    return json_reply(AuditReply(len(records), refused))

@@ -1,0 +1,258 @@
+"""`/authz/v1/authorize`, `authorizeMulti` and `permissions`: Ranger's Policy Decision Point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from ranger_cdap.engine import NO_POLICY, AccessEntry, AccessRequest, Decision, MatchingScope, Standing
+from ranger_cdap.engine.decide.acl import Accesses
+from ranger_cdap.service.decisions.authz_error import AuthzProblem
+from ranger_cdap.service.decisions.combining import deciding, overall, verdict_of
+from ranger_cdap.service.decisions.delegation import Believed, Said, believe, of_resource
+from ranger_cdap.service.decisions.judge import Decided, Judge, Judges, Question
+from ranger_cdap.service.decisions.resource_name import Resource, parse_resource, parse_sub_resource
+from ranger_cdap.service.http.reply import Refused, Reply, json_reply
+from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.wire.pdp_wire import (
+    AccessContext,
+    AccessInfo,
+    AccessResult,
+    AuthzRequest,
+    AuthzResult,
+    MultiAuthzRequest,
+    MultiAuthzResult,
+    PermissionResult,
+    Permissions,
+    PolicyInfo,
+    ResourceInfo,
+    ResourcePermissions,
+    ResourcePermissionsRequest,
+    ResultInfo,
+    UserInfo,
+    Verdict,
+)
+
+EVERYBODY: Final = "public"
+"""The group of everybody."""
+
+MOST_CIRCUMSTANCES: Final = 100_000
+"""Attributes and circumstances of all accesses of a request together, where each has its own."""
+
+_SELF: Final = "SELF"
+_SCOPES: Final = {
+    None: MatchingScope.SELF,
+    _SELF: MatchingScope.SELF,
+    "SELF_OR_ANY_DESCENDANT": MatchingScope.SELF_OR_DESCENDANTS,
+}
+
+
+def authorize(call: Call) -> Reply:
+    """Whether somebody may do one thing, by permission; audited."""
+    body: AuthzRequest = call.body
+    (result,) = _answered(call, *_questions(call, body.user, [body.access], body.context))
+    return json_reply(msgspec.structs.replace(result, request_id=body.request_id))
+
+
+def authorize_multi(call: Call) -> Reply:
+    """Whether somebody may do each of several things, by one set of policies; audited."""
+    body: MultiAuthzRequest = call.body
+    results = _answered(call, *_questions(call, body.user, body.accesses or [None], body.context))
+    verdict = overall([result.decision for result in results])
+    return json_reply(MultiAuthzResult(request_id=body.request_id, decision=verdict, accesses=results))
+
+
+def permissions(call: Call) -> Reply:
+    """What users, groups and roles that policies name may do on a resource; for delegates, not audited."""
+    body: ResourcePermissionsRequest = call.body
+    resource = _checked_resource(body.resource)
+    believed = believe(call.caller, Said("", resource_attributes=resource.attributes))
+    judge = _judge(call, body.context)
+    if resource.sub_resources:
+        raise Refused(400, "`permissions` looks at one resource: ask for each of `subResources` by a name of its own")
+    access = judge.engine.who_can(
+        parse_resource(judge.definition, resource.name or ""),
+        matching_scope=_SCOPES[resource.name_match_scope],
+        owner=believed.owner,
+    )
+    everybody = {EVERYBODY: access.everybody} if access.everybody else {}
+    return json_reply(
+        ResourcePermissions(
+            resource=resource,
+            users=_table(access.users),
+            groups=_table(everybody | access.groups),
+            roles=_table(access.roles),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One access, checked: `request` but for resource and permission, and the resources by the names they came with.
+
+    `resources` with more names than `None` are sub-resources, of which each needs every permission.
+    """
+
+    request: AccessRequest
+    resources: dict[str, Resource]
+    permissions: tuple[str, ...]
+    has_sub_resources: bool
+    action: str
+
+    def parts(self) -> Iterator[Question]:
+        """What is to be decided: each permission on each resource."""
+        for permission in self.permissions:
+            for resource in self.resources.values():
+                request = msgspec.structs.replace(self.request, resource=resource, access_type=permission)
+                yield Question(request, self.action)
+
+
+def _questions(
+    call: Call, user: UserInfo | None, accesses: Sequence[AccessInfo | None], context: AccessContext | None
+) -> tuple[Judge, list[_Question]]:
+    """Who decides, and what is asked; nothing is decided before all of it is known to be right."""
+    if user is None or not (user.name or "").strip():
+        raise Refused(400, "missing user info")
+    believed = _believed(call, user, accesses, context)
+    checked = [_checked(access) for access in accesses]
+    judge = _judge(call, context)
+    most = call.desk.settings.service.max_batch
+    if (
+        sum(len(a.permissions or ()) * max(1, len(a.resource.sub_resources or ())) for a in checked if a.resource)
+        > most
+    ):
+        raise Refused(400, f"this asks for more than {most} decisions at once (`service.max_batch`)")
+    return judge, [_question(judge, *pair, context) for pair in zip(checked, believed, strict=True)]
+
+
+def _believed(
+    call: Call, user: UserInfo, accesses: Sequence[AccessInfo | None], context: AccessContext | None
+) -> list[Believed]:
+    """What counts for each access; what all have in common is there once, however many there are."""
+    said = Said(
+        user=user.name or "",
+        groups=user.groups,
+        roles=user.roles,
+        user_attributes=user.attributes,
+        circumstances=(context.additional_info if context else None) or {},
+    )
+    of_all = believe(call.caller, said)
+    attributes = [access.resource.attributes if access and access.resource else None for access in accesses]
+    if sum(len(each) + len(of_all.context) for each in attributes if each) > MOST_CIRCUMSTANCES:
+        raise Refused(400, f"the accesses have more than {MOST_CIRCUMSTANCES} attributes and circumstances together")
+    return [of_resource(call.caller, of_all, each) for each in attributes]
+
+
+def _checked(access: AccessInfo | None) -> AccessInfo:
+    if access is None:
+        raise AuthzProblem.ACCESS_MISSING.error()
+    _checked_resource(access.resource)
+    if not access.permissions:
+        raise AuthzProblem.PERMISSIONS_EMPTY.error()
+    # To the engine, as to Ranger's, no permission means any of them.
+    if not all(permission.strip() for permission in access.permissions):
+        raise AuthzProblem.PERMISSION_NOT_FOUND.error("")
+    return access
+
+
+def _checked_resource(resource: ResourceInfo | None) -> ResourceInfo:
+    if resource is None:
+        raise AuthzProblem.RESOURCE_MISSING.error()
+    if not resource.name:
+        raise AuthzProblem.RESOURCE_NAME_MISSING.error()
+    scope = resource.name_match_scope
+    if resource.sub_resources and scope not in (None, _SELF):
+        raise AuthzProblem.MATCH_SCOPE_INVALID.error(scope, "resource with sub-resources", _SELF)
+    if scope not in _SCOPES:
+        raise AuthzProblem.MATCH_SCOPE_INVALID.error(scope or "", "a resource", ", ".join(filter(None, _SCOPES)))
+    return resource
+
+
+def _judge(call: Call, context: AccessContext | None) -> Judge:
+    if context is None:
+        raise AuthzProblem.CONTEXT_MISSING.error()
+    return Judges(call.desk.services).of(context.service_name, context.service_type)
+
+
+def _question(judge: Judge, access: AccessInfo, believed: Believed, context: AccessContext | None) -> _Question:
+    asked = access.resource
+    assert asked is not None  # `_checked` refuses it
+    assert context is not None  # `_judge` refuses it
+    resource = parse_resource(judge.definition, asked.name or "")
+    below = {name: parse_sub_resource(judge.definition, resource, name) for name in asked.sub_resources or ()}
+    return _Question(
+        request=access_request(judge, believed, context, resource, _SCOPES[asked.name_match_scope]),
+        resources=below or {"": resource},
+        permissions=tuple(dict.fromkeys(access.permissions or ())),
+        has_sub_resources=bool(below),
+        action=access.action or "",
+    )
+
+
+def access_request(
+    judge: Judge, believed: Believed, context: AccessContext, resource: Resource, scope: MatchingScope
+) -> AccessRequest:
+    """The engine's question but for the access type, the user's groups completed."""
+    given = context.access_time or 0
+    request = AccessRequest(
+        resource=resource,
+        access_type="",
+        user=believed.user,
+        groups=believed.groups,
+        owner=believed.owner,
+        access_time=given if given > 0 else judge.now,
+        matching_scope=scope,
+        client_ip=context.client_ip_address or None,
+        forwarded=tuple(context.forwarded_ip_addresses or ()),
+        cluster_name=believed.context.get("clusterName"),
+        cluster_type=believed.context.get("clusterType"),
+        context=believed.context,
+    )
+    return judge.service.completed(request)
+
+
+def _answered(call: Call, judge: Judge, questions: Sequence[_Question]) -> list[AuthzResult]:
+    """The result of each question; all are decided together."""
+    decided = iter(judge.decide(*(part for question in questions for part in question.parts())))
+    results = []
+    for question in questions:
+        by_permission = {name: _permission(question, name, decided) for name in question.permissions}
+        verdict, _ = deciding((result.access.decision, None) for result in by_permission.values())
+        call.desk.metrics.decided("pdp", verdict is Verdict.ALLOW)
+        results.append(AuthzResult(decision=verdict, permissions=by_permission))
+    return results
+
+
+def _permission(question: _Question, permission: str, decided: Iterator[Decided]) -> PermissionResult:
+    """The result of a permission, from the next decisions, of which there is one for each resource."""
+    found = {}
+    for name, (decision, _) in zip(question.resources, islice(decided, len(question.resources)), strict=True):
+        found[name] = AccessResult(decision=verdict_of(decision), policy=policy_info(decision))
+    _, access = deciding((access.decision, access) for access in found.values())
+    below = {name: ResultInfo(access=each) for name, each in found.items()} if question.has_sub_resources else None
+    return PermissionResult(permission=permission, access=access, sub_resources=below)
+
+
+def policy_info(decision: Decision) -> PolicyInfo:
+    """The policy that decided."""
+    version = None if decision.policy_version == NO_POLICY else decision.policy_version
+    return PolicyInfo(id=decision.policy_id, version=version)
+
+
+def _table(rows: dict[str, Accesses]) -> Permissions | None:
+    table = {
+        name: {a: _entry(a, entry) for a, entry in accesses.items()} for name, accesses in rows.items() if accesses
+    }
+    return table or None
+
+
+def _entry(permission: str, entry: AccessEntry) -> PermissionResult:
+    # What holds under a condition only is no promise; Ranger says so, too.
+    verdict = Verdict.ALLOW if entry.standing is Standing.ALLOWED else Verdict.DENY
+    return PermissionResult(
+        permission=permission, access=AccessResult(decision=verdict, policy=PolicyInfo(id=entry.policy_id))
+    )

@@ -1,0 +1,1 @@
+"""What decides for one or more Ranger services."""

@@ -1,0 +1,31 @@
+"""How Ranger's Policy Decision Point makes one decision of several. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
+
+from ranger_cdap.engine import Decision
+from ranger_cdap.service.wire.pdp_wire import Verdict
+
+_T = TypeVar("_T")
+
+_STRENGTH: Final = (Verdict.ALLOW, Verdict.NOT_DETERMINED, Verdict.DENY)
+"""Of several, the later of these counts."""
+
+
+def verdict_of(decision: Decision) -> Verdict:
+    """What the engine's decision is called."""
+    if decision.allowed:
+        return Verdict.ALLOW
+    return Verdict.DENY if decision.determined else Verdict.NOT_DETERMINED
+
+
+def deciding(verdicts: Iterable[tuple[Verdict, _T]]) -> tuple[Verdict, _T]:
+    """Of several verdicts all of which are needed, the one that counts: the first of the strongest."""
+    return max(verdicts, key=lambda pair: _STRENGTH.index(pair[0]))
+
+
+def overall(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on accesses that stand for themselves: the one they share, or `PARTIAL`."""
+    return verdicts[0] if len(set(verdicts)) == 1 else Verdict.PARTIAL

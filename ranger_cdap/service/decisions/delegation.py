@@ -1,0 +1,92 @@
+"""What a caller may say about whom: about himself his name alone, and everything with the role `delegate`.
+
+Law: nobody gets an answer for groups, attributes, an owner or another name by saying so, unless he is a delegate; roles
+are nobody's to say, for Ranger's role definitions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ranger_cdap.service.http.callers import Caller, Role
+from ranger_cdap.service.http.reply import Refused
+
+OWNER: Final = "OWNER"
+"""The attribute of a resource that names its owner."""
+
+_OF_SUBJECT: Final = "subject."
+_OF_RESOURCE: Final = "resource."
+_OF_DELEGATES: Final = (_OF_SUBJECT, _OF_RESOURCE, "token:")
+"""Beginnings of context keys: attributes, and what macros in policies stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a request says: about whom it is, what he and the resource are, and under which circumstances."""
+
+    user: str
+    groups: Collection[str] | None = None
+    roles: Collection[str] | None = None
+    user_attributes: Mapping[str, Any] | None = None
+    resource_attributes: Mapping[str, Any] | None = None
+    circumstances: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """What of it is decided by; attributes are in the context, as `subject.NAME` and `resource.NAME`."""
+
+    user: str
+    groups: frozenset[str]
+    owner: str | None
+    context: Mapping[str, str]
+
+
+def believe(caller: Caller, said: Said) -> Believed:
+    """What of that counts, said by this caller.
+
+    Raises:
+        Refused: with 403 if only a delegate may say it, with 400 if nobody may or the owner is no name.
+    """
+    brings = bool(said.groups or said.roles or said.user_attributes)
+    brings |= any(key.startswith(_OF_DELEGATES) for key in said.circumstances)
+    if Role.DELEGATE not in caller.roles and (brings or said.user != caller.name):
+        raise _not_authorized(caller)
+    if said.roles:
+        raise Refused(400, "`roles` are not taken from a request: Ranger's role definitions say who has which")
+    context = _texts("", said.circumstances) | _texts(_OF_SUBJECT, said.user_attributes or {})
+    return of_resource(
+        caller, Believed(said.user, frozenset(said.groups or ()), None, context), said.resource_attributes
+    )
+
+
+def of_resource(caller: Caller, believed: Believed, attributes: Mapping[str, Any] | None) -> Believed:
+    """The same with what is said of one resource; what is said of none is the same object.
+
+    Raises:
+        Refused: as `believe`.
+    """
+    if not attributes:
+        return believed
+    if Role.DELEGATE not in caller.roles:
+        raise _not_authorized(caller)
+    owner = attributes.get(OWNER)
+    if owner is not None and (not isinstance(owner, str) or not owner):
+        raise Refused(400, f"the attribute `{OWNER}` must be the name of a user")
+    context = {**believed.context, **_texts(_OF_RESOURCE, attributes)}
+    return Believed(believed.user, believed.groups, owner, context)
+
+
+def _not_authorized(caller: Caller) -> Refused:
+    return Refused(403, f"{caller.name} is not authorized")
+
+
+def _texts(prefix: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Single values as policies write them; of lists and objects nothing can be said."""
+    return {prefix + key: _text(value) for key, value in values.items() if isinstance(value, str | int | float)}
+
+
+def _text(value: str | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,120 @@
+"""`EvaluationClient`: asks a decision service what it would answer CDAP: whether an account may look at an entity."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final, Self
+
+import msgspec
+
+from ranger_cdap.cdap.entity import EntityId, entity_type, to_resource
+from ranger_cdap.config import Settings
+from ranger_cdap.config.address import DECISION_SERVICE, checked_address
+from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.sign_in import TlsFiles
+from ranger_cdap.service.decisions.resource_name import NameTemplate
+
+_PATH: Final = "/access/v1/evaluations"
+_CONNECT_SECONDS: Final = 2.0
+_READ_SECONDS: Final = 5.0
+_LARGEST: Final = 1 << 20
+_TLS_ADVICE: Final = (
+    " (`sync.confirm.ca_file` names the CA to trust, `sync.confirm.cert_file` the certificate to show it)"
+)
+
+
+class _Error(msgspec.Struct, frozen=True):
+    status: int
+
+
+class _Context(msgspec.Struct, frozen=True):
+    error: _Error | None = None
+
+
+class _Evaluated(msgspec.Struct, frozen=True):
+    decision: bool
+    context: _Context | None = None
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    evaluations: list[_Evaluated]
+
+
+class EvaluationClient:
+    """The decision service as `sync.confirm` names it; `problem` says why the last question had no answer.
+
+    It asks by AuthZEN for the operation `get` of the profile, which is what CDAP's GET stands for.
+
+    Raises:
+        ConfigError: the address or the file of certificates can't be used.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        confirm = settings.sync.confirm
+        permitted = confirm.allow_plain_http
+        self.url = checked_address(confirm.decision_service, DECISION_SERVICE, allow_plain_http=permitted)
+        self.problem = ""
+        self._user, self._service, self._instance = confirm.user, settings.ranger.service, settings.cdap.instance
+        files = (confirm.ca_file, confirm.cert_file, confirm.key_file)
+        tls = TlsFiles(*(str(file) if file else None for file in files))
+        self._exchange = Exchange(tls, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+        credentials = base64.b64encode(f"{confirm.caller}:{confirm.secret.reveal()}".encode()).decode()
+        self._headers = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exchange.close()
+
+    def may_get(self, entity: EntityId) -> bool:
+        """Whether the account may get the entity and all that it is in; without an answer it may not."""
+        asked = [self._question(each) for each in _way_to(entity)]
+        body = {
+            "subject": {"type": "user", "id": self._user},
+            "context": {"serviceName": self._service},
+            "evaluations": asked,
+        }
+        answer = self._ask(msgspec.json.encode(body))
+        if answer is None:
+            return False
+        errors = [each.context.error for each in answer.evaluations if each.context and each.context.error]
+        if errors:
+            self.problem = f"the decision service at `{self.url}` did not decide (HTTP {errors[0].status})"
+        return len(answer.evaluations) == len(asked) and all(each.decision for each in answer.evaluations)
+
+    def _question(self, entity: EntityId) -> dict[str, Any]:
+        name = NameTemplate(entity_type(entity.type).path).format(to_resource(entity, self._instance))
+        return {"action": {"name": f"{entity.type}.get"}, "resource": {"type": entity.type, "id": name}}
+
+    def _ask(self, body: bytes) -> _Answer | None:
+        try:
+            status, content = self._exchange.ask(
+                self.url, "POST", _PATH, query=None, body=body, headers=self._headers, largest=_LARGEST
+            )
+            if status != HTTPStatus.OK:
+                self.problem = f"the decision service at `{self.url}` answered HTTP {status}"
+                return None
+            answer = msgspec.json.decode(content, type=_Answer)
+        except (NoAnswer, TooLarge, TooSlow) as e:
+            advice = _TLS_ADVICE if isinstance(e, NoAnswer) and e.of_tls else ""
+            self.problem = f"the decision service at `{self.url}` is unavailable: {e}{advice}"
+            return None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.problem = f"`{self.url}` is not the address of a decision service"
+            return None
+        self.problem = ""
+        return answer
+
+
+MayGet = Callable[[EntityId], bool]
+
+
+def _way_to(entity: EntityId) -> list[EntityId]:
+    """What lies between the instance and the entity, and the entity."""
+    way = [entity]
+    while (parent := way[0].parent) is not None and parent.type != "instance":
+        way.insert(0, parent)
+    return way

@@ -1,0 +1,27 @@
+"""`Generation`: a name for what decides just now, so that whoever keeps answers knows when to drop them."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+
+from ranger_cdap.policies.refresh.keeper import Snapshot
+
+
+class Generation:
+    """Names states of the policies; another process, or the same one after a change, never uses a name again."""
+
+    def __init__(self) -> None:
+        self._process = uuid.uuid4().hex[:12]
+        self._lock = threading.Lock()
+        self._last: tuple[object, ...] = ()
+        self._count = 0
+
+    def of(self, snapshot: Snapshot) -> str:
+        """The name of what decides now."""
+        with self._lock:
+            current = (snapshot.engine, snapshot.state, snapshot.versions, snapshot.groups_of)
+            if current != self._last:
+                self._last = current
+                self._count += 1
+            return f"{self._process}-{self._count}"

@@ -1,0 +1,1 @@
+"""Records and journalled checks, stored for the sync job."""

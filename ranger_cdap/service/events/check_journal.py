@@ -1,0 +1,190 @@
+"""The check journal: allowed checks that may begin or end the life of an entity, written before they are answered.
+
+CDAP acts only after the answer, so every creation and deletion of a caller that may `enforce` stands in the journal
+before it happens. A caller that brings records as well is not journalled: it could not testify against itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from ranger_cdap.cdap.checks.check_table import calling_methods
+from ranger_cdap.cdap.creations import Kind, load_creations
+from ranger_cdap.cdap.entity import place
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import InvalidEntity
+from ranger_cdap.service.events.event_store import EventStore
+from ranger_cdap.service.http.callers import Caller, Role
+from ranger_cdap.service.wire.cdap_wire import EnforceRequest
+from ranger_cdap.service.wire.event_wire import CHECK_VERSION, JournalledCheck, Record, journal_line
+
+_log = logging.getLogger(__name__)
+
+MOST_OF_A_USER: Final = 1_000
+"""Creations of one user whose end may be unknown at a time."""
+
+MOST_OPEN: Final = 100_000
+"""Open checks that are remembered; of more, the oldest are forgotten, which only makes the limit looser."""
+
+PATIENCE_SECONDS: Final = 5.0
+"""How long a check waits for the disk: CDAP's extension waits no longer for its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A check to be journalled under the id of its stamp; `creates`: it may begin a life."""
+
+    id: str
+    check: JournalledCheck
+    creates: bool
+
+
+def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
+    """What the journal says of a check once it is allowed; None where it begins and ends nothing. Pure."""
+    stamp = body.check
+    if stamp is None or body.child_type is not None or body.from_container:
+        return None
+    creations = load_creations()
+    row = creations.journal_row(body.entity.type, body.permissions)
+    if row is None or _is_skipped(body.entity.type, body.entity.parts):
+        return None
+    methods = calling_methods(body.hint)
+    frame, frames = methods[0] if methods else "", creations.frames
+    if frame in frames.early or not frames.preview.isdisjoint(methods):
+        return None
+    check = JournalledCheck(
+        v=CHECK_VERSION,
+        instance=instance,
+        process=stamp.process,
+        at=stamp.at,
+        principal=body.principal.name,
+        type=body.entity.type,
+        parts=body.entity.parts,
+        permissions=body.permissions,
+        frame=frame,
+    )
+    return Entry(stamp.id, check, row.kind is Kind.CREATE and (not row.child or frame in frames.schedule))
+
+
+def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
+    """Whether nobody gets a grant for the entity; what is no entity is never allowed."""
+    try:
+        entity = str(place(cdap_type, parts).entity)
+    except InvalidEntity:
+        return True
+    return any(re.search(pattern, entity) for pattern in load_creations().skipped)
+
+
+class OpenChecks:
+    """Checks whose requests are not known to have ended, by id; safe to share between threads, and bounded."""
+
+    def __init__(
+        self, expires_after: float, *, most: int = MOST_OPEN, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._expires_after = expires_after
+        self._most = most
+        self._clock = clock
+        self._open: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._of_user: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._expire()
+            return len(self._open)
+
+    def open(self, id_: str, user: str, most: int) -> bool:
+        """Remember a check of a user, unless `most` of theirs are open; whether it is remembered."""
+        with self._lock:
+            self._expire()
+            if id_ in self._open:
+                return True
+            if self._of_user[user] >= most:
+                return False
+            self._open[id_] = (user, self._clock())
+            self._of_user[user] += 1
+            if len(self._open) > self._most:
+                self._forget(next(iter(self._open)))
+            return True
+
+    def close(self, ids: Iterable[str]) -> None:
+        """Forget checks whose requests have ended; of others nothing is known here."""
+        with self._lock:
+            for id_ in ids:
+                if id_ in self._open:
+                    self._forget(id_)
+
+    def _expire(self) -> None:
+        before = self._clock() - self._expires_after
+        while self._open and next(iter(self._open.values()))[1] <= before:
+            self._forget(next(iter(self._open)))
+
+    def _forget(self, id_: str) -> None:
+        user, _ = self._open.pop(id_)
+        self._of_user[user] -= 1
+        if not self._of_user[user]:
+            del self._of_user[user]
+
+
+class CheckJournal:
+    """Writes the entries of one CDAP instance into its stream of events."""
+
+    def __init__(self, store: EventStore, instance: str, opened: OpenChecks, unlimited: Set[str]) -> None:
+        self.open = opened
+        self._store = store
+        self._instance = instance
+        self._unlimited = unlimited
+        self._told = False
+
+    @classmethod
+    def of(cls, settings: Settings, store: EventStore) -> CheckJournal:
+        """That of the settings; the limit is for those who can be creators."""
+        unlimited = frozenset({settings.master.name, *settings.sync.non_creators})
+        return cls(store, settings.cdap.instance, OpenChecks(settings.sync.unfinished_after), unlimited)
+
+    def entry(self, caller: Caller, body: EnforceRequest) -> Entry | None:
+        """What is to be written before the check is allowed, if anything."""
+        believed = Role.ENFORCE in caller.roles and Role.AUDIT not in caller.roles
+        return entry_of(body, self._instance) if believed else None
+
+    def refusal(self, entry: Entry) -> str:
+        """Why the user may create nothing more for now; empty if they may, and then the check counts as open."""
+        user = entry.check.principal
+        if not entry.creates or user in self._unlimited or self._store.records is False:
+            return ""
+        if self.open.open(entry.id, user, MOST_OF_A_USER):
+            return ""
+        if not self._told:  # whom it is about stands in no log
+            self._told = True
+            _log.warning("a user has %s creations without a known end and may create no more", f"{MOST_OF_A_USER:,}")
+        return (
+            f"{user} has {MOST_OF_A_USER:,} creations whose end is not known yet; try again when CDAP has reported "
+            "how they ended"
+        )
+
+    def write(self, entry: Entry, caller: Caller) -> None:
+        """Return when the entry is on the disk for good.
+
+        Raises:
+            OSError: it is not, or nobody knows.
+        """
+        try:
+            self._store.append(
+                lambda received: journal_line(entry.id, caller.name, received, entry.check), PATIENCE_SECONDS
+            )
+        except OSError:
+            self.open.close([entry.id])
+            raise
+
+    def hear(self, record: Record) -> None:
+        """Close the checks of a record, whatever its status is."""
+        self.open.close(check.id for check in record.checks if check.id is not msgspec.UNSET)

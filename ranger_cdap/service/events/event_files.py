@@ -1,0 +1,279 @@
+"""The directory that the sync job reads: every file in it is complete, named by its time, and ours alone to write.
+
+What is published can be read by its owner and, if one is named, by a group: the sync job is another user then. Records
+go into a segment in `.incoming/`, which readers pass over, and the segment is moved in as a whole. A crash or a failed
+write can leave half a line at the end of a segment, never in a file that was moved in: that half was never acknowledged
+and is cut off.
+
+Law: after `open`, what the directory and each published file allow is exactly what `EventAccess` says, and what is not
+published is for the owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import filelock
+import msgspec
+
+from ranger_cdap.disk import fsync_directory
+from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.service.events.event_access import EventAccess, opened
+from ranger_cdap.service.events.watermark import WATERMARK, WatermarkFile
+
+INCOMING: Final = ".incoming"
+SUFFIX: Final = ".jsonl"
+
+_LOCK: Final = "lock"
+_HOLDER: Final = "holder"
+_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+_PIECE: Final = 1 << 16
+
+
+class EventFiles:
+    """Writes such a directory; used by one thread at a time. Not usable before `open`, and again after a failure."""
+
+    def __init__(
+        self,
+        directory: Path,
+        clock: Callable[[], float] = time.time,
+        access: EventAccess = EventAccess(),  # noqa: B008 - immutable
+    ) -> None:
+        self._directory = directory
+        self._access = access
+        self._incoming = directory / INCOMING
+        self._clock = clock
+        self._lock: filelock.BaseFileLock | None = None
+        self._segment: _Segment | None = None
+        self._last = 0
+        self._received = 0
+        self.watermark = WatermarkFile(directory, self._incoming, access)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the directory is ours."""
+        return self._lock is not None
+
+    @property
+    def last_received(self) -> int:
+        """When the last line that was there at `open` was received, in epoch milliseconds; 0 if there is none."""
+        return self._received
+
+    @property
+    def size(self) -> int:
+        """The bytes of the segment that is being written; 0 if there is none."""
+        return self._segment.length if self._segment else 0
+
+    def open(self) -> None:
+        """Take the directory, and move in what the last program left.
+
+        Raises:
+            ConfigError: others can write there, so that anybody could make events; or what is there is another user's.
+            ServerError: another program has it.
+            OSError: the disk does not do it.
+        """
+        if self._lock is not None:
+            return
+        self._make_directories()
+        for directory in (self._directory, self._incoming):
+            if directory.stat().st_mode & _WRITABLE_BY_OTHERS:
+                raise ConfigError(
+                    f"`{directory}` can be written by others, who could make events there; chmod go-w it "
+                    "(`service.events_dir`)"
+                )
+        self._lock = self._taken()
+        try:
+            published, left = self._files(self._directory), self._files(self._incoming)
+            self._last = max(map(_stamp, (*published, *left)), default=0)
+            self._received = max(map(_last_received, (*published[-1:], *left)), default=0)
+            self._align(published)
+            self.publish()
+        except (OSError, ConfigError):
+            self._give_back()
+            raise
+
+    def append(self, lines: bytes) -> None:
+        """Put lines on the disk for good.
+
+        Raises:
+            OSError: the disk does not take them; they may be there all the same, as whole lines.
+        """
+        if self._segment is None:
+            self._segment = self._begin()
+        try:
+            self._segment.append(lines)
+        except OSError:
+            # What the kernel keeps of a file after a failed write or fsync is anybody's guess, so no more goes in.
+            self._segment.abandon()
+            self._segment = None
+            raise
+
+    def publish(self) -> None:
+        """Move all segments in.
+
+        Raises:
+            OSError: the disk does not do it; `publish` again goes on.
+        """
+        if self._segment is not None:
+            self._segment.close()
+            self._segment = None
+        self._make_directories()
+        failed: OSError | None = None
+        if paths := self._files(self._incoming):
+            for path in paths:
+                try:
+                    self._move_in(path)
+                except OSError as e:  # one that can't be moved must not keep the others back
+                    failed = e
+            fsync_directory(self._directory)
+            fsync_directory(self._incoming)
+        if failed is not None:
+            raise failed
+
+    def close(self) -> None:
+        """Move all segments in and give the directory back.
+
+        Raises:
+            OSError: the disk does not do it; whoever opens the directory next does.
+        """
+        if self._lock is not None:
+            try:
+                self.publish()
+            finally:
+                self._give_back()
+
+    def _begin(self) -> _Segment:
+        self._make_directories()
+        # Later than every other also where the clock was set back.
+        self._last = max(int(self._clock() * 1000), self._last + 1)
+        path = self._incoming / f"{self._last:015d}-{uuid.uuid4().hex[:12]}{SUFFIX}"
+        segment = _Segment(path)
+        try:
+            fsync_directory(self._incoming)
+        except OSError:
+            segment.abandon()
+            raise
+        return segment
+
+    def _move_in(self, path: Path) -> None:
+        with opened(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
+            length = os.fstat(descriptor).st_size
+            whole = _length_of_whole_lines(descriptor, length)
+            if whole < length:
+                os.ftruncate(descriptor, whole)
+            self._access.give_file(descriptor)  # before any reader can meet it
+            os.fsync(descriptor)
+        if whole:
+            path.rename(self._directory / path.name)
+        else:
+            path.unlink()
+
+    def _files(self, directory: Path) -> list[Path]:
+        return sorted(path for path in directory.iterdir() if path.suffix == SUFFIX)
+
+    def _align(self, published: Iterable[Path]) -> None:
+        """Bring what an earlier program or setting left into line; `.incoming` first, which a group must not reach."""
+        EventAccess().align_directory(self._incoming)
+        for path in (*published, self._directory / WATERMARK):
+            with suppress(FileNotFoundError):  # no watermark yet, or somebody has just moved a file away
+                self._access.align_file(path)
+        self._access.align_directory(self._directory)
+
+    def _make_directories(self) -> None:
+        if not self._incoming.is_dir():
+            is_new = not self._directory.exists()
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._incoming.mkdir(exist_ok=True, mode=0o700)
+            if is_new:  # one that was there is looked at before it is changed
+                self._access.align_directory(self._directory)
+            fsync_directory(self._directory.parent)
+            fsync_directory(self._directory)
+
+    def _taken(self) -> filelock.BaseFileLock:
+        # Taken here and given back in another thread.
+        lock = filelock.FileLock(self._incoming / _LOCK, timeout=0, mode=0o600, thread_local=False)
+        holder = self._incoming / _HOLDER
+        try:
+            lock.acquire()
+        except filelock.Timeout:
+            who = "another process"
+            with suppress(OSError):
+                who = holder.read_text(encoding="utf-8") or who
+            raise ServerError(
+                f"`{self._directory}` is used by {who}; give each decision service its own `service.events_dir`"
+            ) from None
+        with suppress(OSError):  # it only serves the message of whoever comes second
+            holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+        return lock
+
+    def _give_back(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            with suppress(OSError):
+                (self._incoming / _HOLDER).unlink(missing_ok=True)
+            lock.release()
+
+
+class _Segment:
+    """A file that grows; `length` is how much of it is on the disk for good."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
+        self._descriptor = os.open(path, flags, 0o600)
+        self.length = 0
+
+    def append(self, lines: bytes) -> None:
+        """Raises OSError where the disk does not take them."""
+        rest = memoryview(lines)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+        os.fsync(self._descriptor)
+        self.length += len(lines)
+
+    def abandon(self) -> None:
+        """Cut off what is not there for good; where that fails, half a line is cut off when the file is moved in."""
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, self.length)
+        self.close()
+
+    def close(self) -> None:
+        """Add nothing more."""
+        with suppress(OSError):  # all that counts is on the disk
+            os.close(self._descriptor)
+
+
+class _Received(msgspec.Struct):
+    received: int = 0
+
+
+def _last_received(path: Path) -> int:
+    """When the last whole line was received: lines are in that order; 0 if nobody can tell."""
+    with suppress(OSError, msgspec.MsgspecError), opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
+        end = _length_of_whole_lines(descriptor, os.fstat(descriptor).st_size)
+        start = _length_of_whole_lines(descriptor, max(0, end - 1))
+        return msgspec.json.decode(os.pread(descriptor, end - start, start), type=_Received).received
+    return 0
+
+
+def _length_of_whole_lines(descriptor: int, end: int) -> int:
+    while end:
+        start = max(0, end - _PIECE)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def _stamp(path: Path) -> int:
+    time_, _, _ = path.name.partition("-")
+    return int(time_) if time_.isascii() and time_.isdecimal() else 0

@@ -1,0 +1,173 @@
+"""`RecentCreations`: who created what lately, for one sentence in the denial he gets until his grant is in force.
+
+It decides nothing. It is kept in memory only: after a restart nobody is told until he creates something again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ranger_cdap.cdap.answer import Answer, Examined, is_undecided
+from ranger_cdap.cdap.creations import Kind
+from ranger_cdap.cdap.entity import EntityId, entity_types
+from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
+from ranger_cdap.config import Settings
+from ranger_cdap.service.events.record_events import RecordedChange, creations_and_deletions
+from ranger_cdap.service.wire.age import age_text
+from ranger_cdap.service.wire.event_wire import Record
+
+KEPT: Final = 3_600_000
+"""So many milliseconds after a creation its creator is told of it: a grant that takes longer has another trouble."""
+
+MOST: Final = 10_000
+"""So many entities are remembered; of more, those nobody has told of for longest are forgotten."""
+
+LONGEST: Final = 500
+"""Longer names of users or entities are not remembered, so that records can't fill the memory."""
+
+_AHEAD: Final = 900_000
+
+
+@dataclass(frozen=True, slots=True)
+class Creators:
+    """Whom the sync job would take for a creator, by the settings that both read.
+
+    `callers`: whose records are believed; all that may bring records where it is None.
+    """
+
+    gives: Mapping[str, tuple[str, ...]]
+    callers: frozenset[str] | None = None
+    nobody: frozenset[str] = frozenset()
+    mapped: Mapping[str, str] = field(default_factory=dict)
+    by_requester: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings) -> Creators:
+        """Those of the settings.
+
+        Raises:
+            InvalidInput: there is no such profile.
+        """
+        sync, profile = settings.sync, load_profile(settings.cdap.profile)
+        named = [source.callers for source in sync.sources if source.kind == "data-plane"]
+        return cls(
+            gives={kind: profile.resultant(kind) for kind in entity_types()},
+            callers=frozenset().union(*named) if named else None,
+            nobody=frozenset({"", settings.master.name, *sync.non_creators}),
+            mapped=sync.mapped,
+            by_requester=sync.impersonated == "requester",
+        )
+
+    def creator(self, change: RecordedChange) -> str:
+        """Who gets something for a creation; empty if nobody."""
+        user = change.requester if self.by_requester and change.requester else change.user
+        user = self.mapped.get(user, user)
+        return "" if user in self.nobody or not self.gives.get(change.entity.type) else user
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """Who created an entity first since it was last deleted; times in epoch milliseconds."""
+
+    user: str = ""
+    created: int = 0
+    deleted: int = 0
+
+    @property
+    def lasts(self) -> bool:
+        return self.created > self.deleted
+
+    def after(self, change: RecordedChange, creator: str) -> _Life:
+        if change.kind is Kind.DELETE:
+            return replace(self, deleted=max(self.deleted, change.time))
+        if change.time <= self.deleted or (self.lasts and self.created <= change.time):
+            return self
+        return replace(self, user=creator, created=change.time)
+
+
+class RecentCreations:
+    """Remembers what stored records tell; safe to share between threads, and never larger than `most`."""
+
+    def __init__(self, creators: Creators, *, most: int = MOST, clock: Callable[[], float] = time.time) -> None:
+        self._creators = creators
+        self._most = most
+        self._clock = clock
+        self._lives: OrderedDict[EntityId, _Life] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def hear(self, caller: str, record: Record) -> None:
+        """Remember what a record tells, if its caller is believed."""
+        if self._creators.callers is not None and caller not in self._creators.callers:
+            return
+        now = self._now()
+        for change in creations_and_deletions(record):
+            creator = self._creators.creator(change)
+            if now - KEPT < change.time <= now + _AHEAD and max(len(creator), len(str(change.entity))) <= LONGEST:
+                self._remember(change, creator)
+
+    def told(self, answers: Iterable[Answer]) -> str:
+        """What to add to the denials among the answers; empty unless the person denied is the creator himself.
+
+        Nothing is said where a policy decides already: either the grant is in force, or it would not help.
+        """
+        if not self._lives:
+            return ""
+        found = (self._sentence(examined) for answer in answers for examined in _open(answer))
+        return "; ".join(dict.fromkeys(filter(None, found)))
+
+    def _sentence(self, examined: Examined) -> str:
+        for entity in _granted_with(examined):
+            given = {ANY, VISIBLE, *(access.upper() for access in self._creators.gives.get(entity.type, ()))}
+            created = None if given.isdisjoint(examined.actions) else self._created(entity, examined.person)
+            if created is not None:
+                age = age_text((self._now() - created) / 1000)
+                return f"{examined.person} created {entity} {age} ago, and the grant to its creator is not in force yet"
+        return ""
+
+    def _created(self, entity: EntityId, user: str) -> int | None:
+        """When the user created it; None if he did not, or too long ago, or it is gone, alone or with what it is in."""
+        with self._lock:
+            life = self._lives.get(entity)
+            if life is None or life.user != user or not life.lasts or life.created <= self._now() - KEPT:
+                return None
+            gone = [self._lives[above].deleted for above in _above(entity) if above in self._lives]
+        return life.created if all(deleted < life.created for deleted in gone) else None
+
+    def _remember(self, change: RecordedChange, creator: str) -> None:
+        with self._lock:
+            self._lives[change.entity] = self._lives.get(change.entity, _Life()).after(change, creator)
+            self._lives.move_to_end(change.entity)
+            while len(self._lives) > self._most:
+                self._lives.popitem(last=False)
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+
+def _open(answer: Answer) -> Iterator[Examined]:
+    """What the person himself lacks, and no policy speaks of."""
+    if not answer.allowed:
+        for examined in answer.decided_by:
+            if examined.person == answer.person and not examined.held and is_undecided(examined.decision):
+                yield examined
+
+
+def _granted_with(examined: Examined) -> Iterator[EntityId]:
+    """The entities whose creator's grant would reach what was examined."""
+    entity = examined.entity
+    if isinstance(entity, EntityId):
+        yield entity
+        if entity.type == "program" and (application := entity.parent):
+            yield application
+
+
+def _above(entity: EntityId) -> Iterator[EntityId]:
+    above = entity.parent
+    while above is not None:
+        yield above
+        above = above.parent

@@ -1,0 +1,277 @@
+"""The creations and deletions in a record or a journalled check. Pure; shared with the sync job's source `data-plane`.
+
+The table `creations.toml` says which requests and checks these are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+from urllib.parse import unquote
+
+import msgspec
+
+from ranger_cdap.cdap.creations import Kind, Request, RequestRow, load_creations
+from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id
+from ranger_cdap.errors import InvalidEntity
+from ranger_cdap.service.wire.event_wire import CheckRecord, JournalledCheck, Record
+
+Outcome = Literal["done", "unclear", "nothing"]
+
+NO_STATUS: Final = -1
+"""The status of a request whose answer is not known."""
+
+_Fitting = tuple[RequestRow, Mapping[str, str]]
+_SAFE: Final = ("GET", "HEAD", "OPTIONS")
+"""Methods of requests that create nothing."""
+
+_NO_ROWS: Final[tuple[RequestRow, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """What a request did to an entity, as far as its check and its answer show; times are epoch milliseconds.
+
+    The entity's name may be one that CDAP does not allow (`is_well_formed`). The effect is not before `started` and not
+    after `ended`, by the clock of process `clock`; `requested` is when the request began. `requester` sent it where the
+    user is somebody CDAP impersonates for them. `check` is the check's id, `request` method, path and status.
+    `version`: the one that came or, of a deletion, the only one that went. `child`: the check is about entities of that
+    type below.
+    """
+
+    kind: Kind
+    entity: EntityId
+    outcome: Outcome
+    user: str
+    started: int
+    ended: int
+    requester: str = ""
+    clock: str = ""
+    check: str = ""
+    request: str = ""
+    version: str = ""
+    child: str = ""
+    requested: int = 0
+
+    @property
+    def time(self) -> int:
+        """Where it stands in the order of changes: a creation by its start, a deletion by its end."""
+        return self.started if self.kind is Kind.CREATE else self.ended
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a check of a request is about."""
+
+    kind: Kind
+    entity: EntityId
+    outcome: Outcome
+    version: str = ""
+    child: str = ""
+
+
+def changes_in(record: Record) -> Iterator[RecordedChange]:
+    """The changes that the allowed checks of a record stand for; most records have none.
+
+    A check with an id that may have been journalled is one even where the request changed nothing: the record is the
+    end of that check.
+    """
+    checks = [check for check in record.checks if _may_change(check)]
+    if not checks:
+        return
+    path = record.uri.partition("?")[0]
+    rows = _rows().get(record.method, _NO_ROWS)
+    fitting = [(row, named) for row in rows if (named := names_in_path(row.request, path)) is not None]
+    for check in checks:
+        by_row = next((found for each in fitting if (found := _by_row(each, record, check))), None)
+        abouts = [by_row] if by_row else []
+        if by_row is None or _is_about_one_below(by_row, check):
+            # The check has ended, and for whatever else it may have been about.
+            abouts += _only_checked(check, may_create=record.method not in _SAFE and not 300 <= record.code < 500)
+        for about in abouts:
+            started = record.started if check.at is msgspec.UNSET else check.at
+            yield RecordedChange(
+                kind=about.kind,
+                entity=about.entity,
+                outcome=about.outcome,
+                user=check.principal,
+                started=started,
+                ended=max(started, record.ended),
+                requester=_requester(record, check),
+                clock=check.process or "",
+                check=check.id or "",
+                request=request_text(record.method, path, record.code),
+                version=about.version,
+                child=about.child,
+                requested=record.started,
+            )
+
+
+def creations_and_deletions(record: Record) -> Iterator[RecordedChange]:
+    """The creations and deletions of whole entities that succeeded, skipped entities left out."""
+    for change in changes_in(record):
+        whole = change.kind is Kind.CREATE or not change.version
+        if change.outcome == "done" and whole and is_well_formed(change.entity) and not is_skipped(change.entity):
+            yield change
+
+
+def change_of_check(check: JournalledCheck, id_: str, never: int) -> RecordedChange | None:
+    """What a journalled check may be the beginning of; `never` is the end of a request whose end is not known."""
+    row = load_creations().journal_row(check.type, check.permissions)
+    if row is None:
+        return None
+    entity, version = _checked_entity(row.checked, check.parts)
+    can_be = not row.child or check.frame in load_creations().frames.schedule
+    return RecordedChange(
+        kind=row.kind,
+        entity=entity,
+        outcome="unclear" if can_be else "nothing",
+        user=check.principal,
+        started=check.at,
+        ended=never,
+        clock=check.process,
+        check=id_,
+        version=version,
+        child=row.child,
+    )
+
+
+def names_in_path(request: Request, path: str) -> dict[str, str] | None:
+    """The decoded names in the path of such a request, by variable; `None` where it is another request's path.
+
+    A name that cannot be decoded stays as it is written, which is no name that CDAP allows.
+    """
+    match = _pattern(request.uri).fullmatch(path)
+    if match is None:
+        return None
+    return dict(zip(request.variables, map(_decoded, match.groups()), strict=True))
+
+
+def outcome_of(request: Request, code: int, *, several: bool) -> Outcome:
+    """What a request of the table did, by its status: only a status between 300 and 499 says that it did nothing.
+
+    Where it is about `several` entities, it may have changed some before it failed.
+    """
+    if code in request.codes:
+        return "done"
+    return "nothing" if 300 <= code < 500 and not several else "unclear"
+
+
+def request_text(method: str, path: str, code: int) -> str:
+    """Method, path and status, by which views of one request are found; empty where the status is not known."""
+    return "" if code == NO_STATUS else f"{method} {path} {code}"
+
+
+def is_well_formed(entity: EntityId) -> bool:
+    """Whether the entity has the parts of its type, each a name that CDAP allows."""
+    try:
+        entity_id(entity.type, entity.parts)
+    except InvalidEntity:
+        return False
+    return True
+
+
+def is_skipped(entity: EntityId) -> bool:
+    """Whether nobody gets a grant for the entity (`[skipped]` of the table)."""
+    text = str(entity)
+    return any(pattern.search(text) for pattern in _skipped())
+
+
+def _may_change(check: CheckRecord) -> bool:
+    """Whether a check was allowed and is one of those that the table has a row for."""
+    if not check.allowed or check.child_type is not msgspec.UNSET:
+        return False
+    journalled = load_creations().journalled
+    return any((check.type, permission) in journalled for permission in check.permissions)
+
+
+def _by_row(fitting: _Fitting, record: Record, check: CheckRecord) -> _About | None:
+    """What the check is about, if it is one of the row, and the names in the path agree with it."""
+    row, named = fitting
+    levels = row.checked.path[1:]
+    versions = 1 if row.checked.version_at else 0
+    asked = (
+        check.type in row.checked.cdap_names
+        and row.permission in check.permissions
+        and len(levels) <= len(check.parts) <= len(levels) + versions
+    )
+    if not asked:
+        return None
+    given = dict(zip(levels, check.parts, strict=False))
+    version = check.parts[-1] if len(check.parts) > len(levels) and row.entity == row.checked else ""
+    if row.of_version:
+        # Without its version the deletion of one version would pass for that of the whole entity.
+        given["version"] = version = version or named["version"]
+    elif row.kind is Kind.DELETE:
+        version = ""
+    if any(given.get(level, name) != name for level, name in named.items()):
+        return None
+    outcome = outcome_of(row.request, record.code, several=row.several)
+    given = dict(named) | given
+    if not given.keys() >= {*row.entity.path[1:]}:
+        entity, _ = _checked_entity(row.checked, check.parts)
+        return _About(row.kind, entity, outcome, child=row.entity.name)
+    parts = tuple(given[level] for level in row.entity.path[1:])
+    return _About(row.kind, EntityId(row.entity.name, parts), outcome, version)
+
+
+def _is_about_one_below(about: _About, check: CheckRecord) -> bool:
+    """Whether a request was about one entity, and its check about whatever is in another one."""
+    row = load_creations().journal_row(check.type, check.permissions)
+    return row is not None and bool(row.child) and not about.child
+
+
+def _only_checked(check: CheckRecord, *, may_create: bool) -> Iterator[_About]:
+    """What a check that no row of the record's request is about has begun or ended.
+
+    A request that nobody lists and that succeeded may have created what it was allowed to: CDAP deploys applications
+    under more paths than one. What else is checked as a deletion deletes nothing (truncate, remove metadata).
+    """
+    row = load_creations().journal_row(check.type, check.permissions)
+    if row is None or not check.id:
+        return
+    entity, version = _checked_entity(row.checked, check.parts)
+    unclear = may_create and row.kind is Kind.CREATE and not row.child
+    yield _About(row.kind, entity, "unclear" if unclear else "nothing", version, row.child)
+
+
+def _checked_entity(kind: EntityType, parts: Sequence[str]) -> tuple[EntityId, str]:
+    """The entity of a check, and its version where it names one; the parts may be too few or too many."""
+    at = kind.version_at
+    if at is not None and len(parts) == at + 1:
+        return EntityId(kind.name, tuple(parts[:at])), parts[at]
+    return EntityId(kind.name, tuple(parts)), ""
+
+
+def _requester(record: Record, check: CheckRecord) -> str:
+    """The one other user of the checks of a request; where there are several, nobody knows."""
+    others = {each.principal for each in record.checks} - {check.principal}
+    return next(iter(others)) if len(others) == 1 else ""
+
+
+def _decoded(segment: str) -> str:
+    try:
+        return unquote(segment, errors="strict")
+    except UnicodeDecodeError:
+        return segment
+
+
+@cache
+def _rows() -> Mapping[str, tuple[RequestRow, ...]]:
+    """The rows for each method, in their order."""
+    table = load_creations().data_plane
+    methods = {row.request.method for row in table}
+    return {method: tuple(row for row in table if row.request.method == method) for method in methods}
+
+
+@cache
+def _pattern(uri: str) -> re.Pattern[str]:
+    return re.compile(f"{uri}/?", re.ASCII)
+
+
+@cache
+def _skipped() -> tuple[re.Pattern[str], ...]:
+    return tuple(map(re.compile, load_creations().skipped))

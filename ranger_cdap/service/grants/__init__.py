@@ -1,0 +1,1 @@
+"""Grants made in CDAP, passed on to Ranger."""

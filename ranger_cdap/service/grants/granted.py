@@ -1,0 +1,108 @@
+"""What policies say about one entity alone and about one user by name: what a grant changes, and what CDAP lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
+from ranger_cdap.cdap.grant import held
+from ranger_cdap.engine import PolicyEngine, decode_policy
+from ranger_cdap.engine.model.wire import Policy, PolicyResource
+from ranger_cdap.engine.written import written_policies
+from ranger_cdap.errors import InvalidEntity, PolicySetError
+
+_PROGRAM = "program"
+_ALL = "*"
+
+
+def policies_of(engine: PolicyEngine, resource: Mapping[str, str]) -> Iterator[Policy | None]:
+    """The policies of exactly that resource, into one of which Ranger puts a grant; None for one that can't be read."""
+    for raw in written_policies(engine):
+        if _may_be_of(raw, resource):
+            policy = _read(raw)
+            if policy is None or resource in [_single_values(each) for each in _resources(policy)]:
+                yield policy
+
+
+def is_plain(policy: Policy) -> bool:
+    """Whether it only allows, always and unconditionally, so that a grant added to it takes back no denial."""
+    more = (
+        policy.denyPolicyItems,
+        policy.allowExceptions,
+        policy.denyExceptions,
+        policy.isDenyAllElse,
+        policy.conditions,
+        policy.validitySchedules,
+        policy.additionalResources,
+        any(item.conditions for item in policy.policyItems),
+    )
+    return not any(more)
+
+
+def granted_to(engine: PolicyEngine, user: str, instance: str) -> dict[EntityId, frozenset[str]]:
+    """The access types that policies of single entities of the instance allow a user by name."""
+    found: dict[EntityId, frozenset[str]] = {}
+    for raw in written_policies(engine):
+        policy = _read(raw)
+        accesses = held(policy, user) if policy is not None else None
+        if policy is None or not accesses:
+            continue
+        for resource in _resources(policy):
+            entity = _entity(_single_values(resource), instance)
+            if entity is not None:
+                found[entity] = found.get(entity, frozenset()) | accesses
+    return found
+
+
+def _read(raw: msgspec.Raw) -> Policy | None:
+    try:
+        return decode_policy(raw)
+    except PolicySetError:
+        return None
+
+
+def _resources(policy: Policy) -> Iterable[Mapping[str, PolicyResource]]:
+    return (policy.resources, *policy.additionalResources)
+
+
+def _single_values(resources: Mapping[str, PolicyResource]) -> dict[str, str]:
+    """The value of each level; nothing if a level has none, several, or all but some."""
+    if any(len(one.values) != 1 or one.isExcludes for one in resources.values()):
+        return {}
+    return {level: one.values[0] for level, one in resources.items()}
+
+
+def _entity(values: Mapping[str, str], instance: str) -> EntityId | None:
+    levels = dict(values)
+    if levels.pop("instance", None) != instance:
+        return None
+    if levels.get(_PROGRAM) == _ALL:  # an application with its programs
+        del levels[_PROGRAM]
+    for kind in entity_types().values():
+        if levels.keys() == set(kind.path[1:]):
+            try:
+                return entity_id(kind.name, [levels[level] for level in kind.path[1:]])
+            except InvalidEntity:
+                return None
+    return None
+
+
+def _may_be_of(raw: msgspec.Raw, resource: Mapping[str, str]) -> bool:
+    """Whether the values of the resource stand in the policy at all, or nobody can tell."""
+    try:
+        known: Any = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return True
+    resources = known.get("resources") if isinstance(known, dict) else None
+    more = known.get("additionalResources") if isinstance(known, dict) else None
+    if not isinstance(resources, dict) or more:
+        return True
+    for level, value in resource.items():
+        one = resources.get(level)
+        values = one.get("values") if isinstance(one, dict) else None
+        if isinstance(values, list) and value not in values:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""The server: connections, callers, limits, replies; it knows nothing of what is answered."""

@@ -1,0 +1,171 @@
+"""Who asks the decision service: callers by name, what each may do, and the three ways to prove a name.
+
+Law: nobody is a caller who is not in the settings, and what he may do, the settings alone say. A header with a name
+counts only from the addresses of a proxy that shows its own secret as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Self
+
+from ranger_cdap.config import ProxySettings, Secret, ServiceSettings
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.service.http.signing_keys import FetchedKeys
+from ranger_cdap.service.http.tokens import SHORTEST_SECRET, Tokens
+
+_NOBODYS: Final = Secret("\0" * 32)
+
+
+class Role(StrEnum):
+    """What a caller may do."""
+
+    ENFORCE = "enforce"
+    AUDIT = "audit"
+    GRANT = "grant"
+    EVALUATE = "evaluate"
+    DELEGATE = "delegate"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A program that asks, as it has proved itself."""
+
+    name: str
+    roles: frozenset[Role]
+
+
+class Callers:
+    """The callers of the settings."""
+
+    def __init__(self, callers: Mapping[str, Caller], secrets: Mapping[str, Secret], tokens: Tokens, proxy: Proxy):
+        self._callers = callers
+        self._secrets = secrets
+        self._tokens = tokens
+        self._proxy = proxy
+
+    @classmethod
+    def of(cls, settings: ServiceSettings) -> Self:
+        """The callers of the settings.
+
+        Raises:
+            ConfigError: a caller is named twice or has no way to prove himself, or a secret is short or is another's.
+            ServerError: tokens are configured and PyJWT is not installed.
+        """
+        callers: dict[str, Caller] = {}
+        secrets: dict[str, Secret] = {}
+        tokens, proxy = Tokens.of(settings.jwt), Proxy.of(settings.proxy)
+        for row in settings.callers:
+            if not row.name or ":" in row.name or not row.name.isprintable():
+                raise ConfigError(
+                    f"`{row.name}` is not a name for a caller: it is empty or has a colon or control codes"
+                )
+            if row.name in callers:
+                raise ConfigError(f"`service.callers` names `{row.name}` twice")
+            callers[row.name] = Caller(row.name, frozenset(map(Role, row.roles)))
+            if row.secret is not None:
+                secrets[row.name] = _long_enough(row.secret, f"of caller `{row.name}`")
+            elif not (tokens.accepts or proxy.addresses):
+                raise ConfigError(f"caller `{row.name}` has no `secret`, and neither tokens nor a proxy are configured")
+        known = [secret.reveal() for secret in (*secrets.values(), proxy.secret) if secret is not None]
+        if len(set(known)) < len(known):
+            raise ConfigError(
+                "two of `service.callers`, or one and `service.proxy`, have one secret; give each its own"
+            )
+        return cls(callers, secrets, tokens, proxy)
+
+    @property
+    def fetched_keys(self) -> FetchedKeys | None:
+        """The keys of tokens that come from a key server, to be started and closed; None where none do."""
+        keys = self._tokens.keys
+        return keys if isinstance(keys, FetchedKeys) else None
+
+    def admit(self, headers: Mapping[str, str], peer: str | None) -> Caller | None:
+        """Who asks, by the request's headers (names in lower case) and the address it came from; None if nobody known.
+
+        Where an `Authorization` is given, it alone counts.
+        """
+        kind, _, rest = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "basic":
+            name = self._by_secret(rest.strip())
+        elif kind.lower() == "bearer":
+            name = self._tokens.name(rest.strip())
+        elif kind:
+            name = None
+        else:
+            name = self._proxy.name(headers, peer)
+        return self._callers.get(name) if name is not None else None
+
+    def _by_secret(self, credentials: str) -> str | None:
+        try:
+            name, colon, secret = base64.b64decode(credentials, validate=True).decode().partition(":")
+        except (binascii.Error, ValueError):
+            return None
+        # Somebody unknown costs as much time as somebody known, so the time tells no names.
+        another = next(iter(self._secrets.values()), _NOBODYS)
+        proved = _proves(secret, self._secrets.get(name, another))
+        return name if proved and colon and name in self._secrets else None
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy that has asked the caller who he is."""
+
+    addresses: frozenset[str] = frozenset()
+    header: str = ""
+    secret: Secret | None = None
+    secret_header: str = ""
+
+    @classmethod
+    def of(cls, settings: ProxySettings) -> Self:
+        """What the settings say.
+
+        Raises:
+            ConfigError: an address is none, or the second proof is missing or too short.
+        """
+        if not settings.addresses:
+            return cls()
+        if settings.secret is None:
+            raise ConfigError("`service.proxy` needs a `secret` that the proxy sends: an address alone proves nothing")
+        try:
+            addresses = frozenset(str(ipaddress.ip_address(address)) for address in settings.addresses)
+        except ValueError as e:
+            raise ConfigError(f"`service.proxy.addresses`: {e}") from None
+        secret = _long_enough(settings.secret, "of `service.proxy`")
+        return cls(addresses, settings.header.lower(), secret, settings.secret_header.lower())
+
+    def name(self, headers: Mapping[str, str], peer: str | None) -> str | None:
+        """Whom the proxy names; None if it is not the proxy that speaks."""
+        if peer not in self.addresses or self.secret is None:
+            return None
+        return headers.get(self.header) if _proves(headers.get(self.secret_header, ""), self.secret) else None
+
+
+def _proves(shown: str, secret: Secret) -> bool:
+    """Whether what was shown is the secret, in a time that does not tell how much of it; a short one proves nothing.
+
+    What is not the secret known so far may be one that its file has come to hold this very second.
+    """
+    return _is_one_of(shown, secret.accepted()) or _is_one_of(shown, secret.accepted(look_now=True))
+
+
+def _is_one_of(shown: str, accepted: tuple[str, ...]) -> bool:
+    digest = _digest(shown)
+    return any(hmac.compare_digest(_digest(text), digest) for text in accepted if len(text) >= SHORTEST_SECRET)
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _long_enough(secret: Secret, whose: str) -> Secret:
+    if len(secret.reveal()) < SHORTEST_SECRET:
+        raise ConfigError(f"the secret {whose} is shorter than {SHORTEST_SECRET} characters; make one at random")
+    return secret

@@ -1,0 +1,133 @@
+"""The gate before every request: its name, the host it is for, how much at once, how large, and a line in the log."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ranger_cdap.service.http.metrics import ServiceMetrics
+from ranger_cdap.service.http.reply import Refused, Reply, coded_error
+
+logger = logging.getLogger("ranger_cdap.service.requests")
+
+REQUEST_ID: Final = "x-request-id"
+_ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_UNKNOWN_ROUTE: Final = "unknown"
+
+# A page of another site must not be able to use the browser of somebody who is signed in here, nor show this one.
+_ALWAYS: Final = {
+    b"cache-control": b"no-store",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"content-security-policy": b"; ".join(
+        (
+            b"default-src 'none'",
+            b"style-src 'self'",
+            b"form-action 'self'",
+            b"frame-ancestors 'none'",
+            b"base-uri 'none'",
+        )
+    ),
+}
+
+
+class Gate:
+    """ASGI middleware; `scope["state"]["request_id"]` is the name of the request, echoed or made here."""
+
+    def __init__(
+        self, app: ASGIApp, *, metrics: ServiceMetrics, hosts: Collection[str], max_requests: int, max_body: int
+    ) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._hosts = _LOOPBACK | {host.lower() for host in hosts}
+        self._max_requests = max_requests
+        self._max_body = max_body
+        self._under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        request_id = _request_id(headers.get(REQUEST_ID.encode(), b""))
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = 500
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = scope["state"]["status"] = message["status"]
+                message = {
+                    **message,
+                    "headers": [*message["headers"], *_ALWAYS.items(), (REQUEST_ID.encode(), request_id.encode())],
+                }
+            await send(message)
+
+        self._under_way += 1
+        self._metrics.under_way.set(self._under_way)
+        try:
+            refused = self._refuse(headers, [name for name, _ in scope["headers"]].count(b"host"))
+            if refused is not None:
+                await send_reply(refused, answer)
+            else:
+                await self._app(scope, receive, answer)
+        finally:
+            self._under_way -= 1
+            self._metrics.under_way.set(self._under_way)
+            seconds = time.perf_counter() - began
+            route = scope["state"].get("route", _UNKNOWN_ROUTE)
+            self._metrics.answered(route, status, seconds)
+            logger.info(
+                "%s",
+                route,
+                extra={
+                    "request_id": request_id,
+                    "caller": scope["state"].get("caller", ""),
+                    "route": route,
+                    "status": status,
+                    "seconds": round(seconds, 6),
+                },
+            )
+
+    def _refuse(self, headers: dict[bytes, bytes], hosts: int) -> Reply | None:
+        """Why the request goes no further; None if it does."""
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        name = re.sub(r":\d*$", "", host)
+        if name not in self._hosts or hosts != 1:
+            return coded_error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
+        if self._under_way > self._max_requests:
+            busy = coded_error(Refused(503, "too many requests at once; try again"))
+            return replace(busy, headers={"retry-after": "1"})
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self._max_body:
+            return replace(coded_error(too_long(self._max_body)), headers={"connection": "close"})
+        return None
+
+
+def too_long(most: int) -> Refused:
+    """What is said of a body that is longer than is read."""
+    return Refused(413, f"the body is longer than {most} bytes (`service.max_body`)")
+
+
+async def send_reply(reply: Reply, send: Callable[[Message], Awaitable[None]]) -> None:
+    """The reply as ASGI messages."""
+    headers = {"content-type": reply.content_type, "content-length": str(len(reply.body)), **reply.headers}
+    raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": reply.status, "headers": raw})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+def _request_id(given: bytes) -> str:
+    text = given.decode("latin-1")
+    return text if _ACCEPTABLE_ID.fullmatch(text) else str(uuid.uuid4())

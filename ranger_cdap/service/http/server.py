@@ -1,0 +1,141 @@
+"""`HttpServer`: an application on a port, in the main thread or in one of its own."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from ranger_cdap.config import ServiceSettings
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.listener import listen
+from ranger_cdap.service.http.connections import Connections, Listener
+from ranger_cdap.service.http.server_tls import ServerTls
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+
+_BACKLOG: Final = 128
+_MARGIN_SECONDS: Final = 5
+
+
+class HttpServer:
+    """An application on the address of the settings; connections are taken from the beginning and wait until it runs.
+
+    Raises:
+        ConfigError: others could reach the address, and there is no certificate, or none that can be used.
+        ServerError: the port is taken.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        check_exposure(settings)
+        self._tls = ServerTls(settings) if settings.tls_certificate else None
+        self._settings = settings
+        address = "127.0.0.1" if settings.host == "localhost" else settings.host
+        self.connections = Connections(settings.max_connections, settings.max_connections_per_peer)
+        listening = listen(address, settings.port, backlog=_BACKLOG, advice="choose another `service.port`")
+        self._socket = Listener.over(listening, self.connections)
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        host, port = self._socket.getsockname()[:2]
+        scheme = "https" if self._settings.tls_certificate else "http"
+        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+    def run(self, app: ASGIApp) -> None:
+        """Answer until SIGINT or SIGTERM (in the main thread), or until `stop`; then finish what is under way."""
+        server = self._prepared(app)
+        with _signals_only_stop():
+            server.run(sockets=[self._socket])
+
+    def start(self, app: ASGIApp) -> None:
+        """Answer in a thread."""
+        run = self._prepared(app).run
+        self._thread = threading.Thread(target=run, args=([self._socket],), name="decision-service", daemon=True)
+        self._thread.start()
+
+    def _prepared(self, app: ASGIApp) -> uvicorn.Server:
+        import uvicorn
+
+        from ranger_cdap.service.http.heads import bounded
+
+        config = uvicorn.Config(
+            app,
+            http=bounded(self._settings.body_timeout, self.connections, self._tls),
+            # One that accepts in C would not see how many there are.
+            loop="asyncio",
+            backlog=_BACKLOG,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            # Whoever sends it could say he is at another address, that of a proxy we believe for one.
+            proxy_headers=False,
+            timeout_keep_alive=math.ceil(self._settings.idle_timeout),
+            timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),
+        )
+        config.load()
+        if self._tls is not None:
+            config.ssl = self._tls
+            self._socket.before_accepting = self._tls.read_if_changed
+        self._server = uvicorn.Server(config)
+        return self._server
+
+    def stop(self) -> None:
+        """Finish what is under way and close the port; once more does nothing."""
+        if self._server is not None:
+            self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join(self._settings.stop_timeout + _MARGIN_SECONDS)
+        self._socket.close()
+
+
+def check_exposure(settings: ServiceSettings) -> None:
+    """Refuse to send secrets and answers in clear text beyond this machine.
+
+    Raises:
+        ConfigError: the address is not loopback and there is no certificate, a half of one, or client certificates are
+            required without one.
+    """
+    if bool(settings.tls_certificate) != bool(settings.tls_key):
+        raise ConfigError("`service.tls_certificate` and `service.tls_key` go together")
+    if settings.tls_client_ca and not settings.tls_certificate:
+        raise ConfigError(
+            "`service.tls_client_ca` is set and `service.tls_certificate` is not: client certificates need TLS; set "
+            "`service.tls_certificate` and `service.tls_key`, or remove `service.tls_client_ca`"
+        )
+    try:
+        loopback = settings.host == "localhost" or ipaddress.ip_address(settings.host).is_loopback
+    except ValueError:
+        raise ConfigError(f"`service.host` must be an address, not `{settings.host}`") from None
+    if not loopback and not settings.tls_certificate:
+        raise ConfigError(
+            f"`service.host` is `{settings.host}`, which others can reach: give `service.tls_certificate` and "
+            "`service.tls_key`, or listen on 127.0.0.1"
+        )
+
+
+@contextmanager
+def _signals_only_stop() -> Iterator[None]:
+    """Let a signal end the server and nothing else: uvicorn raises it again at its end, which would end the program.
+
+    What was stored and what waits to be delivered would be left behind then.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,81 @@
+"""What one caller may take of the service: requests a second, requests at once, and threads.
+
+Law: whatever one caller does, others are answered. A caller that asks for CDAP (role `enforce`) has no limit unless it
+is set, since what it does not get an answer to is denied.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from anyio import CapacityLimiter
+
+from ranger_cdap.config import ServiceSettings
+from ranger_cdap.service.http.callers import Role
+from ranger_cdap.service.http.reply import Refused
+
+_MOST_REMEMBERED: Final = 10_000
+_MOST_WAITING: Final = 32
+_WORKING: Final = 1
+"""Threads of one caller that only compute: more would get no more done, and take their turns from all others."""
+_WORKING_FOR_CDAP: Final = 4
+"""Those of a caller with `enforce`, behind which are many people: a long list of one does not hold up the others."""
+
+
+class Shares:
+    """The shares of all callers; who is none is known by the address, and shares what comes from there."""
+
+    def __init__(self, settings: ServiceSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = settings.rate
+        self._rates = {row.name: row.rate for row in settings.callers if row.rate is not None}
+        self._unlimited = {row.name for row in settings.callers if Role.ENFORCE in row.roles}
+        self._most_at_once = max(1, settings.max_requests // 2)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._at_once: Counter[str] = Counter()
+        self._waiting: dict[str, CapacityLimiter] = {}
+        self._working: dict[str, CapacityLimiter] = {}
+
+    @contextmanager
+    def taking(self, who: str) -> Iterator[None]:
+        """One request of that caller or address, from its head to its answer.
+
+        Raises:
+            Refused: with 429, where it has had its share.
+        """
+        rate = self._rates.get(who, 0 if who in self._unlimited else self._rate)
+        if rate and not self._takes_one(who, rate):
+            raise Refused(429, f"more than {rate} requests a second; try again in a second (`service.rate`)")
+        if who not in self._unlimited and self._at_once[who] >= self._most_at_once:
+            raise Refused(429, f"more than {self._most_at_once} requests at once; try again (`service.max_requests`)")
+        self._at_once[who] += 1
+        try:
+            yield
+        finally:
+            self._at_once[who] -= 1
+            if not self._at_once[who]:
+                del self._at_once[who]
+
+    def waiting(self, who: str) -> CapacityLimiter:
+        """The threads in which requests of that caller may wait for a disk or a network."""
+        return self._waiting.setdefault(who, CapacityLimiter(_MOST_WAITING))
+
+    def working(self, who: str) -> CapacityLimiter:
+        """The threads in which they compute."""
+        threads = _WORKING_FOR_CDAP if who in self._unlimited else _WORKING
+        return self._working.setdefault(who, CapacityLimiter(threads))
+
+    def _takes_one(self, who: str, rate: float) -> bool:
+        """Take one of what has come together since, at most for a second; whether there was one."""
+        now = self._clock()
+        left, at = self._buckets.pop(who, (rate, now))
+        left = min(rate, left + (now - at) * rate)
+        takes = left >= 1
+        self._buckets[who] = (left - takes, now)
+        if len(self._buckets) > _MOST_REMEMBERED:
+            self._buckets.popitem(last=False)
+        return takes

@@ -1,0 +1,248 @@
+"""`FetchedKeys`: the keys that sign tokens now, as a key server publishes them (JWKS, RFC 7517).
+
+Laws: a request never waits for the key server: `find` looks at what is there. The server is asked every
+`poll_interval`, sooner for a key that is not there, but never more than once in `PAUSE` seconds, whatever is in the
+tokens. Its last answer counts until it gives another one, or none for `max_staleness`. A key serves one algorithm of
+the settings and only to verify: shared secrets, private keys and keys for something else are left out.
+
+PyJWT makes the keys. Its `PyJWKClient` does not fetch them: it would do so in the thread of the request, read answers
+of any size, and use the proxies of the environment.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, Final, Protocol, Self
+
+from ranger_cdap.config import JwtSettings, checked_address
+from ranger_cdap.config.address import JWKS
+from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.sign_in import TlsFiles
+
+logger = logging.getLogger(__name__)
+
+PAUSE: Final = 10.0
+"""Seconds between two requests to the key server, at least."""
+
+_CONNECT_SECONDS: Final = 5.0
+_READ_SECONDS: Final = 5.0
+_FIRST_ANSWER_SECONDS: Final = 10.0
+_LARGEST: Final = 256 << 10
+_LONGEST_ID: Final = 256
+_LONGEST_GOODBYE: Final = 1.0
+_RSA_BITS: Final = range(2_048, 16_385)
+# The kinds of keys of each algorithm that needs no shared secret, and their curves.
+_KINDS: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {
+    "RS256": ("RSA", (None,)),
+    "ES256": ("EC", ("P-256",)),
+    "EdDSA": ("OKP", ("Ed25519", "Ed448")),
+}
+
+Keys = Mapping[tuple[str, str], Any]
+"""Public keys as PyJWT takes them, by id and algorithm."""
+
+
+class KeysUnavailable(Exception):
+    """The key server did not answer with keys."""
+
+
+class SigningKeys(Protocol):
+    """Where tokens find the key that must have signed them."""
+
+    def find(self, key_id: str | None, algorithm: str) -> Any:
+        """The key of that id for that algorithm; None if there is none. Returns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The keys of one answer, and when it came (seconds of a clock that only goes forward); none before the first."""
+
+    keys: Keys = field(default_factory=lambda: MappingProxyType({}))
+    at: float = float("-inf")
+
+
+class FetchedKeys:
+    """Asks a key server in a thread of its own; `fetch` returns its keys or raises `KeysUnavailable`."""
+
+    def __init__(
+        self,
+        fetch: Callable[[], Keys],
+        *,
+        poll_interval: float,
+        max_staleness: float,
+        pause: float = PAUSE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fetch = fetch
+        self._poll_interval = poll_interval
+        self._max_staleness = max_staleness
+        self._pause = pause
+        self._clock = clock
+        self._fetched = Fetched()
+        self._problem = ""
+        self._wanted = threading.Event()
+        self._asked = threading.Event()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @classmethod
+    def of(cls, settings: JwtSettings) -> Self:
+        """The keys at `jwks_url`; nothing is fetched yet.
+
+        Raises:
+            ConfigError: the address or the file of certificates can't be used.
+        """
+        return cls(KeyServer(settings), poll_interval=settings.poll_interval, max_staleness=settings.max_staleness)
+
+    def find(self, key_id: str | None, algorithm: str) -> Any:
+        """The key, unless it is unknown or the key server has not been reached for too long."""
+        fetched = self._fetched
+        key = fetched.keys.get((key_id, algorithm)) if key_id is not None else None
+        if key is None and key_id is not None:
+            self._wanted.set()
+        return key if self._clock() - fetched.at <= self._max_staleness else None
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the key server answered; None before the first answer."""
+        at = self._fetched.at
+        return None if at == float("-inf") else self._clock() - at
+
+    def refresh(self) -> None:
+        """Ask the key server now; a failure changes nothing but the log."""
+        began = self._clock()
+        try:
+            keys = self._fetch()
+        except KeysUnavailable as e:
+            self._note(str(e))
+            return
+        except Exception as e:  # whatever it is, the thread must go on asking; meanwhile the keys grow old
+            self._note(f"the keys of tokens can't be read: {type(e).__name__}")
+            return
+        if keys.keys() != self._fetched.keys.keys():
+            named = ", ".join(sorted({f"{key_id[:40]!a}" for key_id, _ in keys})) or "none: no token is accepted"
+            logger.info("keys that sign tokens: %s", named)
+        self._fetched = Fetched(keys, began)
+        self._note("")
+
+    def start(self) -> None:
+        """Ask from now on in a thread that a program does not wait for at its end; wait some seconds for an answer."""
+        self._thread = threading.Thread(target=self._run, name="ranger-cdap-token-keys", daemon=True)
+        self._thread.start()
+        self._asked.wait(_FIRST_ANSWER_SECONDS)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed.set()
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join(_LONGEST_GOODBYE)
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            self.refresh()
+            self._asked.set()
+            if not self._closed.wait(self._pause):
+                longest = self._pause if self._problem else self._poll_interval
+                self._wanted.wait(max(0.0, longest - self._pause))
+                self._wanted.clear()
+
+    def _note(self, problem: str) -> None:
+        """Log what has changed; an outage is one warning."""
+        if problem and not self._problem:
+            logger.warning("%s; the keys of its last answer count for %.0f s", problem, self._max_staleness)
+        elif self._problem and not problem:
+            logger.info("the key server of tokens answers again")
+        self._problem = problem
+
+
+class KeyServer:
+    """The server at `jwks_url`: a call asks it once.
+
+    Raises:
+        ConfigError: the address or the file of certificates can't be used.
+    """
+
+    def __init__(self, settings: JwtSettings) -> None:
+        self._url = checked_address(settings.jwks_url, JWKS)
+        self._algorithms = settings.algorithms
+        tls = TlsFiles(settings.jwks_ca_file)
+        self._exchange = Exchange(tls, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+
+    def __call__(self) -> Keys:
+        """The keys it publishes now.
+
+        Raises:
+            KeysUnavailable: it does not answer, or with something else than keys.
+        """
+        try:
+            status, body = self._exchange.ask(
+                self._url, "GET", "", query=None, body=None, headers={"Accept": "application/json"}, largest=_LARGEST
+            )
+        except (NoAnswer, TooLarge, TooSlow) as e:
+            raise KeysUnavailable(f"the key server `{self._url}` is unavailable: {e}") from None
+        if status != HTTPStatus.OK:
+            raise KeysUnavailable(f"the key server `{self._url}` answered HTTP {status}")
+        try:
+            return published_keys(body, self._algorithms)
+        except ValueError:
+            raise KeysUnavailable(f"`{self._url}` is not the address of keys for tokens (JWKS)") from None
+
+
+def published_keys(document: bytes, algorithms: tuple[str, ...]) -> Keys:
+    """The keys of a JWK set that may verify; of two with one id for one algorithm neither.
+
+    Raises:
+        ValueError: it is not a JWK set.
+    """
+    try:
+        rows = json.loads(document)["keys"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        rows = None
+    if not isinstance(rows, list):
+        raise ValueError("not a JWK set")  # noqa: TRY004 - one error for all that is none
+    usable = [(row["kid"], algorithm, row) for row in rows for algorithm in algorithms if _is_for(row, algorithm)]
+    named = Counter((key_id, algorithm) for key_id, algorithm, _ in usable)
+    found = {
+        (key_id, algorithm): key
+        for key_id, algorithm, row in usable
+        if named[key_id, algorithm] == 1 and (key := _public_key(row, algorithm)) is not None
+    }
+    return MappingProxyType(found)
+
+
+def _is_for(row: Any, algorithm: str) -> bool:
+    """Whether a row is a public key that may verify signatures of that algorithm."""
+    if not isinstance(row, dict) or algorithm not in _KINDS:
+        return False
+    kind, curves = _KINDS[algorithm]
+    key_id, purposes = row.get("kid"), row.get("key_ops", ["verify"])
+    return (
+        isinstance(key_id, str)
+        and 0 < len(key_id) <= _LONGEST_ID
+        and row.get("kty") == kind
+        and row.get("crv") in curves
+        and row.get("alg", algorithm) == algorithm
+        and row.get("use", "sig") == "sig"
+        and isinstance(purposes, list)
+        and "verify" in purposes
+        and "d" not in row
+    )
+
+
+def _public_key(row: Mapping[str, Any], algorithm: str) -> Any:
+    import jwt
+
+    try:
+        key = jwt.PyJWK(dict(row), algorithm).key
+    except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError):
+        return None
+    return key if algorithm != "RS256" or key.key_size in _RSA_BITS else None

@@ -1,0 +1,153 @@
+"""`Tokens`: JSON Web Tokens that name a caller.
+
+Law: a token names a caller only if a current key signed it with an algorithm of the settings, for us, and it is not
+over. Its times are numbers between 1970 and the year 9999; a token with a time as text, or without an end, names none.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from ranger_cdap.config import JwtSettings, WatchedFiles
+from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.service.http.signing_keys import FetchedKeys, SigningKeys
+
+_log = logging.getLogger(__name__)
+
+SHORTEST_SECRET: Final = 16
+"""Characters a secret must have at least: it is asked for over the network, and an address has many tries a second."""
+
+_LEEWAY_SECONDS: Final = 30
+_TIMES: Final = ("exp", "nbf", "iat")
+_LAST_TIME: Final = 253_402_300_799  # 9999-12-31T23:59:59Z
+
+
+class FileKey:
+    """The one key of `key_file`, for its algorithms, whatever id a token names; read again when the file changes.
+
+    Raises:
+        ConfigError: it is no key for the algorithms.
+    """
+
+    def __init__(self, path: Path, algorithms: tuple[str, ...]) -> None:
+        self._path, self._algorithms = path, algorithms
+        self._files = WatchedFiles((path,))
+        self._key = _key_of(path, algorithms)
+
+    def find(self, key_id: str | None, algorithm: str) -> Any:
+        """The key, if it is for that algorithm."""
+        self._files.if_changed(self._read)
+        return self._key if algorithm in self._algorithms else None
+
+    def _read(self) -> None:
+        try:
+            self._key = _key_of(self._path, self._algorithms)
+        except ConfigError as e:
+            _log.warning("%s; the key read before stays in use", e)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens are believed if one of the keys signed them for us; without keys none is."""
+
+    keys: SigningKeys | None = None
+    issuer: str = ""
+    audience: str = ""
+    name_claim: str = "sub"
+
+    @property
+    def accepts(self) -> bool:
+        """Whether tokens are configured."""
+        return self.keys is not None
+
+    @classmethod
+    def of(cls, settings: JwtSettings) -> Self:
+        """What the settings say; keys of a key server are not fetched yet.
+
+        Raises:
+            ConfigError: the key can't be read or is of another kind than the algorithms, issuer or audience lack, or
+                keys are to come from two places.
+            ServerError: PyJWT is not installed.
+        """
+        if settings.key_file is None and not settings.jwks_url:
+            return cls()
+        if settings.key_file is not None and settings.jwks_url:
+            raise ConfigError("`service.jwt` has `key_file` and `jwks_url`; set one of them")
+        if not (settings.issuer and settings.audience and settings.algorithms):
+            raise ConfigError("`service.jwt` needs `issuer`, `audience` and `algorithms` besides its key")
+        _require_jwt()
+        return cls(_keys(settings), settings.issuer, settings.audience, settings.name_claim)
+
+    def name(self, token: str) -> str | None:
+        """Whom the token names; None if it proves nothing. Returns at once."""
+        if self.keys is None:
+            return None
+        import jwt
+
+        try:
+            header = jwt.get_unverified_header(token)
+            key = self.keys.find(header.get("kid"), header["alg"])
+            if key is None:
+                return None
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=[header["alg"]],
+                audience=self.audience,
+                issuer=self.issuer,
+                leeway=_LEEWAY_SECONDS,
+                options={"require": ["exp", "iss", "aud", self.name_claim]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
+            return None  # PyJWT does not foresee all that can stand in a token
+        name = claims.get(self.name_claim)
+        return name if isinstance(name, str) and _has_sane_times(claims) else None
+
+
+def _has_sane_times(claims: Mapping[str, Any]) -> bool:
+    """PyJWT takes texts, booleans and any number for times."""
+    times = [claims[name] for name in _TIMES if name in claims]
+    return all(type(time) in (int, float) and 0 <= time <= _LAST_TIME for time in times)
+
+
+def _keys(settings: JwtSettings) -> SigningKeys:
+    if "HS256" in settings.algorithms and (len(settings.algorithms) > 1 or settings.jwks_url):
+        raise ConfigError(
+            "`service.jwt.algorithms`: `HS256` shares its key with whoever signs; it stands alone, with `key_file`"
+        )
+    if settings.key_file is None:
+        return FetchedKeys.of(settings)
+    return FileKey(settings.key_file, settings.algorithms)
+
+
+def _key_of(path: Path, algorithms: tuple[str, ...]) -> Any:
+    """The key as PyJWT takes it; one that is to be kept secret and one that is public never serve the same settings."""
+    import jwt
+
+    try:
+        data = path.read_bytes().strip()
+        if algorithms == ("HS256",) and len(data.decode()) < SHORTEST_SECRET:
+            raise ConfigError(
+                f"the secret in `service.jwt.key_file` is shorter than {SHORTEST_SECRET} characters; make one at random"
+            )
+        key, *_ = [jwt.get_algorithm_by_name(algorithm).prepare_key(data) for algorithm in algorithms]
+    except (OSError, ValueError, TypeError, NotImplementedError, jwt.PyJWTError) as e:
+        if isinstance(e, ConfigError):
+            raise
+        raise ConfigError(
+            f"`service.jwt.key_file` `{path}` is not a key for {', '.join(algorithms)}: {type(e).__name__}"
+        ) from None
+    if hasattr(key, "private_bytes"):
+        raise ConfigError(f"`service.jwt.key_file` `{path}` holds a private key; the public one is enough here")
+    return key
+
+
+def _require_jwt() -> None:
+    try:
+        import jwt  # noqa: F401
+    except ModuleNotFoundError as e:
+        raise ServerError(f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'") from None

@@ -1,0 +1,92 @@
+"""`Desk`: everything the handlers of one decision service answer from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cdap.checks.checks import Unknown
+from ranger_cdap.config import Settings
+from ranger_cdap.service.decisions.generation import Generation
+from ranger_cdap.service.decisions.ranger_service import RangerService
+from ranger_cdap.service.events.events import Events
+from ranger_cdap.service.grants.grant_bridge import Bridge
+from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, state_metrics, token_key_metrics
+from ranger_cdap.service.http.signing_keys import FetchedKeys
+from ranger_cdap.service.state.hello import HelloLog
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The Ranger services by name (CDAP's first), CDAP's enforcer over the first, and what is counted."""
+
+    settings: Settings
+    authorizer: Authorizer
+    enforcer: AccessEnforcer
+    services: Mapping[str, RangerService]
+    metrics: ServiceMetrics
+    generation: Generation = field(default_factory=Generation)
+    hello: HelloLog = field(default_factory=HelloLog)
+    events: Events | None = None
+    bridge: Bridge | None = None
+    token_keys: FetchedKeys | None = None
+
+    def pending(self, answers: Iterable[Answer]) -> str:
+        """What a denial is to say besides its reason, where it is about something the person himself created lately."""
+        return self.events.creations.told(answers) if self.events is not None else ""
+
+    def reason(self, reason: str, answers: Iterable[Answer]) -> str:
+        """The reason of these answers, and what is pending."""
+        return "; ".join(filter(None, (reason, self.pending(answers))))
+
+    def close(self) -> None:
+        """Hand over the stored events, end the background refreshes, then deliver the audit records that wait."""
+        if self.events is not None:
+            self.events.store.close()
+        if self.bridge is not None:
+            self.bridge.close()
+        if self.token_keys is not None:
+            self.token_keys.close()
+        for service in self.services.values():
+            service.keeper.close()
+        self.authorizer.close()
+
+    def read_metrics(self) -> Iterable[Metric]:
+        """The figures that are read when asked for."""
+        loaded = 0
+        for service in self.services.values():
+            snapshot = service.snapshot
+            age = None if snapshot.contact_at is None else max(0.0, time.time() - snapshot.contact_at)
+            problems = len(snapshot.engine.problems) if snapshot.engine is not None else 0
+            yield from state_metrics(service.name, snapshot.state, age, snapshot.versions.policies, problems)
+            loaded += snapshot.state.decides
+        yield GaugeMetricFamily("ranger_pdp_loaded_services_count", "Services that are decided for.", value=loaded)
+        unknown = CounterMetricFamily(
+            "ranger_cdap_unknown_checks", "Checks that held something nobody knows, by what.", labels=["what"]
+        )
+        counted = self.enforcer.unknown
+        for what in Unknown:  # zeros too: a counter that is not there yet has no increase when it comes
+            unknown.add_metric([what.value], counted.get(what, 0))
+        yield unknown
+        audit = next(iter(self.services.values())).audit
+        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records no sink will ever have.", value=audit.lost)
+        refused = "Audit records that could not be written, so that what they were to say was denied."
+        yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=audit.refused)
+        if self.events is not None:
+            yield from journal_metrics(len(self.events.journal.open), self.events.store.age)
+        yield from token_key_metrics(self.token_keys.age if self.token_keys is not None else None)
+        enforced = GaugeMetricFamily(
+            "ranger_cdap_enforced",
+            "1 where everything is enforced, 0 where some is only reported or closed.",
+            labels=["mode"],
+        )
+        enforcement = self.authorizer.decider.rules.enforcement
+        mode = "all" if enforcement.everything else enforcement.outside.value
+        enforced.add_metric([mode], float(enforcement.everything))
+        yield enforced

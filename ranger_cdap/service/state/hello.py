@@ -1,0 +1,69 @@
+"""What CDAP's extension says of itself, and where that differs from the settings; it configures nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import msgspec
+
+from ranger_cdap.authz.rules import Rules
+
+logger = logging.getLogger(__name__)
+
+_SHOWN = 200
+
+
+class Hello(msgspec.Struct, forbid_unknown_fields=True):
+    """What the extension knows of its CDAP; everything but its own version may be missing.
+
+    `records`: whether it delivers a record of every request that CDAP answered.
+    """
+
+    extension: str
+    cdap: str | None = None
+    instance: str | None = None
+    master_user: str | None = None
+    admin_users: list[str] | None = None
+    records: bool | None = None
+
+
+class HelloLog:
+    """Remembers what CDAP said last; logs a difference once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: tuple[str, ...] = ()
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """What CDAP last said otherwise than the settings."""
+        with self._lock:
+            return self._last
+
+    def heard(self, found: tuple[str, ...]) -> None:
+        """Remember them; new ones are logged."""
+        with self._lock:
+            new = [difference for difference in found if difference not in self._last]
+            self._last = found
+        for difference in new:
+            logger.warning("%s", difference)
+
+
+def differences(hello: Hello, rules: Rules, admin_users: tuple[str, ...]) -> tuple[str, ...]:
+    """Where CDAP says otherwise than the settings, a sentence each; what it does not say is no difference."""
+    said = [
+        ("instance", hello.instance, rules.instance, "cdap.instance"),
+        ("master user", hello.master_user, rules.master, "master.user"),
+    ]
+    found = [
+        f"CDAP says that its {what} is `{theirs[:_SHOWN]}`, and `{setting}` here is `{ours}`; this setting counts"
+        for what, theirs, ours, setting in said
+        if theirs is not None and theirs != ours
+    ]
+    if hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
+        theirs, ours = ", ".join(sorted(set(hello.admin_users)))[:_SHOWN], ", ".join(sorted(admin_users))
+        found.append(
+            f"CDAP says that its administrators are `{theirs}`, and `admin.users` here is `{ours}`; this setting counts"
+        )
+    return tuple(found)

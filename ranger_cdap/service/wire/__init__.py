@@ -1,0 +1,1 @@
+"""The bodies of every interface, as they come and go."""

@@ -1,0 +1,225 @@
+"""Records of requests that CDAP answered, journalled checks, and the lines of both (docs/reference/events.md)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from ranger_cdap.service.wire.json_body import Repeated, refuse_repeated_fields, refuse_repeated_outer_fields
+
+UNSTAMPED: Final = 1
+STAMPED: Final = 2
+"""The versions of a record: whether its checks carry `id`, `process` and `at`."""
+
+CHECK_VERSION: Final = 1
+
+_JavaInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Milliseconds = Annotated[int, msgspec.Meta(gt=0, le=2**63 - 1)]
+# In Python `$` also matches before a line break at the end, which would be the 33rd character.
+Hex = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
+"""128 random bits: the id of a check or of a process."""
+
+
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An object whose every field is known."""
+
+
+class CheckRecord(_Strict, frozen=True, kw_only=True):
+    """One permission check of a request; `at` is when its process was about to ask, by its own clock."""
+
+    principal: str
+    kerberos: str | msgspec.UnsetType | None = msgspec.UNSET
+    type: str
+    parts: list[str]
+    child_type: str | msgspec.UnsetType = msgspec.UNSET
+    permissions: list[str]
+    allowed: bool
+    id: Hex | msgspec.UnsetType = msgspec.UNSET
+    process: Hex | msgspec.UnsetType = msgspec.UNSET
+    at: Milliseconds | msgspec.UnsetType = msgspec.UNSET
+
+
+class Record(_Strict, frozen=True, kw_only=True):
+    """One request that CDAP answered."""
+
+    v: _JavaInt
+    instance: str
+    method: str
+    uri: str
+    handler: str | msgspec.UnsetType = msgspec.UNSET
+    code: _JavaInt
+    user_ip: str | msgspec.UnsetType = msgspec.UNSET
+    started: Milliseconds
+    ended: Milliseconds
+    checks: list[CheckRecord]
+
+
+class StoredRecord(msgspec.Struct, frozen=True):
+    """A record as it is stored: what the caller sent, and facts of whoever stores."""
+
+    id: str
+    caller: str
+    received: int
+    record: Record
+
+
+class JournalledCheck(_Strict, frozen=True, kw_only=True):
+    """A check that was allowed and that may begin or end the life of an entity.
+
+    `frame` is the nearest method of CDAP that asked, empty where the question did not say.
+    """
+
+    v: _JavaInt
+    instance: str
+    process: Hex
+    at: Milliseconds
+    principal: str
+    type: str
+    parts: list[str]
+    permissions: list[str]
+    frame: str
+
+
+class StoredCheck(msgspec.Struct, frozen=True):
+    """A journalled check as it is stored, under the id of its stamp."""
+
+    id: str
+    caller: str
+    received: int
+    check: JournalledCheck
+
+
+class AuditRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Records to be stored."""
+
+    records: list[Record]
+
+    @staticmethod
+    def read(data: bytes) -> list[bytes]:
+        """The records of a body, each as it came: one that is wrong must not stop the others.
+
+        Raises:
+            msgspec.MsgspecError: it is not a list of records at all.
+            Repeated: it has a field twice.
+        """
+        raws = [bytes(raw) for raw in _read_envelope(data).records]
+        refuse_repeated_outer_fields(data, _Envelope(list(map(msgspec.Raw, raws))))
+        return raws
+
+
+class RefusedRecord(msgspec.Struct):
+    """A record that is not stored: its place in the request, and why."""
+
+    index: int
+    reason: str
+
+
+class AuditReply(msgspec.Struct):
+    """How many records are stored for good, and which are not and never will be."""
+
+    stored: int
+    refused: list[RefusedRecord]
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    records: list[msgspec.Raw]
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """`StoredRecord` with the record as it is written."""
+
+    id: str
+    caller: str
+    received: int
+    record: msgspec.Raw
+
+
+class _Versioned(msgspec.Struct):
+    v: Any = None
+
+
+_read_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_read_version: Final = msgspec.json.Decoder(_Versioned).decode
+_read_record: Final = msgspec.json.Decoder(Record).decode
+
+
+class Fault(StrEnum):
+    """What is wrong with a record."""
+
+    VERSION = "version"
+    FORMAT = "format"
+    TIMES = "times"
+    INSTANCE = "instance"
+
+
+class BadRecord(Exception):
+    """A record that can't be believed or read; the message is for whoever sent it."""
+
+    def __init__(self, fault: Fault, reason: str) -> None:
+        super().__init__(reason)
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Reads the records of one CDAP instance."""
+
+    instance: str
+
+    def read(self, raw: bytes) -> Record:
+        """One record.
+
+        Raises:
+            BadRecord: it is not one of a known version, or is of another instance.
+        """
+        record = _strictly(raw)
+        if record.started > record.ended:
+            raise BadRecord(Fault.TIMES, "`ended` is before `started`")
+        if record.instance != self.instance:
+            raise BadRecord(Fault.INSTANCE, f"is of instance `{record.instance[:80]}`, not of `{self.instance}`")
+        _check_stamps(record)
+        return record
+
+
+def stored_line(record: Record, caller: str, received: int) -> bytes:
+    """The line, with its end; the same record of the same caller has the same id, however it was written."""
+    return line_of(record, caller)(received)
+
+
+def line_of(record: Record, caller: str) -> Callable[[int], bytes]:
+    """`stored_line` that lacks `received` only: what takes time is done."""
+    content = msgspec.json.encode(record)
+    # No name of a caller holds a NUL, so no two pairs of caller and record are the same text.
+    name = hashlib.sha256(caller.encode() + b"\0" + content).hexdigest()
+    return lambda received: msgspec.json.encode(_Line(name, caller, received, msgspec.Raw(content))) + b"\n"
+
+
+def journal_line(id_: str, caller: str, received: int, check: JournalledCheck) -> bytes:
+    """The line of a journalled check, with its end."""
+    return msgspec.json.encode(StoredCheck(id_, caller, received, check)) + b"\n"
+
+
+def _check_stamps(record: Record) -> None:
+    wanted = record.v == STAMPED
+    for n, check in enumerate(record.checks):
+        for name, value in (("id", check.id), ("process", check.process), ("at", check.at)):
+            if (value is msgspec.UNSET) == wanted:
+                what = "is missing" if wanted else f"is not part of version {UNSTAMPED}"
+                raise BadRecord(Fault.FORMAT, f"`{name}` of `checks[{n}]` {what}")
+
+
+def _strictly(raw: bytes) -> Record:
+    try:
+        version = _read_version(raw).v
+        if version not in (UNSTAMPED, STAMPED) or type(version) is not int:
+            raise BadRecord(Fault.VERSION, f"unknown version `{str(version)[:80]}`")
+        record = _read_record(raw)
+        refuse_repeated_fields(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError, Repeated) as e:
+        raise BadRecord(Fault.FORMAT, " ".join(str(e).split())[:300]) from None
+    return record

@@ -1,0 +1,157 @@
+"""The bodies of Ranger's Policy Decision Point (`/authz/v1`); what is null or empty is not written, what is unknown
+not read."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from ranger_cdap.engine.compiled.cost import LONGEST_VALUE
+
+MOST_NAMES: Final = 10_000
+"""Names of a list: groups, permissions, addresses."""
+MOST_ATTRIBUTES: Final = 1_000
+"""Attributes of a user or a resource, and circumstances."""
+
+AccessTime = Annotated[int, msgspec.Meta(le=253_402_300_799_999)]
+"""Milliseconds since 1970, up to the year 9999; 0 and less mean now."""
+
+
+Name = Annotated[str, msgspec.Meta(max_length=LONGEST_VALUE)]
+Names = Annotated[list[Name], msgspec.Meta(max_length=MOST_NAMES)]
+Attributes = Annotated[dict[Name, Any], msgspec.Meta(max_length=MOST_ATTRIBUTES)]
+
+
+class Verdict(StrEnum):
+    """A decision; only `ALLOW` lets anybody in."""
+
+    ALLOW = "ALLOW"
+    DENY = "DENY"
+    NOT_DETERMINED = "NOT_DETERMINED"
+    PARTIAL = "PARTIAL"
+
+
+class Ranger(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, gc=False):
+    """A body in Ranger's spelling."""
+
+
+class UserInfo(Ranger):
+    """Somebody, and what the caller says he is."""
+
+    name: Name | None = None
+    attributes: Attributes | None = None
+    groups: Names | None = None
+    roles: Names | None = None
+
+
+class ResourceInfo(Ranger):
+    """A resource by its name (`table:db1/t1`), and things one level below it (`column:c1`)."""
+
+    name: str | None = None
+    sub_resources: list[Name] | None = None
+    name_match_scope: Name | None = None
+    attributes: Attributes | None = None
+
+
+class AccessInfo(Ranger):
+    """What somebody wants; `action` is for the audit only."""
+
+    resource: ResourceInfo | None = None
+    action: Name | None = None
+    permissions: Names | None = None
+
+
+class AccessContext(Ranger):
+    """Which service decides, and the circumstances."""
+
+    service_type: str | None = None
+    service_name: str | None = None
+    access_time: AccessTime | None = None
+    client_ip_address: Name | None = None
+    forwarded_ip_addresses: Names | None = None
+    additional_info: Attributes | None = None
+
+
+class AuthzRequest(Ranger):
+    """May he do this?"""
+
+    request_id: str | None = None
+    user: UserInfo | None = None
+    access: AccessInfo | None = None
+    context: AccessContext | None = None
+
+
+class MultiAuthzRequest(Ranger):
+    """May he do each of these?"""
+
+    request_id: str | None = None
+    user: UserInfo | None = None
+    accesses: list[AccessInfo] | None = None
+    context: AccessContext | None = None
+
+
+class ResourcePermissionsRequest(Ranger):
+    """Who may do what on it?"""
+
+    request_id: str | None = None
+    resource: ResourceInfo | None = None
+    context: AccessContext | None = None
+
+
+class PolicyInfo(Ranger):
+    """The policy that decided; -1, without a version, is none."""
+
+    id: int
+    version: int | None = None
+
+
+class AccessResult(Ranger):
+    """A decision, and the policy that made it."""
+
+    decision: Verdict
+    policy: PolicyInfo | None = None
+
+
+class ResultInfo(Ranger):
+    """What was decided on one resource."""
+
+    access: AccessResult
+
+
+class PermissionResult(Ranger):
+    """What was decided on one permission."""
+
+    permission: str
+    access: AccessResult
+    sub_resources: dict[str, ResultInfo] | None = None
+
+
+class AuthzResult(Ranger):
+    """What was decided on one access."""
+
+    decision: Verdict
+    permissions: dict[str, PermissionResult]
+    request_id: str | None = None
+
+
+class MultiAuthzResult(Ranger):
+    """What was decided on each access, in the order asked."""
+
+    decision: Verdict
+    accesses: list[AuthzResult]
+    request_id: str | None = None
+
+
+Permissions = dict[str, dict[str, PermissionResult]]
+"""What is decided for each of several names, by permission."""
+
+
+class ResourcePermissions(Ranger):
+    """Who may do what on a resource; the group `public` is everybody."""
+
+    resource: ResourceInfo
+    users: Permissions | None = None
+    groups: Permissions | None = None
+    roles: Permissions | None = None

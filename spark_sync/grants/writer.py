@@ -1,0 +1,157 @@
+"""The writer: creates our policies by POST, deletes them when their entity is gone, touches nobody else's.
+
+The exception, where it is switched on, is in `spark_sync.grants.merger`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+from ranger_cdap.engine.model.wire import Policy, replaced
+from ranger_cdap.errors import NotFound, RequestRejected
+from spark_sync.grants import merger
+from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.plan import Give, Merge, Settle, Step, TakeBack, TakeOut
+from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.ledger.life import Life, State
+
+NAME_TAKEN, RESOURCE_TAKEN = 3006, 3010
+_UNKNOWN = re.compile(r"(User|Group) name: .* does not exist in ranger admin", re.DOTALL)
+_POLICY_ID = re.compile(r"policy-id=\[([0-9.,\s]+)\]")
+_POLICY_NAME = re.compile(r"policy-name=\[(.*?)\], service=", re.DOTALL)
+
+
+def carry_out(step: Step, ranger: PolicyRest) -> Life:
+    """Do one step and return the life as it is to stand in the ledger; doing it again is harmless.
+
+    Raises:
+        RangerAdminError: Ranger Admin is away, was in the middle of another change, or refuses the account; nothing is
+            known about the step.
+    """
+    match step:
+        case Give():
+            return _give(step, ranger)
+        case Merge():
+            return merger.merge(step, ranger)
+        case TakeBack():
+            return _take_back(step, ranger)
+        case TakeOut():
+            return merger.take_out(step, ranger)
+        case Settle():
+            return step.done
+
+
+def _give(step: Give, ranger: PolicyRest) -> Life:
+    try:
+        if step.life.policy_id >= 0:
+            return _bring_up_to_date(step, _ours(step, ranger), ranger)
+        return _applied(step, ranger.create_policy(step.policy))
+    except RequestRejected as e:
+        if step.life.policy_id < 0 and {NAME_TAKEN, RESOURCE_TAKEN} & set(e.reason_codes):
+            return _found_there(step, e, ranger)
+        return _refused(step, e)
+
+
+def _found_there(step: Give, refusal: RequestRejected, ranger: PolicyRest) -> Life:
+    """Ranger has a policy of that name or resource: ours from a run that was killed, ours but edited, or another's."""
+    ours = _ours(step, ranger)
+    if ours is not None:
+        try:
+            return _bring_up_to_date(step, ours, ranger)
+        except RequestRejected as e:
+            return _refused(step, e)
+    other, name = _other_policy(step, refusal, ranger)
+    why = ""
+    if step.may_merge and other is not None and RESOURCE_TAKEN in refusal.reason_codes:
+        begun = merger.begin(step, other, ranger)
+        if isinstance(begun, Life):
+            return begun
+        why = f" and nothing is added to it because it {begun}"
+    advice = f"add {', '.join(step.grant.accesses)} for `{step.grant.user}` to it"
+    return step.life.become(State.BLOCKED, reason=f"{name} is there already{why}; {advice}")
+
+
+def _other_policy(step: Give, refusal: RequestRejected, ranger: PolicyRest) -> tuple[Policy | None, str]:
+    """The policy that a refusal speaks of, if it can be found, and what to call it."""
+    if name := _POLICY_NAME.search(refusal.ranger_message):
+        other = ranger.policy_by_name(step.policy.service, name[1])
+        return other, f"policy {other.id} (`{name[1]}`)" if other else f"policy `{name[1]}`"
+    if number := _POLICY_ID.search(refusal.ranger_message):
+        return None, f"policy {re.sub('[^0-9]', '', number[1])}"
+    return None, "a policy for this resource"
+
+
+def _bring_up_to_date(step: Give, ours: Policy | None, ranger: PolicyRest) -> Life:
+    """Our policy gets the content it is to have, if nobody but us has touched it."""
+    life = step.life
+    if ours is None or ours.id is None:
+        return life.become(State.BLOCKED, reason=f"edited: policy {life.policy_id} was deleted by hand")
+    if content_of(ours) == content_of(step.policy):
+        return _applied(step, ours)
+    if content_of(ours) not in step.former:
+        reason = f"edited: policy {ours.id} was changed by hand"
+        return life.become(State.BLOCKED, reason=reason, policy_id=ours.id)
+    read = ours.version or 0
+    answer = ranger.update_policy(replaced(step.policy, id=ours.id, version=ours.version))
+    written = _applied(step, answer)
+    if answer.version == read + 1:
+        return written
+    lost = f"version {read + 1}" if answer.version == read + 2 else f"everything since version {read}"
+    reason = (
+        f"edited: policy {ours.id} was changed by hand while version {answer.version} was written, which replaced"
+        f" {lost}; Ranger keeps it in the policy's history"
+    )
+    return life.become(
+        State.BLOCKED,
+        reason=reason,
+        policy_id=written.policy_id,
+        policy_version=written.policy_version,
+        applied=written.applied,
+        written=written.written,
+    )
+
+
+def _ours(step: Give, ranger: PolicyRest) -> Policy | None:
+    return ranger.policy_by_guid(step.policy.service, step.policy.guid or "")
+
+
+def _refused(step: Give, refusal: RequestRejected) -> Life:
+    if unknown := _UNKNOWN.search(refusal.ranger_message):
+        groups = {group for item in step.policy.policyItems for group in item.groups}
+        who = step.life.creator if unknown[1] == "User" else ", ".join(sorted(groups))
+        reason = f"unknown {unknown[1].lower()}: Ranger has no `{who}`"
+        return step.life.become(State.PENDING, reason=reason)
+    return step.life.become(State.FAILED, reason=str(refusal))
+
+
+def _applied(step: Give, policy: Policy) -> Life:
+    return step.life.become(
+        State.APPLIED,
+        reason="",
+        applied=step.grant.accesses,
+        written=content_of(step.policy),
+        policy_id=-1 if policy.id is None else policy.id,
+        policy_version=-1 if policy.version is None else policy.version,
+    )
+
+
+def _take_back(step: TakeBack, ranger: PolicyRest) -> Life:
+    found = ranger.policy_by_guid(step.service, step.guid)
+    if found is None or found.id is None:
+        return step.done
+    if content_of(found) not in step.contents:
+        reason = f"edited: policy {found.id} was changed by hand; delete it if it is not wanted"
+        return step.life.become(_when_stuck(step), reason=reason)
+    try:
+        with contextlib.suppress(NotFound):  # somebody else deleted it in this moment, which is what we wanted
+            ranger.delete_policy(found.id)
+    except RequestRejected as e:
+        return step.life.become(_when_stuck(step), reason=str(e))
+    return step.done
+
+
+def _when_stuck(step: TakeBack) -> State:
+    """The state of a life whose grant cannot be revoked: still pending if it must go, else a person's to see."""
+    must_go = step.life.state in (State.CLOSING, State.CONTESTED, State.SUSPENDED)
+    return step.life.state if must_go else State.BLOCKED

@@ -1,0 +1,1 @@
+"""From lines of a source to events, and to dead letters."""

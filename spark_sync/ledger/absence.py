@@ -1,0 +1,147 @@
+"""What ends a life, and what leaves in doubt whether it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ranger_cdap.cdap.entity import EntityId
+from spark_sync.ledger.event import Outcome, Position
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.matching import Evidence
+from spark_sync.ledger.request import Interval, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """At some moment of the interval the entity was not there.
+
+    `by_request`: because a request deleted it; `told_by`: as in `Request`.
+    """
+
+    interval: Interval
+    position: Position
+    by_request: bool = True
+    told_by: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, deletion: Request) -> Absence:
+        """What a deletion proves that surely succeeded."""
+        return cls(deletion.interval, deletion.position, told_by=deletion.told_by)
+
+    def is_at(self, end: Position) -> bool:
+        """Whether this is what ended a life then; its first record may have come from another source."""
+        return self.position == end or (end.source, end.id) in self.told_by
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """That the entity was listed in an inventory, or was there, at that time; `versions`: `None` if nobody knows."""
+
+    time: int
+    versions: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Absences:
+    """The proofs that an entity was gone, in their order, and the deletions of which nobody can tell what they did."""
+
+    proofs: tuple[Absence, ...]
+    doubts: tuple[Request, ...]
+
+
+def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, listed: Listed | None) -> Absences:
+    """Absences of an entity.
+
+    Proofs are corroborated deletions of the whole entity, or of what it is in, that succeeded; those of its last known
+    version; and what CDAP answered. `listed`: where it was known to exist without a request that created it.
+    """
+    whole = [request for request in evidence.deletions if not (request.version and request.entity == entity)]
+    single = [request for request in evidence.deletions if request.version and request.entity == entity]
+    ends = [request for request in whole if _ends(request, settings)]
+    proofs = [Absence.of(request) for request in ends]
+    proofs += [
+        Absence(answer.interval, Position(answer.interval.ended, True, "", answer.position_id), by_request=False)
+        for answer in evidence.gone
+        if not _may_be_created_at(answer.interval, evidence.creations, settings)
+    ]
+    doubts = [request for request in whole if request not in ends]
+    for request in single:
+        left = _left_by(request, evidence.creations, single, proofs, settings, listed)
+        if left is None:
+            doubts.append(request)
+        elif not left:
+            proofs.append(Absence.of(request))
+    return Absences(tuple(sorted(proofs, key=lambda proof: proof.position)), tuple(doubts))
+
+
+def counts(request: Request, settings: FoldSettings) -> bool:
+    """Whether a request that succeeded may begin or end a life by itself."""
+    if request.outcome is not Outcome.DONE:
+        return False
+    if request.corroborated or settings.uncorroborated:
+        return True
+    return request.authoritative and not settings.journals
+
+
+def _ends(request: Request, settings: FoldSettings) -> bool:
+    if not request.settled:
+        return False
+    return counts(request, settings) or (request.outcome is Outcome.DONE and request.seconded)
+
+
+def _may_be_created_at(asked: Interval, creations: Sequence[Request], settings: FoldSettings) -> bool:
+    """Whether a request that may create the entity was under way when CDAP was asked."""
+    return any(
+        not creation.was_over(asked, settings.skew) and not asked.precedes(creation.interval, settings.skew)
+        for creation in creations
+    )
+
+
+def _left_by(
+    deletion: Request,
+    creations: Sequence[Request],
+    deletions: Sequence[Request],
+    proofs: Sequence[Absence],
+    settings: FoldSettings,
+    listed: Listed | None,
+) -> set[str] | None:
+    """The versions that were left after one was deleted; `None` where nobody can tell."""
+    if not (deletion.settled and counts(deletion, settings)):
+        return None
+    skew = settings.skew
+    since = listed.time if listed else 0
+    before = [
+        proof for proof in proofs if proof.position.time > since and proof.interval.precedes(deletion.interval, skew)
+    ]
+    mine = [
+        creation
+        for creation in creations
+        if not deletion.interval.precedes(creation.interval, skew)
+        and not any(creation.was_over(proof.interval, skew) for proof in before)
+    ]
+    if any(not (creation.version and counts(creation, settings)) for creation in mine):
+        return None
+    versions = frozenset[str]() if before or listed is None else listed.versions
+    if versions is None:
+        return None
+    ended = [
+        each
+        for each in deletions
+        if each.settled and counts(each, settings) and not deletion.interval.precedes(each.interval, skew)
+    ]
+    left = set(versions - {each.version for each in ended})
+    for creation in mine:
+        gone = any(
+            each.version == creation.version and creation.interval.precedes(each.interval, skew) for each in ended
+        )
+        if not gone:
+            if not creation.interval.precedes(deletion.interval, skew):
+                return None
+            left.add(creation.version)
+    return left
+
+
+def is_doubtful(request: Request, settings: FoldSettings) -> bool:
+    """Whether a request that proves nothing leaves a doubt; one that is only under way does not yet."""
+    return settings.is_lost(request.interval.journal, request.lost_at) if request.is_open else request.settled

@@ -1,0 +1,172 @@
+"""The baseline: an inventory, taken once, of what existed before the sync job; all of it is known and grants nothing.
+
+The first line is `{"v":1,"instance":"cdap","taken":"<ISO 8601>"}`, each other one is an entity,
+`{"type":"dataset","parts":["ns1","purchases"]}`; that of an artifact lists its versions too, `"versions":["1.0.0"]`.
+A single bad line refuses the file: an entity that is missing here could be taken over by whoever touches it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+
+from ranger_cdap.cdap.entity import EntityId, entity_id
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.service.events.watermark import Watermark
+from spark_sync.sources import watermarks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MARGIN: Final = 300_000
+"""So many milliseconds before its first request an inventory is dated: CDAP's clock may be behind ours.
+
+What was created in between and is listed is known, so an earlier date takes nothing away from safety.
+"""
+
+
+_Version = Annotated[str, msgspec.Meta(min_length=1)]
+
+VERSIONED: Final = ("artifact", "application")
+"""The types of entities of which CDAP deletes single versions."""
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    v: int
+    instance: str
+    taken: datetime
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    parts: list[str]
+    versions: Annotated[list[_Version], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What existed at `taken` (epoch milliseconds); `versions`: all those of an entity, where they are known."""
+
+    instance: str
+    taken: int
+    entities: tuple[EntityId, ...]
+    versions: Mapping[EntityId, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineReport:
+    """What `sync baseline` did: entities in the inventory, and how many of them became known by it."""
+
+    taken: int
+    entities: int
+    became_known: int
+
+
+def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
+    """The inventory of a file.
+
+    Raises:
+        InvalidInput: it can't be read, is of another instance or of the future, or a line is not an entity.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as e:
+        raise InvalidInput(f"the inventory `{path}` can't be read: {reason(e)}") from None
+    if not lines:
+        raise InvalidInput(f"the inventory `{path}` is empty; its first line says of what it is and when it was taken")
+    header = _header(path, lines[0])
+    taken = round(header.taken.timestamp() * 1000)
+    if header.instance != instance:
+        raise InvalidInput(f"the inventory `{path}` is of instance `{header.instance}`, not of `{instance}`")
+    if taken > now:
+        raise InvalidInput(
+            f"the inventory `{path}` says that it was taken in the future, at {header.taken.isoformat()}"
+        )
+    found = list(_entities(path, lines))
+    entities = tuple(dict.fromkeys(entity for entity, _ in found))
+    return Inventory(instance, taken, entities, _agreed(found))
+
+
+def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: int) -> BaselineReport:
+    """Enter the inventory of a file into the ledger; `now` is the time in epoch milliseconds.
+
+    Raises:
+        InvalidInput: the inventory is not acceptable; nothing was entered.
+        SyncError: as `enter_baseline`.
+    """
+    return enter_baseline(settings, spark, read_inventory(path, instance=settings.cdap.instance, now=now))
+
+
+def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory) -> BaselineReport:
+    """Enter an inventory into the ledger.
+
+    Raises:
+        LeaseHeld: a run is going on.
+        SyncError: Spark or the ledger failed.
+    """
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.lease import lease
+    from spark_sync.ledger.ledger_mark import CHECKPOINTS, remember
+    from spark_sync.spark.spark_errors import spark_errors
+
+    with lease(settings.sync.state_dir), spark_errors():
+        ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
+        journals = journals_of(watermarks.read(settings.sync.sources), inventory.taken)
+        became_known = ledger.enter_baseline(inventory.taken, inventory.entities, inventory.versions, journals)
+        remember(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
+    return BaselineReport(inventory.taken, len(inventory.entities), became_known)
+
+
+def journals_of(marks: Mapping[str, Watermark], taken: int) -> dict[str, str]:
+    """The journals, by source, that had begun when CDAP was listed; an inventory is dated `MARGIN` before that.
+
+    What was created before a journal began, and after CDAP was listed, nothing knows of.
+    """
+    return {name: mark.service for name, mark in marks.items() if mark.since <= taken + MARGIN}
+
+
+def _header(path: Path, line: bytes) -> _Header:
+    try:
+        header = msgspec.json.decode(line, type=_Header)
+    except (msgspec.DecodeError, ValueError) as e:
+        raise InvalidInput(f"`{path}`, line 1: not the header of an inventory: {e}") from None
+    if header.v != 1:
+        raise InvalidInput(f"`{path}`, line 1: version {header.v} is not known; this program reads version 1")
+    if header.taken.tzinfo is None:
+        raise InvalidInput(f"`{path}`, line 1: `taken` needs a time zone, like 2026-11-21T04:00:00Z")
+    return header
+
+
+def _entities(path: Path, lines: list[bytes]) -> Iterator[tuple[EntityId, tuple[str, ...] | None]]:
+    """Each entity and its versions, `None` where the line does not say."""
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            found = msgspec.json.decode(line, type=_Line)
+            entity = entity_id(found.type, found.parts)
+            yield entity, _versions_of(entity, found)
+        except (msgspec.DecodeError, ValueError, InvalidInput) as e:
+            raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was entered") from None
+
+
+def _versions_of(entity: EntityId, line: _Line) -> tuple[str, ...] | None:
+    if line.versions is msgspec.UNSET:
+        return None
+    if entity.type not in VERSIONED:
+        raise InvalidInput(f"a {entity.type} has no versions")
+    return tuple(sorted(set(line.versions)))
+
+
+def _agreed(found: Iterable[tuple[EntityId, tuple[str, ...] | None]]) -> dict[EntityId, tuple[str, ...]]:
+    """The versions of each entity that all its lines give; where one does not say, nobody knows."""
+    versions: dict[EntityId, tuple[str, ...]] = {}
+    unknown = {entity for entity, known in found if known is None}
+    for entity, known in found:
+        if entity not in unknown:
+            versions[entity] = tuple(sorted({*versions.get(entity, ()), *(known or ())}))
+    return versions

@@ -1,0 +1,143 @@
+"""Manual overrides of the ledger: under the lease, only if the checkpoints go with it, and on record in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.profile import load_profile
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import InvalidInput
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile import people
+from spark_sync.reconcile.override_audit import Override, audit_record, on_record, override_audit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+
+@contextmanager
+def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLedger]:
+    """The ledger, while no run is going on; what was changed is part of it for the next run.
+
+    Raises:
+        LeaseHeld: a run is going on.
+        LedgerLost: the ledger is older than what was read, or another one.
+        SyncError: Spark or the ledger failed.
+    """
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.lease import lease
+    from spark_sync.ledger.ledger_mark import CHECKPOINTS, confirm, remember
+    from spark_sync.spark.spark_errors import spark_errors
+
+    state = settings.sync.state_dir
+    with lease(state), spark_errors():
+        ledger = DeltaLedger(spark, state, settings.cdap.instance)
+        before = ledger.marks()
+        confirm(state / CHECKPOINTS, before)
+        yield ledger
+        if (after := ledger.marks()) != before:
+            remember(state / CHECKPOINTS, after)
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """The lives that are tried anew, and those that were named but are not stuck."""
+
+    pending: tuple[Life, ...]
+    not_stuck: tuple[Life, ...]
+
+
+def retry(settings: Settings, spark: SparkSession, entities: Collection[EntityId]) -> Retried:
+    """Make what is blocked or failed pending again: of these entities, or of all without any.
+
+    Raises:
+        InvalidInput: an entity is not in the ledger.
+        SyncError: as `ledger_by_hand`.
+    """
+    with ledger_by_hand(settings, spark) as ledger:
+        if entities:
+            lives = [life for entity in entities for life in _lives_of(ledger, entity) if life.is_open]
+        else:
+            lives = ledger.lives((State.BLOCKED, State.FAILED))
+        again = {life: people.retry(life) for life in lives}
+        pending = tuple(life for life in again.values() if life)
+        ledger.record(Change(life.entity, (life,)) for life in pending)
+    return Retried(pending, tuple(life for life, tried in again.items() if tried is None))
+
+
+def assign(
+    settings: Settings,
+    spark: SparkSession,
+    entity: EntityId,
+    user: str,
+    *,
+    now: int,
+    why: str = "",
+    anyone: bool = False,
+) -> tuple[Life, ...]:
+    """Make a user the creator of an entity; the lives as they are now.
+
+    Args:
+        now: epoch milliseconds.
+        why: goes to the audit; required where the entity is contested or suspended.
+        anyone: as in `people.assign`.
+
+    Raises:
+        UnsafeGrant, InvalidInput: as `people.assign`.
+        SyncError: as `ledger_by_hand`.
+    """
+    from spark_sync.grants.push import non_creators
+
+    accesses = load_profile(settings.cdap.profile).resultant(entity.type)
+    with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
+        lives = _lives_of(ledger, entity)
+        before = people.current(entity, lives)
+        change = people.assign(
+            entity,
+            lives,
+            user,
+            accesses,
+            non_creators=non_creators(settings),
+            decided=_decided(settings, now),
+            anyone=anyone,
+        )
+        if people.is_doubted(before) and not why.strip():
+            raise InvalidInput(f"`{entity}` is {before.state}; give the reason for the audit with --why")
+        with on_record(audit, audit_record(settings, Override("assign", before, user, why), now=now)):
+            ledger.record([change])
+    return change.lives
+
+
+def forget(settings: Settings, spark: SparkSession, entity: EntityId, *, now: int, why: str = "") -> tuple[Life, ...]:
+    """Make an entity one without a creator; the lives as they are now.
+
+    Raises:
+        InvalidInput: as `people.forget`.
+        SyncError: as `ledger_by_hand`.
+    """
+    with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
+        lives = _lives_of(ledger, entity)
+        before = people.current(entity, lives)
+        change = people.forget(entity, lives, decided=_decided(settings, now))
+        with on_record(audit, audit_record(settings, Override("forget", before, "", why), now=now)):
+            ledger.record([change])
+    return change.lives
+
+
+def _decided(settings: Settings, now: int) -> int:
+    """The time before which every event is decided; a later deletion still ends what a person decides about."""
+    return now - round(settings.sync.hold_back * 1000)
+
+
+def _lives_of(ledger: DeltaLedger, entity: EntityId) -> list[Life]:
+    lives = ledger.lives_of(entity)
+    if not lives:
+        raise InvalidInput(f"`{entity}` is not in the ledger; if it exists, take an inventory for `sync baseline`")
+    return lives

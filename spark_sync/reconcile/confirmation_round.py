@@ -1,0 +1,197 @@
+"""A round of questions to CDAP: which entities are due, when the round took place, and the events of its answers.
+
+The round ends at a time of the journal that is later than the last answer. What the answers prove is known when all
+that was journalled until then has been read, so they are folded by the next run, after it has read, and not at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.disk import replace_file
+from ranger_cdap.errors import SyncError, reason
+from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
+from ranger_cdap.service.events.watermark import Watermark
+from spark_sync.ledger.event import EntityEvent
+from spark_sync.ledger.life import Life
+from spark_sync.reconcile.cdap_existence import ask, looks
+from spark_sync.reconcile.confirmation import Existence, Round, events_of, questions
+from spark_sync.sources import watermarks
+from spark_sync.sources.cdap_http import CdapHttp
+
+logger = logging.getLogger(__name__)
+
+MOST: Final = 1_000
+"""Questions of one round."""
+
+FIRST_PAUSE: Final = 10_000
+LONGEST_PAUSE: Final = 600_000
+"""Milliseconds until the same is asked again; each time twice as long, so that a long doubt costs little."""
+
+FILE: Final = "confirmation.json"
+
+_CONNECT_SECONDS: Final = 5.0
+_READ_SECONDS: Final = 10.0
+
+Look = Callable[[Sequence[EntityId]], dict[EntityId, Existence]]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """When CDAP was last asked about an entity (epoch milliseconds), how often in a row, and because of what."""
+
+    at: int
+    times: int
+    why: str
+
+
+def due(lives: Iterable[Life], asked: Mapping[str, Asked], now: int, most: int = MOST) -> list[EntityId]:
+    """The entities to ask about: those never asked about first, then those asked about longest ago; oldest lives first.
+
+    The same doubt is asked about at growing intervals, a new one at once.
+    """
+    of_entity = {life.entity: life for life in lives if life.entity.type in looks()}
+    waiting = []
+    for entity in questions(of_entity.values()):
+        life = of_entity[entity]
+        last = asked.get(str(entity))
+        if last is None or last.why != _why(life) or now >= last.at + _pause(last.times) or now < last.at:
+            waiting.append((last.at if last else 0, life.begun, entity))
+    return [entity for *_, entity in sorted(waiting)[:most]]
+
+
+def remembered(
+    lives: Iterable[Life], asked: Mapping[str, Asked], about: Iterable[EntityId], now: int
+) -> dict[str, Asked]:
+    """What to remember after a round about some of the lives' entities; what is no longer in doubt is forgotten."""
+    lately = frozenset(about)
+    kept = {}
+    for life in lives:
+        last = asked.get(str(life.entity))
+        same = last is not None and last.why == _why(life)
+        if life.entity in lately:
+            kept[str(life.entity)] = Asked(now, last.times + 1 if last is not None and same else 1, _why(life))
+        elif last is not None:
+            kept[str(life.entity)] = last
+    return kept
+
+
+def confirm_round(
+    settings: Settings,
+    lives: Sequence[Life],
+    known: Mapping[str, Watermark],
+    *,
+    now: int,
+    look: Look | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[EntityEvent]:
+    """Ask CDAP about the lives that depend on whether their entity exists; the events of its answers, for the ledger.
+
+    Answers are dated by the journal of a decision service; without one CDAP is not asked.
+
+    Args:
+        lives: those in a state of `confirmation.ASKED_FOR`.
+        known: the watermarks that this run has read, by source; the answers are dated by one of these journals.
+        now: the time of the run, in epoch milliseconds.
+        look: asks CDAP; that of the settings if `None`.
+
+    Raises:
+        ConfigError: an address, the token or a file of certificates of `sync.confirm` can't be used.
+        SyncError: the state directory can't be written.
+    """
+    if not settings.sync.confirm.url:
+        return []
+    directory = settings.sync.state_dir
+    asked = _read(directory)
+    entities, journal = due(lives, asked, now), _journal(settings, known, now)
+    if not entities or journal is None:
+        return []
+    source, before = journal
+    found = look(entities) if look else _look(settings, entities)
+    ended = watermarks.wait_past(lambda: _read_one(source), journal=before.service, clock=clock, sleep=sleep)
+    if ended is None:
+        logger.warning("CDAP's answers do not count: the decision service of source `%s` is silent", source.name)
+        return []
+    _write(directory, remembered(lives, asked, entities, now))
+    return list(events_of(found, Round(str(now), source.name, before.watermark, ended)))
+
+
+def _journal(settings: Settings, known: Mapping[str, Watermark], now: int) -> tuple[SourceSettings, Watermark] | None:
+    """The source whose journal has the latest watermark, and that watermark; none that is silent or was replaced."""
+    since = now - round(settings.sync.hold_back * 1000)
+    found = [
+        (source, watermark)
+        for source in watermarks.journalled_sources(settings.sync.sources)
+        if (watermark := _read_one(source)) is not None
+        and watermark.watermark >= since
+        and source.name in known
+        and watermark.service == known[source.name].service
+    ]
+    return max(found, key=lambda each: each[1].watermark, default=None)
+
+
+def _read_one(source: SourceSettings) -> Watermark | None:
+    return watermarks.read([source]).get(source.name)
+
+
+@contextmanager
+def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationClient]]:
+    """CDAP and the decision service as `sync.confirm` names them; neither is asked by this.
+
+    Raises:
+        ConfigError: an address, the token or a file of certificates can't be used.
+    """
+    confirm = settings.sync.confirm
+    http = partial(
+        CdapHttp,
+        confirm.url,
+        allow_plain_http=confirm.allow_plain_http,
+        token_file=confirm.token_file,
+        ca_file=confirm.ca_file,
+    )
+    with (
+        http(connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS, attempts=1) as cdap,
+        EvaluationClient(settings) as service,
+    ):
+        yield cdap, service
+
+
+def _look(settings: Settings, entities: Sequence[EntityId]) -> dict[EntityId, Existence]:
+    with confirm_clients(settings) as (cdap, service):
+        found = ask(entities, cdap, service.may_get)
+        if service.problem:
+            logger.warning("where CDAP shows nothing, nothing is proved: %s", service.problem)
+    return found
+
+
+def _why(life: Life) -> str:
+    return f"{life.number} {life.state} {life.reason} {','.join(life.candidates)}"
+
+
+def _pause(times: int) -> int:
+    return min(LONGEST_PAUSE, FIRST_PAUSE << min(times - 1, 10))
+
+
+def _read(directory: Path) -> dict[str, Asked]:
+    """What is not known costs a question."""
+    try:
+        return msgspec.json.decode((directory / FILE).read_bytes(), type=dict[str, Asked])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
+def _write(directory: Path, asked: Mapping[str, Asked]) -> None:
+    try:
+        replace_file(directory / FILE, [msgspec.json.encode(asked)])
+    except OSError as e:
+        raise SyncError(f"`{directory / FILE}` cannot be written: {reason(e)}") from None

@@ -1,0 +1,115 @@
+"""`sync reconcile`: compare ledger, inventory and Ranger, and write to the ledger what a person decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Settings
+from ranger_cdap.engine.model.wire import Policy
+from ranger_cdap.errors import InvalidInput
+from spark_sync.grants.account import ranger_admin
+from spark_sync.grants.grant_policy import guid_of
+from spark_sync.grants.plan import PlanSettings
+from spark_sync.grants.push import plan_settings
+from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.baseline import Inventory
+from spark_sync.reconcile.by_hand import ledger_by_hand
+from spark_sync.reconcile.drift import Drift, Facts, Finding, drift_of, find_drift, survey
+from spark_sync.reconcile.repair import Action, Repairs, repair_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class PolicyReader(Protocol):
+    """The part of `RangerAdmin` that looks policies up."""
+
+    def list_policies(self, service: str) -> list[Policy]:
+        """All policies of a service that the account may see."""
+
+    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+        """The policy with that guid."""
+
+    def policy_by_id(self, policy_id: int) -> Policy | None:
+        """The policy with that id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileReport:
+    """What disagrees and, if something was to be done about it, what that settled; `changes` is what was written."""
+
+    left: tuple[Finding, ...]
+    settled: tuple[Finding, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+def reconcile(
+    settings: Settings,
+    spark: SparkSession,
+    *,
+    inventory: Inventory | None = None,
+    action: Action | None = None,
+    entities: Collection[EntityId] = (),
+    ownerless: bool = False,
+    ranger: PolicyReader | None = None,
+) -> ReconcileReport:
+    """Compare; with an action, repair what it can settle. Ranger is only read.
+
+    Args:
+        entities: only about these; about all without any.
+        ranger: where policies are read; the Ranger Admin of the settings if `None`.
+
+    Raises:
+        LeaseHeld: a run is going on.
+        LedgerLost: the ledger is older than what was read, or another one.
+        SyncError: Spark or the ledger failed.
+        RangerAdminError: Ranger Admin can't be read; nothing was written.
+    """
+    planning = plan_settings(settings)
+    connection: AbstractContextManager[PolicyReader] = nullcontext(ranger) if ranger else ranger_admin(settings)
+    with ledger_by_hand(settings, spark) as ledger:
+        with connection as reader:
+            known = look(ledger.lives(list(State)), inventory, planning, reader, entities)
+        if action is None:
+            found = (finding for facts in known for finding in drift_of(facts, planning, ownerless=ownerless))
+            return ReconcileReport(tuple(found))
+        repairs: Repairs = repair_all(known, planning, action, ownerless=ownerless)
+        ledger.record(repairs.changes)
+    return ReconcileReport(repairs.left, repairs.settled, repairs.changes)
+
+
+def look(
+    lives: Collection[Life],
+    inventory: Inventory | None,
+    settings: PlanSettings,
+    ranger: PolicyReader,
+    entities: Collection[EntityId] = (),
+) -> list[Facts]:
+    """The facts about these entities, or all. What Ranger's list lacks is asked for by name before it is missing.
+
+    Ranger gives an account that lost its rights an empty list; asked for one policy, it refuses.
+
+    Raises:
+        InvalidInput: an entity is not known anywhere.
+        RangerAdminError: Ranger Admin can't be read.
+    """
+    policies = ranger.list_policies(settings.service)
+    missing = [f for f in find_drift(lives, policies, inventory, settings) if f.drift is Drift.MISSING and f.life]
+    for life in (finding.life for finding in missing if not entities or finding.entity in entities):
+        if life is None:
+            continue
+        if life.merged:
+            found = ranger.policy_by_id(life.policy_id)
+        else:
+            found = ranger.policy_by_guid(settings.service, guid_of(life, settings.instance))
+        if found is not None:
+            policies.append(found)
+    known = survey(lives, policies, inventory, settings)
+    for entity in set(entities) - {facts.entity for facts in known}:
+        raise InvalidInput(f"neither the ledger nor Ranger nor an inventory knows `{entity}`")
+    return [facts for facts in known if not entities or facts.entity in entities]

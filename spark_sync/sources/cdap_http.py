@@ -1,0 +1,138 @@
+"""The HTTP below every call to CDAP: a token, time-outs, bounds, retries; failures are typed errors.
+
+Only for calls that change nothing: each may be sent again.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import stamina
+
+from ranger_cdap.config import AddressSetting, checked_address
+from ranger_cdap.config.address import CONFIRM
+from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
+from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.sign_in import TlsFiles
+
+_LARGEST_ANSWER: Final = 1 << 28
+
+
+class CdapHttp:
+    """A CDAP router or an internal service of CDAP.
+
+    `setting` is what an error about the address names. The file of the token is read when this object is made.
+
+    Raises:
+        ConfigError: the address, the token or the file of certificates can't be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        setting: AddressSetting = CONFIRM,
+        allow_plain_http: bool = False,
+        token_file: Path | None = None,
+        ca_file: Path | None = None,
+        connect_timeout: float = 5.0,
+        read_timeout: float = 30.0,
+        attempts: int = 3,
+    ) -> None:
+        self.url = checked_address(url, setting, allow_plain_http=allow_plain_http)
+        self._attempts = attempts
+        tls = TlsFiles(str(ca_file) if ca_file else None)
+        self._exchange = Exchange(tls, connect_timeout=connect_timeout, read_timeout=read_timeout)
+        if token_file is not None:
+            self._exchange.session.headers["Authorization"] = f"Bearer {_token(token_file)}"
+
+    def __enter__(self) -> CdapHttp:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exchange.close()
+
+    def get_json(self, path: str, query: dict[str, str] | None = None) -> Any:
+        """The JSON value CDAP answers with.
+
+        Raises:
+            CdapError: one of its subclasses, by what went wrong.
+        """
+        body = self._call("GET", path, query=query)
+        try:
+            return msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise CdapError(
+                f"the answer to `GET {path}` is not JSON; is `{self.url}` the address of a CDAP router?"
+            ) from None
+
+    def post(self, path: str, body: bytes, content_type: str) -> bytes:
+        """What CDAP answers to a question that needs a body.
+
+        Raises:
+            CdapError: one of its subclasses, by what went wrong.
+        """
+        return self._call("POST", path, body=body, headers={"Content-Type": content_type})
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> bytes:
+        for attempt in stamina.retry_context(
+            on=CdapUnreachable, attempts=self._attempts, timeout=None, wait_initial=0.2, wait_max=5.0
+        ):
+            with attempt:
+                return self._send(method, path, query, body, headers)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _send(
+        self, method: str, path: str, query: dict[str, str] | None, body: bytes | None, headers: dict[str, str] | None
+    ) -> bytes:
+        try:
+            status, content = self._exchange.ask(
+                self.url, method, path, query=query, body=body, headers=headers, largest=_LARGEST_ANSWER
+            )
+        except TooLarge as e:
+            raise CdapError(str(e)) from None
+        except TooSlow as e:
+            raise CdapUnreachable(str(e)) from None
+        except NoAnswer as e:
+            raise CdapUnreachable(f"CDAP at `{self.url}` can't be reached: {e}") from None
+        if status != HTTPStatus.OK:
+            raise self._error(status, f"`{method} {path}`")
+        return content
+
+    def _error(self, status: int, call: str) -> CdapError:
+        """The answer's text is not repeated: it may be anybody's."""
+        match status:
+            case HTTPStatus.UNAUTHORIZED:
+                return CdapForbidden(f"CDAP at `{self.url}` does not accept the token (401 to {call})")
+            case HTTPStatus.FORBIDDEN:
+                return CdapForbidden(f"the account may not do {call} in CDAP at `{self.url}` (403)")
+            case HTTPStatus.NOT_FOUND:
+                return CdapNotFound(f"CDAP at `{self.url}` answers 404 to {call}")
+            case status if 300 <= status < 400:
+                return CdapError(
+                    f"CDAP at `{self.url}` answers {call} with a redirect ({status}), which is not followed"
+                )
+            case status if status >= 500:
+                return CdapUnreachable(f"CDAP at `{self.url}` answers {status} to {call}")
+        return CdapError(f"CDAP at `{self.url}` answers {status} to {call}")
+
+
+def _token(path: Path) -> str:
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as e:
+        raise ConfigError(f"the token file `{path}` can't be read: {reason(e)}") from None
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigError(f"the token file `{path}` must hold one word of ASCII")
+    return token

@@ -1,0 +1,1 @@
+"""Spark for the sync job: its session, its driver process, and what it raises."""

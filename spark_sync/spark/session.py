@@ -1,0 +1,197 @@
+"""The Spark session of the sync job: Delta's jars, a quiet console, loopback only, closed to other users."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranger_cdap.config import SyncSettings
+from ranger_cdap.errors import SparkMissing
+from spark_sync.spark.jars import check_fetched, spark_jars
+from spark_sync.spark.spark_security import (
+    CLOSED,
+    authenticate_callbacks,
+    check_closed,
+    fresh_secret,
+    serve_no_directory,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+
+CONFIGURATION = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    # A run has more plans than Spark keeps compiled by default; without this each run compiles all of them anew.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+    "spark.sql.ansi.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
+
+# A driver of our own; `spark-submit` and a cluster bring theirs.
+LOCAL = {
+    "spark.driver.memory": "2g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",
+    # Planning again after each stage makes Delta list the files of every table again each time (half of a small run).
+    "spark.sql.adaptive.enabled": "false",
+    # Looking for files that nobody needs any more would otherwise be a job of 10,000 tasks.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+}
+
+
+def submitted() -> bool:
+    """Whether `spark-submit` has started the driver, with settings and jars of its own."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def require_spark(what: str = "the sync job") -> None:
+    """Say in one sentence that PySpark, which `what` needs, is not installed.
+
+    Raises:
+        SparkMissing: it is not.
+    """
+    try:
+        import delta  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise SparkMissing(f"{what} needs PySpark; install it with `pip install 'ranger-cdap[spark]'`") from None
+
+
+@contextmanager
+def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterator[SparkSession]:
+    """A session with Delta tables, stopped at the end; under `spark-submit` its master and settings stand.
+
+    Raises:
+        SparkMissing: PySpark or Java is missing, or Delta's jars can't be found nor fetched.
+        ConfigError: `spark-submit` left Spark open to others, which the settings do not allow.
+        SyncError: Spark fetched other jars than it should.
+    """
+    require_spark()
+    from pyspark.errors import PySparkException
+
+    with ExitStack() as stack:
+        try:
+            spark = stack.enter_context(_session(settings, master))
+        except (PySparkException, OSError) as e:
+            raise SparkMissing(
+                f"Spark does not start, is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
+            ) from e
+        yield spark
+
+
+@contextmanager
+def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
+    from spark_sync.sources.registry import packages
+    from spark_sync.spark.driver import driver_process
+    from spark_sync.spark.scratch import scratch
+
+    configuration = dict(CONFIGURATION)
+    with ExitStack() as stack:
+        if submitted():
+            loaded, command = _loaded_configuration()
+            check_closed(loaded, command, allowed=settings.allow_open_spark)
+            check_fetched(loaded.get("spark.jars", ""), only_known=True)
+        else:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
+            temporary = stack.enter_context(scratch())
+            configuration |= {"spark.master": master, **LOCAL, **CLOSED, **private_files(temporary.directory)}
+            configuration |= spark_jars(settings.jars_dir, packages(settings.sources))
+            stack.enter_context(driver_process(configuration, temporary))
+            loaded, _ = _loaded_configuration()
+            check_fetched(loaded.get("spark.jars", ""))
+            configuration |= fresh_secret()
+        configuration["spark.app.name"] = "ranger-cdap sync"
+        spark = _in_another_thread(partial(_started, configuration))
+        spark.sparkContext.setLogLevel("ERROR")
+        logging.getLogger().addFilter(_is_not_py4j)
+        for name in _CHATTY:  # PySpark and py4j log what they also raise; we translate that
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            authenticate_callbacks(spark.sparkContext._gateway)
+            yield spark
+        except KeyboardInterrupt:
+            # The connection is in the middle of an answer: the driver is ended without it, and this server before that.
+            spark.sparkContext._accumulatorServer.shutdown()
+            raise
+        except BaseException:
+            spark.stop()
+            raise
+        spark.stop()
+
+
+def _started(configuration: Mapping[str, str]) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    # Before there is a session, which would have the driver serve a directory.
+    serve_no_directory(SparkContext.getOrCreate(SparkConf().setAll(list(configuration.items()))))
+    return SparkSession.Builder().config(map=dict(configuration)).getOrCreate()
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    """py4j writes some of what it raises with the root logger, at the end even that the driver we ended is gone."""
+    return not str(record.msg).startswith(("KeyboardInterrupt while", "Exception while sending command"))
+
+
+def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:
+    """In the main thread PySpark takes over Ctrl-C; its handler breaks into whatever the connection is doing."""
+    created: Future[SparkSession] = Future()
+
+    def run() -> None:
+        try:
+            created.set_result(create())
+        except BaseException as e:
+            created.set_exception(e)
+
+    threading.Thread(target=run, name="start of Spark", daemon=True).start()
+    return created.result()
+
+
+def private_files(directory: Path) -> dict[str, str]:
+    """Return where the driver writes temporary files, that all its files are for their owner only, and Java's options.
+
+    It logs errors only, and ends where memory is short instead of letting the run hang. All this must be known before
+    it starts.
+    """
+    options = (
+        f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}",
+        f'"-Djava.io.tmpdir={directory}"',
+        "-XX:+ExitOnOutOfMemoryError",
+    )
+    return {
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.local.dir": str(directory),
+        # Hadoop's file systems set the mode of what they write whatever the process has; the ledger is among that.
+        "spark.hadoop.fs.permissions.umask-mode": "077",
+        # Nothing is ever kept there, but Spark makes it, by default in the working directory.
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+    }
+
+
+def _loaded_configuration() -> tuple[dict[str, str], str]:
+    """The settings that the driver was started with, and its command line; its Spark has not begun yet."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    jvm: Any = SparkContext._jvm
+    return dict(SparkConf().getAll()), jvm.java.lang.System.getProperty("sun.java.command") or ""
