@@ -56,7 +56,7 @@ types: $(STAMP)
 
 test: setup lint types test-wheel test-plugin $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or alone)"
-	$(BIN)/pytest -q -m alone
+	$(BIN)/pytest -q -m alone tests/service
 
 # Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
 test-wheel: export PYTHONSAFEPATH := 1
@@ -77,7 +77,7 @@ test-plugin: $(STAMP) ## the example plugin, installed beside the wheel
 	cd examples/plugin && $(CURDIR)/$(VENV)/plugin/bin/python -m pytest -q -p no:cacheprovider
 
 test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
-	$(BIN)/pytest -q -n 2 --dist loadfile -m cdap
+	$(BIN)/pytest -q -n 2 --dist loadfile -m cdap tests/cdap_master
 
 $(CDAP): jvm/cdap/pom.xml $(shell find jvm/cdap/src -type f)
 	mvn -q -B -f jvm/cdap clean package

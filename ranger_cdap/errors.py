@@ -74,7 +74,7 @@ class PolicySetError(RangerCdapError):
     """The set of policies as a whole can't be used: unreadable, of another service, or its definition unusable."""
 
     code = "policy-set"
-    remedy = "Mend in Ranger Admin what the message names; the policies that were in force before go on deciding."
+    remedy = "Fix the reported problem in Ranger Admin. The previous policies stay in effect."
 
 
 class CacheError(RangerCdapError):
@@ -88,7 +88,7 @@ class PluginError(RangerCdapError):
     """A plugin is missing, broken, or answered what its hook does not allow."""
 
     code = "plugin"
-    remedy = "Mend or uninstall the plugin the message names; until then what it has a say in is denied."
+    remedy = "Fix or uninstall the plugin the message names; until then, operations it controls are denied."
 
 
 class AuditSinkError(RangerCdapError):
@@ -109,7 +109,7 @@ class SyncError(RangerCdapError):
     """The sync job can't go on."""
 
     code = "sync"
-    remedy = "Do what the message says, then run the job again; what is owed stays in the ledger."
+    remedy = "Do what the message says, then run the job again; pending grants stay in the ledger."
 
 
 class SparkMissing(SyncError):
@@ -163,7 +163,7 @@ class LedgerLost(SyncError):
 
 
 class ServerError(RangerCdapError):
-    """A server of ours can't start: its port is taken or what it is made of is not installed."""
+    """A server cannot start: its port is in use or a dependency is missing."""
 
     code = "server"
     remedy = "Choose another port, or install what the message names."
@@ -193,7 +193,7 @@ class RangerAdminError(RangerCdapError):
 
 
 class AdminUnreachable(RangerAdminError):
-    """No connection, a time-out, or a gateway says that Ranger Admin is away."""
+    """No connection, a timeout, or a gateway reports that Ranger Admin is unavailable."""
 
     code = "ranger-admin-unreachable"
     remedy = "Check `ranger.url`, network and TLS with `ranger-cdap doctor`; what is in force goes on deciding."
@@ -259,7 +259,7 @@ class RequestRejected(RangerAdminError):
 
 
 class ConflictingChange(RangerAdminError):
-    """Somebody else changed the same thing in the same moment (400 from Ranger's database); trying again is safe."""
+    """Concurrent modification (400 from Ranger's database); safe to retry."""
 
     code = "ranger-admin-conflict"
     remedy = "Run it again."

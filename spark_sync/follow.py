@@ -1,4 +1,4 @@
-"""Run after run, until somebody wants it to end."""
+"""Run repeatedly until stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from ranger_cdap.errors import AuthenticationFailed, LeaseHeld, RangerAdminError, RangerCdapError
-from ranger_cdap.policies.refresh.refresher import WAIT_AFTER_FAILED_LOGIN
+from ranger_cdap.policies.refresh.refresh_state import WAIT_AFTER_FAILED_LOGIN
 from spark_sync.report import RunReport
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def follow(
             error = e
         pause, now = pause_after(error, interval), str(error or "")
         if now and now != trouble:
-            logger.warning("the sync job can't go on just now and tries again every %g s: %s", pause, now)
+            logger.warning("sync failed; retrying every %g s: %s", pause, now)
         elif trouble and not now:
             logger.warning("the sync job works again")
         trouble = now

@@ -11,25 +11,24 @@ from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings, SourceSettings
 from ranger_cdap.service.events.watermark import Watermark
-from spark_sync.grants.plan import TakeBack, TakeOut
+from spark_sync.grants.plan import RevokeMerged, RevokePolicy
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import non_creators, planned, push
 from spark_sync.ingest.dead_letters import bury
 from spark_sync.ingest.extraction import Extraction
 from spark_sync.ledger.delta_ledger import DeltaLedger
+from spark_sync.ledger.fold import refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, Ledger, Scope
-from spark_sync.ledger.ledger_mark import CHECKPOINTS, confirm, remember
+from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
 from spark_sync.ledger.life import State
-from spark_sync.ledger.refold import refold
-from spark_sync.ledger.upkeep import is_due, tidy
+from spark_sync.ledger.maintenance import is_due, vacuum
 from spark_sync.reconcile.confirmation import ASKED_FOR
 from spark_sync.reconcile.confirmation_round import confirm_round
 from spark_sync.report import RunReport, SourceReport
 from spark_sync.sources import watermarks
-from spark_sync.sources.configured import configured_sources
-from spark_sync.sources.registry import ranks
+from spark_sync.sources.registry import configured_sources, ranks
 from spark_sync.sources.source import EventSource
 from spark_sync.spark.spark_errors import spark_errors
 
@@ -51,20 +50,20 @@ def run_once(
         now: the time of the run, in epoch milliseconds; what is younger than the hold-back waits for a later run.
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
         progress: is told in a few words what begins.
-        dry: send nothing; what is owed stays in the ledger and is told as the report's `planned`.
+        dry: send nothing; pending grants stay in the ledger and are the report's `planned`.
 
     Raises:
         ConfigError: a source is not usable.
         LeaseHeld: another run is going on.
         LedgerLost: the ledger is older than what was read, or another one.
         SyncError: Spark or the ledger failed.
-        RangerAdminError: Ranger Admin failed before anything was sent; what is owed stays in the ledger.
+        RangerAdminError: Ranger Admin failed before anything was sent; pending grants stay in the ledger.
     """
     state = settings.sync.state_dir
     sources = configured_sources(settings)
     with lease(state), spark_errors():
         ledger = DeltaLedger(spark, state, settings.cdap.instance)
-        confirm(state / CHECKPOINTS, ledger.marks())
+        verify(state / CHECKPOINTS, ledger.marks())
         # Before the files are listed: what a watermark promises is in files that are there already.
         marks = watermarks.read(settings.sync.sources)
         reports = []
@@ -89,8 +88,8 @@ def run_once(
             ledger.add_answers(confirm_round(settings, ledger.lives(ASKED_FOR), marks, now=now))
         if is_due(state, now):
             progress("tidying the ledger")
-            tidy(spark, state, now=now, keep_days=settings.sync.keep_days)
-        remember(state / CHECKPOINTS, ledger.marks())
+            vacuum(spark, state, now=now, keep_days=settings.sync.keep_days)
+        save(state / CHECKPOINTS, ledger.marks())
         settled = (State.APPLIED, State.CLOSED, State.KNOWN)
         return RunReport(
             sources=tuple(reports),
@@ -98,7 +97,7 @@ def run_once(
             revoked=tuple(
                 step.life
                 for step, life in outcomes
-                if isinstance(step, TakeBack | TakeOut) and life == step.done and step.life.policy_id >= 0
+                if isinstance(step, RevokePolicy | RevokeMerged) and life == step.done and step.life.policy_id >= 0
             ),
             waiting=tuple(life for _, life in outcomes if life.state not in settled),
             counts=ledger.counts(),

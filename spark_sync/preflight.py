@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
-from spark_sync.grants.account import ranger_admin
-from spark_sync.grants.push import plan_settings
+from spark_sync.grants.push import plan_settings, ranger_admin
 from spark_sync.ledger.lease import check_directory, check_lease
 from spark_sync.reconcile.confirmation_round import confirm_clients
 from spark_sync.spark.jars import spark_jars
@@ -76,7 +75,7 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
         SyncError: as `check_ledger`.
     """
     check_spark(settings)
-    from spark_sync.sources.configured import configured_sources
+    from spark_sync.sources.registry import configured_sources
 
     configured_sources(settings)
     plan_settings(settings)

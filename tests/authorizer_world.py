@@ -12,15 +12,15 @@ import pluggy
 import servicedef
 from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decider import Decider
-from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import Profile, load_profile
 from ranger_cdap.engine import PolicyEngine, decode_service_policies
 from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.policies.refresh.keeper import Snapshot, no_groups
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot, no_groups
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 Json = dict[str, Any]
 NOW = 1_800_000_000.0
@@ -39,14 +39,14 @@ def policy(number: int, resource: dict[str, str], users: list[str], accesses: li
 
 @dataclass
 class FixedPolicies:
-    """In the place of a keeper: one snapshot that never changes."""
+    """In the place of a refresher: one snapshot that never changes."""
 
     snapshot: Snapshot
 
     def refresh_now(self) -> Snapshot:
         return self.snapshot
 
-    def nudge(self) -> None:
+    def request_refresh(self) -> None:
         pass
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ def authorizer(
     else:
         made = policies if isinstance(policies, PolicyEngine) else engine(policies)
         snapshot = Snapshot(made, PolicyState.FRESH, "", groups_of=groups_of)
-    rules = Rules(
+    rules = AuthorizationConfig(
         instance=instance,
         profile=load_profile(profile) if isinstance(profile, str) else profile,
         options=options,

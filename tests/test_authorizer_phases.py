@@ -6,9 +6,9 @@ import pytest
 from authorizer_world import Memory, authorizer, policy
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.rules import Rules
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cdap.enforcement import Enforcement, Outside
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import parse_settings
 from ranger_cdap.errors import ConfigError
@@ -22,7 +22,7 @@ POLICIES = [
     policy(3, {"namespace": "ns1", "dataset": "kv"}, ["bob"], ["write"]),
 ]
 DATASETS, NOTHING = frozenset({"dataset"}), frozenset[str]()
-REPORT, DENY = Outside.REPORT, Outside.DENY
+REPORT, DENY = UnenforcedMode.REPORT, UnenforcedMode.DENY
 
 CASES = [
     # enforced types, what becomes of the rest; user, operation, entity; allowed, enforced, the audited result
@@ -37,14 +37,14 @@ CASES = [
 ]
 
 
-def limited(types: frozenset[str] | None, outside: Outside, memory: Memory | None = None) -> Authorizer:
+def limited(types: frozenset[str] | None, outside: UnenforcedMode, memory: Memory | None = None) -> Authorizer:
     return authorizer(POLICIES, memory, enforcement=Enforcement(None, types, outside))
 
 
 @pytest.mark.parametrize(("types", "outside", "user", "operation", "entity", "allowed", "enforced", "result"), CASES)
 def test_outside_everything_is_decided_and_audited_and_then_the_mode_speaks(
     types: frozenset[str] | None,
-    outside: Outside,
+    outside: UnenforcedMode,
     user: str,
     operation: str,
     entity: object,
@@ -75,7 +75,7 @@ def test_what_is_visible_follows_the_same_mode() -> None:
 
 
 def test_without_policies_only_what_is_reported_passes() -> None:
-    def unready(outside: Outside) -> Answer:
+    def unready(outside: UnenforcedMode) -> Answer:
         limits = Enforcement(None, DATASETS, outside)
         return authorizer(None, enforcement=limits).check("alice", (), "secure_key.get", SECRET)
 
@@ -110,7 +110,7 @@ def test_a_veto_is_reported_like_a_denial() -> None:
 )
 def test_the_settings_say_what_is_enforced(enforce: dict[str, object], told: str) -> None:
     settings = parse_settings({"enforce": enforce}, origin="a test")
-    assert str(Rules.of(settings).enforcement) == told
+    assert str(AuthorizationConfig.of(settings).enforcement) == told
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_the_settings_say_what_is_enforced(enforce: dict[str, object], told: str
 )
 def test_a_mode_nobody_names_is_an_error(enforce: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
-        Rules.of(parse_settings({"enforce": enforce}, origin="a test"))
+        AuthorizationConfig.of(parse_settings({"enforce": enforce}, origin="a test"))

@@ -10,7 +10,7 @@ from authorizer_world import Memory, authorizer, policy
 from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.checks.checks import CdapCheck, Unknown
 from ranger_cdap.cdap.checks.master import REMEMBERED_FOR, MasterCreate
-from ranger_cdap.cdap.enforcement import Enforcement, Outside
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 
 MASTER = "cdap"
 POLICIES = [
@@ -187,5 +187,5 @@ def test_what_the_setting_decides_is_audited_and_reported_like_everything() -> N
     (record,) = memory.records
     assert (record.reqUser, record.resource, record.result, record.policy) == (MASTER, "cdap/ns1/new", 0, -1)
 
-    reporting = enforcer(enforcement=Enforcement(None, frozenset(), Outside.REPORT)).enforce(MASTER, asked)
+    reporting = enforcer(enforcement=Enforcement(None, frozenset(), UnenforcedMode.REPORT)).enforce(MASTER, asked)
     assert (reporting.allowed, reporting.enforced) == (True, False)

@@ -240,11 +240,13 @@ def checked(program: str, directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_users_program_is_typed(tmp_path: Path) -> None:
     done = checked(PROGRAM, tmp_path)
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_a_users_mistakes_are_found(tmp_path: Path) -> None:
     found = {int(line.split(":")[1]) for line in checked(MISTAKES, tmp_path).stdout.splitlines() if "error:" in line}
     assert found == {1, 3, 4, 5, 6}

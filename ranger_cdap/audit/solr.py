@@ -97,7 +97,7 @@ class SolrSink:
             raise AuditSinkError(f"Solr at `{self._url}` answers {status}: {_said(answer)}")
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the session."""
         self._exchange.close()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ranger_cdap.audit import AuditRecord, record_of
-from ranger_cdap.cdap.answer import Answer, Examined
+from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.engine import NO_POLICY, Decision, PolicyEngine
 
 _UNDECIDED: Final = Decision(allowed=False, determined=False, audited=True)
@@ -39,6 +39,6 @@ def records_of(
             )
 
 
-def _undecided(answer: Answer) -> Examined:
+def _undecided(answer: Answer) -> EvaluatedPrivilege:
     verb = answer.operation.partition(".")[2]
-    return Examined(answer.entity, (verb,), verb, _UNDECIDED, answer.person)
+    return EvaluatedPrivilege(answer.entity, (verb,), verb, _UNDECIDED, answer.person)

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from ranger_cdap.audit import AuditTrail
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decider import NOTHING_ELSE, Decider, verified
-from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, to_resource
@@ -21,7 +21,7 @@ from ranger_cdap.engine import EngineOptions, ResourceAccess
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, reason
 from ranger_cdap.plugins.manager import condition_makers, plugin_manager
 from ranger_cdap.policies.refresh.fixed import FixedPolicies, documents
-from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Authorizer:
             )
         except PolicySetError as e:
             raise InvalidInput(f"`{policies}` can't be used: {e}") from None
-        return cls(Decider(fixed, Rules.of(settings), audit=AuditTrail([]), plugins=plugins))
+        return cls(Decider(fixed, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins))
 
     @property
     def decider(self) -> Decider:
@@ -150,7 +150,7 @@ class Authorizer:
             InvalidInput: as `check`.
         """
         row = self._decider.rules.profile.operation(operation)
-        return self._decider.look_at_rows(user, groups, [(row, entity)], context=context)[0]
+        return self._decider.evaluate_rows(user, groups, [(row, entity)], context=context)[0]
 
     def partition(self, user: str, groups: Collection[str], operation: str, entities: Iterable[EntityId]) -> Partition:
         """Which of the entities the user may do the operation on, and for the others the answer to show; audited.
@@ -184,7 +184,7 @@ class Authorizer:
             InvalidEntity: one of them has parts that CDAP does not allow.
         """
         checked = list(map(verified, entities))
-        seen = self._decider.sights(user, groups, checked, verb="list")
+        seen = self._decider.visibility_of(user, groups, checked, verb="list")
         return [entity for entity, sight in zip(checked, seen, strict=True) if sight.seen]
 
     def who(self, entity: EntityId) -> ResourceAccess:
@@ -213,7 +213,7 @@ class Authorizer:
         """
         if wait:
             return self._decider.policies.refresh_now()
-        self._decider.policies.nudge()
+        self._decider.policies.request_refresh()
         return self.snapshot
 
     def close(self) -> None:

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
 from ranger_cdap.authz.answer_audit import records_of
-from ranger_cdap.authz.moment import Moment
-from ranger_cdap.authz.people import People
-from ranger_cdap.authz.rules import Rules
-from ranger_cdap.cdap.answer import Answer, Examined, compose, denied, is_allowed
+from ranger_cdap.authz.config import AuthorizationConfig
+from ranger_cdap.authz.decision_context import DecisionContext
+from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, compose, denied, is_allowed
 from ranger_cdap.cdap.context import Context
-from ranger_cdap.cdap.enforcement import Outside
+from ranger_cdap.cdap.enforcement import UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import VISIBLE, Operation
 from ranger_cdap.config import Settings
@@ -26,7 +26,7 @@ from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import AuditSinkError
 from ranger_cdap.plugins.manager import audit_sinks, condition_makers, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ NOTHING_ELSE = Context()
 
 
 class Policies(Protocol):
-    """The policies in effect: a `PolicyKeeper`, or `FixedPolicies`."""
+    """The policies in effect: a `PolicyRefresher`, or `FixedPolicies`."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -49,7 +49,7 @@ class Policies(Protocol):
         """Ask Ranger Admin once, and return what is in effect then."""
         ...
 
-    def nudge(self) -> None:
+    def request_refresh(self) -> None:
         """Have Ranger Admin asked soon."""
         ...
 
@@ -59,7 +59,7 @@ class Policies(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """Whether a user sees an entity; `lasting` if the same policies say so at any time and from anywhere."""
 
     seen: bool
@@ -75,7 +75,7 @@ class Decider:
     def __init__(
         self,
         policies: Policies,
-        rules: Rules,
+        rules: AuthorizationConfig,
         *,
         audit: AuditTrail,
         plugins: pluggy.PluginManager,
@@ -98,18 +98,18 @@ class Decider:
             InvalidInput: a setting is not usable.
             PluginError: an installed plugin is not usable.
         """
-        rules = Rules.of(settings)
+        rules = AuthorizationConfig.of(settings)
         plugins = plugin_manager()
         audit = open_trail(settings.audit, audit_sinks(plugins))
         admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
-        keeper = PolicyKeeper(admin, settings, options=EngineOptions(conditions=condition_makers(plugins)))
-        keeper.refresh()
+        refresher = PolicyRefresher(admin, settings, options=EngineOptions(conditions=condition_makers(plugins)))
+        refresher.refresh()
         if refresh_in_background:
-            keeper.start()
-        return cls(keeper, rules, audit=audit, plugins=plugins)
+            refresher.start()
+        return cls(refresher, rules, audit=audit, plugins=plugins)
 
     @property
-    def asks_hooks(self) -> bool:
+    def has_decision_hooks(self) -> bool:
         """Whether programs other than the policies have a say, or know of groups."""
         return self._veto is not None or self._groups is not None
 
@@ -145,7 +145,7 @@ class Decider:
         engine, now = (moment.engine, moment.now) if moment is not None else (None, self._now())
         return self._recorded(answers, engine, now, client_ip, last_word)
 
-    def look_at_rows(
+    def evaluate_rows(
         self,
         user: str,
         groups: Collection[str],
@@ -168,7 +168,9 @@ class Decider:
         """
         return self._recorded([answer], self.policies.snapshot.engine, self._now(), client_ip, last_word)[0]
 
-    def sights(self, user: str, groups: Collection[str], entities: Iterable[EntityId], *, verb: str) -> list[Sight]:
+    def visibility_of(
+        self, user: str, groups: Collection[str], entities: Iterable[EntityId], *, verb: str
+    ) -> list[Visibility]:
         """Of each entity whether the user sees it, as operation `<type>.<verb>`; not audited.
 
         The names of the entities must have been checked: as `entity_id`, `from_cdap` and `place` do.
@@ -176,7 +178,7 @@ class Decider:
         moment, unready = self._moment(user, groups, None)
         if moment is not None and self._veto is None and self.rules.enforcement.everything:
             decisions = (moment.ask(user, entity, VISIBLE) for entity in entities)
-            return [Sight(is_allowed(decision), not decision.conditional) for decision in decisions]
+            return [Visibility(is_allowed(decision), not decision.conditional) for decision in decisions]
         return [self._sight(moment, unready, user, entity, verb) for entity in entities]
 
     def close(self) -> None:
@@ -184,19 +186,25 @@ class Decider:
         self.policies.close()
         self._audit.close()
 
-    def _moment(self, user: str, groups: Collection[str], client_ip: str | None) -> tuple[Moment | None, str]:
+    def _moment(self, user: str, groups: Collection[str], client_ip: str | None) -> tuple[DecisionContext | None, str]:
         """What decides now; without policies nothing, and why."""
         snapshot = self.policies.snapshot
         if snapshot.engine is None:
             return None, snapshot.reason
-        people = People({user: groups}, snapshot.groups_of, self._groups)
-        return Moment(snapshot.engine, people, self.rules.instance, self._now(), client_ip), ""
+        people = GroupResolver({user: groups}, snapshot.groups_of, self._groups)
+        return DecisionContext(snapshot.engine, people, self.rules.instance, self._now(), client_ip), ""
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
 
     def _answer(
-        self, moment: Moment | None, unready: str, user: str, row: Operation, entity: EntityId, context: Context
+        self,
+        moment: DecisionContext | None,
+        unready: str,
+        user: str,
+        row: Operation,
+        entity: EntityId,
+        context: Context,
     ) -> Answer:
         """What the policies and the vetoes say, whether or not it is enforced."""
         entity = verified(entity)
@@ -210,19 +218,23 @@ class Decider:
         enforcement = self.rules.enforcement
         if enforcement.covers(answer.operation, answer.entity.type):
             return answer
-        if enforcement.outside is Outside.DENY:
-            return replace(answer, allowed=False, reason=f"`{answer.operation}` is not among what is open here yet")
+        if enforcement.outside is UnenforcedMode.DENY:
+            return replace(answer, allowed=False, reason=f"`{answer.operation}` is not enabled yet")
         told = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
         return replace(answer, allowed=True, enforced=False, reason=told)
 
-    def _sight(self, moment: Moment | None, unready: str, user: str, entity: EntityId, verb: str) -> Sight:
+    def _sight(
+        self, moment: DecisionContext | None, unready: str, user: str, entity: EntityId, verb: str
+    ) -> Visibility:
         operation = f"{entity.type}.{verb}"
         if moment is None:
-            return Sight(self._outcome(denied(operation, entity, user, unready, ready=False)).allowed, lasting=False)
-        examined = Examined(entity, (VISIBLE,), VISIBLE, moment.ask(user, entity, VISIBLE), user)
+            return Visibility(
+                self._outcome(denied(operation, entity, user, unready, ready=False)).allowed, lasting=False
+            )
+        examined = EvaluatedPrivilege(entity, (VISIBLE,), VISIBLE, moment.ask(user, entity, VISIBLE), user)
         answer = Answer(is_allowed(examined.decision), operation, entity, user, (), "", decided_by=(examined,))
         seen = self._outcome(self._after_vetoes(answer)).allowed
-        return Sight(seen, lasting=self._veto is None and not examined.decision.conditional)
+        return Visibility(seen, lasting=self._veto is None and not examined.decision.conditional)
 
     def _after_vetoes(self, answer: Answer) -> Answer:
         if self._veto is None or not answer.allowed:

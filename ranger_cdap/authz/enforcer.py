@@ -14,7 +14,7 @@ from ranger_cdap.authz.decider import LastWord
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
-from ranger_cdap.cdap.entity import EntityId, Standing, place
+from ranger_cdap.cdap.entity import EntityId, ResourceMapping, resolve_entity
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.errors import InvalidInput
 
@@ -57,7 +57,7 @@ class Enforced:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisibleEntities:
     """Of each entity whether somebody sees it; `lasting` as in `Enforced`, of all of them together."""
 
     of_each: list[bool]
@@ -118,7 +118,7 @@ class AccessEnforcer:
 
     def visible(
         self, user: str, entities: Sequence[tuple[str, Sequence[str]]], *, groups: Collection[str] = ()
-    ) -> Seen:
+    ) -> VisibleEntities:
         """Of each entity (CDAP's type and idParts) whether the user sees it; not audited.
 
         Nobody sees an entity with too many or too few parts, or with a name CDAP does not allow.
@@ -128,20 +128,20 @@ class AccessEnforcer:
         lasting = True
         for n, (kind, parts) in enumerate(entities):
             try:
-                placed = place(kind, parts)
-                if placed.standing is Standing.ITSELF:
+                placed = resolve_entity(kind, parts)
+                if placed.standing is ResourceMapping.ITSELF:
                     itself.append((n, placed.entity))
                     continue
                 rows = self._rows(CdapCheck(kind, tuple(parts), ()))
             except InvalidInput:
                 continue
-            answers = self._decider.look_at_rows(user, groups, rows)
+            answers = self._decider.evaluate_rows(user, groups, rows)
             of_each[n] = all(answer.allowed for answer in answers)
             lasting = lasting and _lasting(answers)
-        sights = self._decider.sights(user, groups, [entity for _, entity in itself], verb=_SEE)
-        for (n, _), sight in zip(itself, sights, strict=True):
+        visibility_of = self._decider.visibility_of(user, groups, [entity for _, entity in itself], verb=_SEE)
+        for (n, _), sight in zip(itself, visibility_of, strict=True):
             of_each[n] = sight.seen
-        return Seen(of_each, lasting and all(sight.lasting for sight in sights))
+        return VisibleEntities(of_each, lasting and all(sight.lasting for sight in visibility_of))
 
     def _rows(self, check: CdapCheck) -> Rows:
         resolved = self._table.resolve(check)
@@ -159,7 +159,7 @@ class AccessEnforcer:
             self._previews = decision.previews
         if decision.allowed is None:
             return None
-        entity = place(check.entity_type, check.id_parts).entity
+        entity = resolve_entity(check.entity_type, check.id_parts).entity
         answer = Answer(
             allowed=decision.allowed,
             operation=f"{entity.type}.{_CREATE}",

@@ -49,7 +49,7 @@ class Missing(msgspec.Struct, frozen=True):
         return f"{' or '.join(self.actions)} on {self.entity}"
 
 
-class Examined(msgspec.Struct, frozen=True):
+class EvaluatedPrivilege(msgspec.Struct, frozen=True):
     """A privilege that was looked at: what was asked for and of whom, which action decided, and Ranger's decision."""
 
     entity: EntityId | EntityPattern
@@ -78,8 +78,8 @@ class Answer(msgspec.Struct, frozen=True):
     requirements: tuple[str, ...]
     reason: str
     missing: tuple[Missing, ...] = ()
-    decided_by: tuple[Examined, ...] = ()
-    tried: tuple[tuple[Examined, ...], ...] = ()
+    decided_by: tuple[EvaluatedPrivilege, ...] = ()
+    tried: tuple[tuple[EvaluatedPrivilege, ...], ...] = ()
     ready: bool = True
     enforced: bool = True
 
@@ -118,7 +118,7 @@ def compose(
         InvalidInput: as `plan`.
     """
     inherits = options.inherit and not operation.lists
-    tried: list[tuple[Examined, ...]] = []
+    tried: list[tuple[EvaluatedPrivilege, ...]] = []
     for needs in plan(operation, entity, person, context, options):
         examined = tuple(_examine(need, ask, inherits) for need in needs)
         tried.append(examined)
@@ -160,12 +160,12 @@ def _undecidable(operation: Operation, context: Context) -> str:
     return f"`{operation.name}` can't be decided unless it is said what plays the part of {roles}"
 
 
-def _examine(need: Need, ask: Ask, inherits: bool) -> Examined:
+def _examine(need: Need, ask: Ask, inherits: bool) -> EvaluatedPrivilege:
     """One of the actions suffices: the first that is allowed, else the first that was denied."""
-    first: Examined | None = None
+    first: EvaluatedPrivilege | None = None
     for action in need.actions:
         decision = _decide(need, action, ask, inherits and action in _INHERITED)
-        examined = Examined(need.entity, need.actions, action, decision, need.person, need.capacity)
+        examined = EvaluatedPrivilege(need.entity, need.actions, action, decision, need.person, need.capacity)
         if examined.held:
             return examined
         first = first or examined

@@ -13,7 +13,7 @@ from ranger_cdap.errors import ConfigError
 EVERY = "*"
 
 
-class Outside(StrEnum):
+class UnenforcedMode(StrEnum):
     """What becomes of an operation that is not enforced: decided, told and allowed, or denied."""
 
     REPORT = "report"
@@ -29,7 +29,7 @@ class Enforcement:
 
     operations: frozenset[str] | None = None
     entity_types: frozenset[str] | None = None
-    outside: Outside = Outside.DENY
+    outside: UnenforcedMode = UnenforcedMode.DENY
 
     @property
     def everything(self) -> bool:
@@ -55,12 +55,12 @@ def enforcement(
     profile: Profile,
     operations: tuple[str, ...] | None,
     entity_types: tuple[str, ...] | None,
-    outside: Outside | None,
+    outside: UnenforcedMode | None,
 ) -> Enforcement:
     """The enforcement of the settings `[enforce]`, whose names must be those of the profile.
 
     Raises:
-        ConfigError: a name is unknown, or there is something outside and nobody says what becomes of it.
+        ConfigError: a name is unknown, or something is outside and `enforce.outside` is not set.
         UnknownEntityType: there is no such entity type.
     """
     if operations is None and entity_types is None:

@@ -50,7 +50,7 @@ class Inner:
     same_rows: bool
 
 
-class Standing(IntEnum):
+class ResourceMapping(IntEnum):
     """How an entity of CDAP stands to the one it is decided on: it is that, lies within it, or is of unknown type."""
 
     ITSELF = 0
@@ -58,11 +58,11 @@ class Standing(IntEnum):
     UNKNOWN = 2
 
 
-class Placed(msgspec.Struct, frozen=True):
+class ResolvedEntity(msgspec.Struct, frozen=True):
     """Where an entity of CDAP is decided: on `entity`, the nearest that has a resource."""
 
     entity: EntityId
-    standing: Standing
+    standing: ResourceMapping
 
 
 class EntityId(msgspec.Struct, frozen=True, order=True):
@@ -154,7 +154,7 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
     return entity_id(name, parts)
 
 
-def place(cdap_type: str, id_parts: Sequence[str]) -> Placed:
+def resolve_entity(cdap_type: str, id_parts: Sequence[str]) -> ResolvedEntity:
     """Where CDAP's entity is decided: itself, else its nearest parent that has a resource; for any type at all.
 
     Of an unknown type only this is known: whatever lies in a namespace has the namespace as the first of several parts.
@@ -165,22 +165,22 @@ def place(cdap_type: str, id_parts: Sequence[str]) -> Placed:
     known = _types_by_cdap_name()
     name = cdap_type if cdap_type in known else cdap_type.upper()
     if name in known:
-        return Placed(from_cdap(name, id_parts), Standing.ITSELF)
+        return ResolvedEntity(from_cdap(name, id_parts), ResourceMapping.ITSELF)
     if inner := inner_types().get(name):
         if len(id_parts) != inner.length or not all(id_parts):
             raise InvalidEntity(f"`{name}` is made of {inner.length} parts, not of {len(id_parts)}, and none is empty")
         above = from_cdap(inner.within, id_parts[: inner.first])
-        return Placed(above, Standing.ITSELF if inner.same_rows else Standing.WITHIN)
+        return ResolvedEntity(above, ResourceMapping.ITSELF if inner.same_rows else ResourceMapping.WITHIN)
     if len(id_parts) > 1 and entity_type("namespace").patterns[0].fullmatch(id_parts[0]):
-        return Placed(EntityId("namespace", (id_parts[0],)), Standing.UNKNOWN)
-    return Placed(EntityId("instance", ()), Standing.UNKNOWN)
+        return ResolvedEntity(EntityId("namespace", (id_parts[0],)), ResourceMapping.UNKNOWN)
+    return ResolvedEntity(EntityId("instance", ()), ResourceMapping.UNKNOWN)
 
 
-def type_of(cdap_type: str) -> tuple[str, Standing]:
+def type_of(cdap_type: str) -> tuple[str, ResourceMapping]:
     """Our type for an entity type of CDAP; empty where its entities have no resource of their own."""
     if name := _types_by_cdap_name().get(cdap_type.upper()):
-        return name, Standing.ITSELF
-    return "", Standing.WITHIN if cdap_type.upper() in inner_types() else Standing.UNKNOWN
+        return name, ResourceMapping.ITSELF
+    return "", ResourceMapping.WITHIN if cdap_type.upper() in inner_types() else ResourceMapping.UNKNOWN
 
 
 def parse_entity(text: str) -> EntityId:

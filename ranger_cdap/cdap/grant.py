@@ -82,7 +82,7 @@ def check_grantee(user: str, *, non_creators: Collection[str]) -> None:
     if not user or user != user.strip():
         raise UnsafeGrant(f"`{user}` is not a user name: it is empty or has blanks around it")
     if user in NOT_A_USER or user.casefold() == "public":
-        raise UnsafeGrant(f"`{user}` does not stand for one user, so nothing is granted to it")
+        raise UnsafeGrant(f"`{user}` does not identify a single user, so nothing is granted to it")
     if user in non_creators:
         raise UnsafeGrant(f"`{user}` is configured as a user who never creates")
     bad = [c for c in user if c in _SPECIAL or unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]

@@ -21,7 +21,7 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
     There it may be written as any secret: `file:PATH`, `env:NAME`, or as it is.
 
     Raises:
-        InvalidInput: it is not in the environment, and there is nobody to ask.
+        InvalidInput: it is not in the environment, and stdin is not a terminal.
     """
     ranger = invocation.settings.ranger
     if given := os.environ.get(PASSWORD_VARIABLE):
@@ -35,12 +35,12 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
     return RangerAdmin.connect(ranger, user, password)
 
 
-def agree(question: str) -> None:
+def confirm(question: str) -> None:
     """Ask a person whether he wants what was shown.
 
     Raises:
         Abort: he does not.
-        InvalidInput: there is nobody to ask.
+        InvalidInput: stdin is not a terminal.
     """
     try:
         wanted = click.confirm(question, err=True)
@@ -48,6 +48,6 @@ def agree(question: str) -> None:
         if sys.stdin.isatty():
             raise
         click.echo(err=True)
-        raise InvalidInput("there is nobody to ask, so nothing was done; `--yes` agrees beforehand") from None
+        raise InvalidInput("stdin is not a terminal, so nothing was done; `--yes` confirms beforehand") from None
     if not wanted:
         raise click.Abort

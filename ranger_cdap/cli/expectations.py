@@ -14,8 +14,8 @@ from ranger_cdap.cli.files import read_file, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.junit import Outcome, as_junit
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_book import PolicyBook
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.errors import NotReady
 
 
@@ -61,7 +61,7 @@ def test_command(
         # A word for an expectation that can't be asked comes before any answer.
         for expectation in expectations:
             expectation.must_be_about(authorizer.decider.rules.profile, str(file))
-        book = PolicyBook.of(authorizer.snapshot.documents)
+        book = PolicyIndex.of(authorizer.snapshot.documents)
         outcomes = [_outcome(expectation, authorizer, book) for expectation in expectations]
     if junit is not None:
         write_file(junit, as_junit(file.name, outcomes))
@@ -81,7 +81,7 @@ def test_command(
     context.exit(ExitCode.NO if failed else ExitCode.OK)
 
 
-def _outcome(expectation: Expectation, authorizer: Authorizer, book: PolicyBook) -> Outcome:
+def _outcome(expectation: Expectation, authorizer: Authorizer, book: PolicyIndex) -> Outcome:
     answer = authorizer.explain(
         expectation.user,
         expectation.groups,

@@ -8,13 +8,13 @@ import click
 from rich.tree import Tree
 
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cli.because import Because, Reasons, changes
 from ranger_cdap.cli.check import as_document, asked_for_by, entity_document, verdict
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.explanation import Explainer, Explanation, changes
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.policy_book import PolicyBook
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.cli.question import Question, question
 from ranger_cdap.engine import Problem
 from ranger_cdap.errors import NotReady
@@ -45,7 +45,7 @@ def explain(invocation: Invocation, asked: Question, files: PolicyFiles | None) 
         engine = authorizer.snapshot.engine
         if not answer.ready:
             raise NotReady(answer.reason.removeprefix("not ready: "))
-        reasons = Reasons(authorizer, answer, asked.groups)
+        reasons = Explainer(authorizer, answer, asked.groups)
         tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.tried]
         decisive = [reasons.of(examined) for examined in answer.decided_by]
         _warn(
@@ -57,7 +57,7 @@ def explain(invocation: Invocation, asked: Question, files: PolicyFiles | None) 
         invocation.print_tree(_tree(answer, tried, decisive, reasons.book))
 
 
-def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Because]) -> None:
+def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Explanation]) -> None:
     """What is wrong with the policies that had a say, or with all; of the others only how many there are."""
     looked_at = {entry.policy_id for because in tried for entry in because.others}
     looked_at |= {because.examined.decision.policy_id for because in tried}
@@ -68,7 +68,7 @@ def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[B
         invocation.messages.print(f"note: problems with other policies: {more}; `ranger-cdap policies lint` shows them")
 
 
-def _tree(answer: Answer, tried: list[list[Because]], decisive: list[Because], book: PolicyBook) -> Tree:
+def _tree(answer: Answer, tried: list[list[Explanation]], decisive: list[Explanation], book: PolicyIndex) -> Tree:
     tree = Tree(f"{verdict(answer)}: {answer.person} {answer.operation} on {answer.entity}")
     if answer.missing or not answer.allowed or not answer.enforced:
         tree.add(answer.reason)
@@ -97,7 +97,7 @@ def _tree(answer: Answer, tried: list[list[Because]], decisive: list[Because], b
 
 
 def _document(
-    answer: Answer, tried: list[list[Because]], decisive: list[Because], book: PolicyBook
+    answer: Answer, tried: list[list[Explanation]], decisive: list[Explanation], book: PolicyIndex
 ) -> dict[str, object]:
     return {
         **as_document(answer),
@@ -106,7 +106,7 @@ def _document(
     }
 
 
-def _reason(because: Because, book: PolicyBook) -> dict[str, object]:
+def _reason(because: Explanation, book: PolicyIndex) -> dict[str, object]:
     e = because.examined
     return {
         "user": e.person,

@@ -38,7 +38,7 @@ from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs
 @pass_invocation
 @click.pass_context
 def lint_command(context: click.Context, invocation: Invocation, files: PolicyFiles | None) -> None:
-    """Show what in the policies can't be used as it is meant, and what its author can hardly have meant.
+    """Show what in the policies cannot be used as it is meant, and likely mistakes.
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
     """

@@ -39,7 +39,7 @@ from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 
 # Logs of a long-running program; a command says the outcome itself, once.
-SAID_BY_THE_COMMAND = ("stamina", "ranger_cdap.policies.refresh.keeper")
+SAID_BY_THE_COMMAND = ("stamina", "ranger_cdap.policies.refresh.policy_refresher")
 
 
 class BuiltInCommands:
@@ -103,7 +103,7 @@ def command_line() -> click.Group:
         type=SETTING,
         multiple=True,
         metavar="TABLE.KEY=VALUE",
-        help="A setting; goes before all others. May be repeated.",
+        help="Override a setting. Repeatable.",
     )
     @pass_invocation
     def cli(invocation: Invocation, config: Path | None, flags: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ranger_cdap.authz.rules import Rules
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.plan import Need, plan, unnamed
 from ranger_cdap.cdap.profile import Operation
@@ -27,7 +27,7 @@ from ranger_cdap.cli.question import Question, question
 @pass_invocation
 def plan_command(invocation: Invocation, asked: Question) -> None:
     """Show what must be granted, and to whom, before USER can do OPERATION on ENTITY. Ranger is not asked."""
-    rules = Rules.of(invocation.settings)
+    rules = AuthorizationConfig.of(invocation.settings)
     row = rules.profile.operation(asked.operation)
     alternatives = plan(row, asked.entity, asked.user, rules.with_master(asked.context), rules.options)
     if invocation.as_json:

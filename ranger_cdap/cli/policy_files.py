@@ -13,8 +13,8 @@ import click
 
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decider import Decider
-from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
@@ -111,5 +111,7 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
         policies = FixedPolicies.of(found, service=settings.ranger.service, options=options)
     if found.tags is not None and files.tags is None:
         invocation.messages.print(WITHOUT_TAGS)
-    with Authorizer(Decider(policies, Rules.of(settings), audit=AuditTrail([]), plugins=plugins)) as authorizer:
+    with Authorizer(
+        Decider(policies, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins)
+    ) as authorizer:
         yield authorizer

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.cdap.answer import Examined
+from ranger_cdap.cdap.answer import EvaluatedPrivilege
 from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
@@ -105,7 +105,7 @@ def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
         yield authorizer
 
 
-def policy_text(examined: Examined) -> str:
+def policy_text(examined: EvaluatedPrivilege) -> str:
     """`policy 12 (version 3)`, or that none matched."""
     decision = examined.decision
     if decision.policy_id < 0:

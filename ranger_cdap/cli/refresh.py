@@ -13,7 +13,7 @@ from ranger_cdap.errors import CacheError
 from ranger_cdap.plugins.manager import condition_makers, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 
 
 @click.command(
@@ -41,8 +41,8 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = replace(settings, ranger=replace(settings.ranger, service=name))
         admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
-        with PolicyKeeper(admin, of_service, options=options, allow_older=allow_older) as keeper:
-            snapshot = keeper.refresh_now()
+        with PolicyRefresher(admin, of_service, options=options, allow_older=allow_older) as refresher:
+            snapshot = refresher.refresh_now()
             if snapshot.cache_problem:
                 raise CacheError(snapshot.cache_problem)
             rows.append((name, snapshot.versions))

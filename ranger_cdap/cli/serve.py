@@ -30,14 +30,16 @@ def serve(invocation: Invocation) -> None:
     _log_json(logging.WARNING if invocation.quiet else logging.INFO)
     service = DecisionService(settings)
     try:
-        enforcement = service.desk.authorizer.decider.rules.enforcement
+        enforcement = service.state.authorizer.decider.rules.enforcement
         if invocation.as_json:
             invocation.print_json({"url": service.url, "enforcement": str(enforcement)})
             sys.stdout.flush()
         else:
-            click.echo(f"deciding on {service.url}; {enforcement}")
+            click.echo(f"listening on {service.url}; {enforcement}")
         if not settings.service.callers:
-            invocation.messages.print("nobody may ask yet: name callers in `[[service.callers]]`")
+            invocation.messages.print(
+                "no callers configured; every request will be rejected: name them in `[[service.callers]]`"
+            )
         _prefer_short_waits()
         service.run()
     finally:
@@ -57,7 +59,7 @@ def _prefer_short_waits() -> None:
 
 def _log_json(level: int) -> None:
     # A command that ends says itself how its policies are; here nobody else would.
-    logging.getLogger("ranger_cdap.policies.refresh.keeper").setLevel(logging.NOTSET)
+    logging.getLogger("ranger_cdap.policies.refresh.policy_refresher").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(Repeats())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ranger_cdap.cli.administrator import administrator, agree
+from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.policies.manage import service_setup
@@ -77,5 +77,5 @@ def setup(
         if dry_run or not changes:
             return
         if not yes:
-            agree(f"Make these changes in {settings.ranger.url}?")
+            confirm(f"Make these changes in {settings.ranger.url}?")
         service_setup.carry_out(changes, admin)

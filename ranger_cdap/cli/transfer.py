@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ranger_cdap.cli.administrator import administrator, agree
+from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import read_file, write_file
@@ -89,7 +89,7 @@ def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes:
         return
     ranger = invocation.settings.ranger
     if not yes:
-        agree(f"Make {len(changes)} changes in {ranger.url}?")
+        confirm(f"Make {len(changes)} changes in {ranger.url}?")
     with administrator(invocation, ranger_user) as admin:
         for step in changes:
             if step.there is None:

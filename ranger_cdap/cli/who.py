@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.access_holders import AccessHolder, reached
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
-from ranger_cdap.cli.policy_book import PolicyBook
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
-from ranger_cdap.cli.reached import Reached, reached
+from ranger_cdap.cli.policy_index import PolicyIndex
 
 
 @click.command(
@@ -31,7 +31,7 @@ def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> 
     or a tag. The access `_admin` is the right to edit policies on the entity.
     """
     with authorizer_by(invocation, files) as authorizer:
-        book = PolicyBook.of(authorizer.snapshot.documents)
+        book = PolicyIndex.of(authorizer.snapshot.documents)
         found = list(reached(authorizer, entity, book))
     if invocation.as_json:
         invocation.print_json([_document(one, book) for one in found])
@@ -47,7 +47,7 @@ def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> 
     invocation.print_table(["who", "name", "access", "", "by", "in groups"], rows)
 
 
-def _document(one: Reached, book: PolicyBook) -> dict[str, object]:
+def _document(one: AccessHolder, book: PolicyIndex) -> dict[str, object]:
     return {
         "kind": one.kind,
         "name": one.name,

@@ -8,7 +8,7 @@ from ranger_cdap.config.address import (
     configured_addresses,
     is_exposed,
 )
-from ranger_cdap.config.reading import Configuration, load_settings, parse_settings, read_configuration
+from ranger_cdap.config.loader import Configuration, load_settings, parse_settings, read_configuration
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings, JwtSettings, ProxySettings, ServiceSettings
 from ranger_cdap.config.settings import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ranger_cdap.audit import check_audit
-from ranger_cdap.authz.rules import Rules
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor.directories import (
@@ -102,7 +102,7 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
     """What is enforced, and whether administrators and master user are who they should be."""
     check, enforce = "enforcement", settings.enforce
     try:
-        Rules.of(settings)
+        AuthorizationConfig.of(settings)
     except InvalidInput as e:
         yield failed(check, str(e), "correct `[enforce]` and `[cdap]`")
         return

@@ -24,11 +24,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.service.api.routes import Row
 from ranger_cdap.service.http.callers import Caller, Callers
-from ranger_cdap.service.http.gate import Gate, send_reply
 from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
+from ranger_cdap.service.http.request_guard import RequestGuard, send_reply
 from ranger_cdap.service.http.shares import Shares
+from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.call import NOBODY, Call
-from ranger_cdap.service.state.desk import Desk
 from ranger_cdap.service.wire.json_body import refuse_repeated_fields
 
 _log = logging.getLogger(__name__)
@@ -45,18 +45,18 @@ _READ_AT_ONCE: Final = 16_384
 _TWICE: Final = "\0"
 
 
-def create_app(desk: Desk, callers: Callers, rows: Sequence[Row]) -> ASGIApp:
-    """The application that answers the rows of the table from the desk."""
-    shares = Shares(desk.settings.service)
+def create_app(state: AppState, callers: Callers, rows: Sequence[Row]) -> ASGIApp:
+    """The application that answers the rows of the table from the state."""
+    shares = Shares(state.settings.service)
     app = Starlette(
-        routes=[Route(row.path, _Endpoint(row, desk, callers, shares), methods=[row.method]) for row in rows],
+        routes=[Route(row.path, _Endpoint(row, state, callers, shares), methods=[row.method]) for row in rows],
         exception_handlers={HTTPException: _no_such_route, Exception: _failed},
     )
     app.router.redirect_slashes = False
-    service = desk.settings.service
-    return Gate(
+    service = state.settings.service
+    return RequestGuard(
         app,
-        metrics=desk.metrics,
+        metrics=state.metrics,
         hosts=service.hosts,
         max_requests=service.max_requests,
         max_body=service.max_body,
@@ -66,13 +66,13 @@ def create_app(desk: Desk, callers: Callers, rows: Sequence[Row]) -> ASGIApp:
 class _Endpoint:
     """One row: who asks, may he, what did he send, and the handler."""
 
-    def __init__(self, row: Row, desk: Desk, callers: Callers, shares: Shares) -> None:
+    def __init__(self, row: Row, state: AppState, callers: Callers, shares: Shares) -> None:
         self._row = row
-        self._desk = desk
+        self._state = state
         self._callers = callers
         self._shares = shares
         self._read = _reader(row.takes) if row.takes else None
-        most = desk.settings.service.max_body
+        most = state.settings.service.max_body
         self._longest = min(most, row.longest) if row.longest else most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,10 +104,10 @@ class _Endpoint:
         return caller
 
     async def _answer(self, request: Request, caller: Caller) -> Reply:
-        state = request.scope["state"]
+        request_id = request.scope["state"]["request_id"]
         body = await self._body(request, caller)
         base_url = f"{request.url.scheme}://{request.url.netloc}"
-        call = Call(self._desk, caller, body, dict(request.query_params), state["request_id"], base_url)
+        call = Call(self._state, caller, body, dict(request.query_params), request_id, base_url)
         if threads := self._threads(call):
             return await run_sync(self._handle, call, limiter=threads)
         return self._handle(call)
@@ -118,7 +118,7 @@ class _Endpoint:
         if not _is_json(request.headers.get("content-type", "")):
             # A page of another site can make a browser send any other kind with what it knows of who is signed in.
             raise Refused(415, "the body must be JSON; say so with `Content-Type: application/json`")
-        service = self._desk.settings.service
+        service = self._state.settings.service
         try:
             async with asyncio.timeout(service.body_timeout):
                 data = await _read(request, self._longest)
@@ -135,7 +135,7 @@ class _Endpoint:
 
     def _threads(self, call: Call) -> CapacityLimiter | None:
         """The threads the handler runs in; None: that of the event loop."""
-        if self._desk.authorizer.decider.asks_hooks or _so(self._row.waits, call):
+        if self._state.authorizer.decider.has_decision_hooks or _so(self._row.waits, call):
             return self._shares.waiting(call.caller.name)
         return self._shares.working(call.caller.name) if _so(self._row.works, call) else None
 

@@ -7,35 +7,35 @@ from starlette.types import ASGIApp
 
 from ranger_cdap.audit import open_trail
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decider import Decider
 from ranger_cdap.authz.enforcer import AccessEnforcer
-from ranger_cdap.authz.rules import Rules
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.config import Settings
 from ranger_cdap.config.secret_files import Program, check_secrets
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.plugins.manager import audit_sinks, condition_makers, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
-from ranger_cdap.service.grants.grant_bridge import Bridge
+from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.metrics import ServiceMetrics
-from ranger_cdap.service.state.desk import Desk
+from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.table import ROWS
 
 
-def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple[Desk, ASGIApp]:
-    """The desk, its policies downloaded or read from the cache, and the application over it.
+def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple[AppState, ASGIApp]:
+    """The state, its policies downloaded or read from the cache, and the application over it.
 
     Raises:
         InvalidInput: a setting is not usable.
         PluginError: an installed plugin is not usable.
     """
     check_secrets(settings, Program.SERVICE)
-    rules = Rules.of(settings)
+    rules = AuthorizationConfig.of(settings)
     callers = Callers.of(settings.service)
     plugins = plugin_manager()
     audit = open_trail(settings.audit, audit_sinks(plugins))
@@ -47,14 +47,14 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     for name in names:
         of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))
         admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
-        services[name] = RangerService(name, PolicyKeeper(admin, of_service, options=options), audit, groups)
+        services[name] = RangerService(name, PolicyRefresher(admin, of_service, options=options), audit, groups)
     for service in services.values():
-        service.keeper.refresh()
+        service.refresher.refresh()
         if refresh_in_background:
-            service.keeper.start()
-    authorizer = Authorizer(Decider(services[settings.ranger.service].keeper, rules, audit=audit, plugins=plugins))
-    bridge = Bridge.of(settings, authorizer, services[settings.ranger.service])
-    desk = Desk(
+            service.refresher.start()
+    authorizer = Authorizer(Decider(services[settings.ranger.service].refresher, rules, audit=audit, plugins=plugins))
+    bridge = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])
+    state = AppState(
         settings=settings,
         authorizer=authorizer,
         enforcer=AccessEnforcer(authorizer, MasterCreate(settings.master.create)),
@@ -64,7 +64,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         bridge=bridge,
         token_keys=callers.fetched_keys,
     )
-    if desk.token_keys is not None:
-        desk.token_keys.start()
-    desk.metrics.watch(desk.read_metrics)
-    return desk, create_app(desk, callers, ROWS)
+    if state.token_keys is not None:
+        state.token_keys.start()
+    state.metrics.watch(state.read_metrics)
+    return state, create_app(state, callers, ROWS)

@@ -10,7 +10,7 @@ from ranger_cdap.errors import ServerError
 from ranger_cdap.service.http.server import HttpServer
 
 if TYPE_CHECKING:
-    from ranger_cdap.service.state.desk import Desk
+    from ranger_cdap.service.state.app_state import AppState
 
 _BACKLOG: Final = 128
 _MARGIN_SECONDS: Final = 5
@@ -36,7 +36,7 @@ class DecisionService:
             ) from None
         self._server = HttpServer(settings.service)
         try:
-            self._desk, self._app = compose_service(settings, refresh_in_background=refresh_in_background)
+            self._state, self._app = compose_service(settings, refresh_in_background=refresh_in_background)
         except BaseException:
             self._server.stop()
             raise
@@ -47,9 +47,9 @@ class DecisionService:
         return self._server.url
 
     @property
-    def desk(self) -> Desk:
+    def state(self) -> AppState:
         """What it answers from."""
-        return self._desk
+        return self._state
 
     def run(self) -> None:
         """Answer until a signal ends the program or somebody stops the service; the caller must `close` it."""
@@ -62,7 +62,7 @@ class DecisionService:
     def close(self) -> None:
         """Answer what is under way and take nothing more, then deliver the audit records that wait."""
         self._server.stop()
-        self._desk.close()
+        self._state.close()
 
     def __enter__(self) -> Self:
         self.start()

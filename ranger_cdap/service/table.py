@@ -10,7 +10,7 @@ from ranger_cdap.service.api.routes import Row
 from ranger_cdap.service.http.callers import Role
 from ranger_cdap.service.http.metrics import CONTENT_TYPE
 from ranger_cdap.service.http.reply import ErrorBody, text_error
-from ranger_cdap.service.state.hello import Hello
+from ranger_cdap.service.state.handshake import Handshake
 from ranger_cdap.service.wire.authzen_wire import (
     Actions,
     Configuration,
@@ -48,14 +48,15 @@ _PDP_CHALLENGE: Final = 'Bearer realm="Ranger PDP", Basic realm="Ranger PDP", ch
 
 CDAP: Final = (
     Row(
-        "POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "May somebody do this?", EnforceRequest, EnforceReply,
+        "POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "Evaluate one permission check",
+        EnforceRequest, EnforceReply,
         waits=cdap_api.may_wait, works=cdap_api.may_be_long,
     ),
     Row(
         "POST", "/cdap/v1/visible", _ENFORCE, cdap_api.visible, "Which of these does somebody see?",
         VisibleRequest, VisibleReply, works=True,
     ),
-    Row("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Who is this service?", Hello, HelloReply),
+    Row("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Who is this service?", Handshake, HelloReply),
 )  # fmt: skip
 
 EVENTS: Final = (
@@ -128,9 +129,9 @@ AUTHZEN: Final = (
 )  # fmt: skip
 
 HEALTH: Final = (
-    Row("GET", "/health/live", _EVERYBODY, health.live, "Does it live?", gives=Live),
-    Row("GET", "/health/ready", _EVERYBODY, health.ready, "May it decide?", gives=Ready, also={503: Ready}),
-    Row("GET", "/metrics", _EVERYBODY, health.metrics, "Its figures", content_type=CONTENT_TYPE),
+    Row("GET", "/health/live", _EVERYBODY, health.live, "Liveness", gives=Live),
+    Row("GET", "/health/ready", _EVERYBODY, health.ready, "Readiness", gives=Ready, also={503: Ready}),
+    Row("GET", "/metrics", _EVERYBODY, health.metrics, "Prometheus metrics", content_type=CONTENT_TYPE),
 )
 
 PAGE: Final = (

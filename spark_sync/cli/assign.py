@@ -15,7 +15,7 @@ from ranger_cdap.cli.parameters import ENTITY
 from spark_sync.cli.lives import as_json, say_changes
 from spark_sync.grants.push import non_creators
 from spark_sync.preflight import check_ledger
-from spark_sync.reconcile import by_hand
+from spark_sync.reconcile import manual
 from spark_sync.spark.session import spark_session
 
 
@@ -41,7 +41,7 @@ def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone
     check_grantee(user, non_creators=non_creators(settings))
     now = time.time_ns() // 1_000_000
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        lives = by_hand.assign(settings, spark, entity, user, now=now, why=why, anyone=anyone)
+        lives = manual.assign(settings, spark, entity, user, now=now, why=why, anyone=anyone)
     if invocation.as_json:
         invocation.print_json({"lives": [as_json(life) for life in lives]})
     else:

@@ -13,7 +13,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
 from spark_sync.cli.lives import as_json, say_changes
 from spark_sync.preflight import check_ledger
-from spark_sync.reconcile import by_hand
+from spark_sync.reconcile import manual
 from spark_sync.spark.session import spark_session
 
 
@@ -30,7 +30,7 @@ def forget(invocation: Invocation, entity: EntityId, why: str) -> None:
     settings = invocation.settings
     check_ledger(settings)
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        lives = by_hand.forget(settings, spark, entity, now=time.time_ns() // 1_000_000, why=why)
+        lives = manual.forget(settings, spark, entity, now=time.time_ns() // 1_000_000, why=why)
     if invocation.as_json:
         invocation.print_json({"lives": [as_json(life) for life in lives]})
     else:

@@ -15,8 +15,8 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY_TYPE, FILE
-from ranger_cdap.cli.policy_book import PolicyBook
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.errors import InvalidInput, NotReady
 from spark_sync.cli.matrix_answers import Cell, Matrix, Standing, Subject, matrix
 from spark_sync.cli.matrix_names import named_entities, named_people
@@ -71,7 +71,7 @@ def matrix_command(
         snapshot, instance = authorizer.snapshot, authorizer.decider.rules.instance
         if snapshot.engine is None or snapshot.documents is None:
             raise NotReady(snapshot.reason)
-        book = PolicyBook.of(snapshot.documents)
+        book = PolicyIndex.of(snapshot.documents)
         entities = named_entities(book, wanted)
         if inventory is not None:
             there = read_entities(inventory, instance=instance, now=now)
@@ -113,7 +113,7 @@ def _show(invocation: Invocation, found: Matrix) -> None:
     invocation.messages.print("R read, W write, A admin, X execute; ? depends on a condition or a time, ! is denied")
 
 
-def _document(found: Matrix, book: PolicyBook) -> dict[str, object]:
+def _document(found: Matrix, book: PolicyIndex) -> dict[str, object]:
     return {
         "namespace": found.namespace,
         "service": found.service,
@@ -138,7 +138,7 @@ def _subject(subject: Subject) -> dict[str, object]:
     return {"kind": subject.kind, "name": subject.name, "groups": subject.groups}
 
 
-def _actions(cell: Cell, book: PolicyBook) -> dict[str, object]:
+def _actions(cell: Cell, book: PolicyIndex) -> dict[str, object]:
     return {
         action: {
             "standing": mark.standing.value,

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.people import Membership, People
+from ranger_cdap.authz.groups import GroupResolver, Membership
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
@@ -104,7 +104,7 @@ def matrix(
     if snapshot.engine is None:
         raise NotReady(snapshot.reason)
     hook = plugin_manager().hook.ranger_cdap_groups
-    people = People({}, snapshot.groups_of, hook if hook.get_hookimpls() else None)
+    people = GroupResolver({}, snapshot.groups_of, hook if hook.get_hookimpls() else None)
     subjects = (
         Subject("everybody", ""),
         *(_user(user, people.membership(user)) for user in sorted(users)),

@@ -10,7 +10,7 @@ from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
-from ranger_cdap.cli.policy_book import PolicyBook, items_of
+from ranger_cdap.cli.policy_index import PolicyIndex, items_of
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.model.wire import Policy, PolicyResource
 from ranger_cdap.errors import InvalidEntity, InvalidInput
@@ -22,7 +22,7 @@ _MOST: Final = 20_000
 _WILD: Final = re.compile(r"[*?{]")
 
 
-def named_entities(book: PolicyBook, namespace: EntityId) -> set[Named]:
+def named_entities(book: PolicyIndex, namespace: EntityId) -> set[Named]:
     """The namespace, what policies name in it, and what that lies in; names with a star as patterns.
 
     Raises:
@@ -37,7 +37,7 @@ def named_entities(book: PolicyBook, namespace: EntityId) -> set[Named]:
     return found
 
 
-def named_people(book: PolicyBook, namespace: EntityId) -> tuple[set[str], set[str]]:
+def named_people(book: PolicyIndex, namespace: EntityId) -> tuple[set[str], set[str]]:
     """The users and groups that policies about the namespace, those about tags, and the roles in them name."""
     policies = [policy for policy, _ in _about(book, namespace.parts[0])]
     policies += (policy for policy in book.policies.values() if "tag" in policy.resources)
@@ -49,7 +49,7 @@ def named_people(book: PolicyBook, namespace: EntityId) -> tuple[set[str], set[s
     return users - {"", USER_MACRO, OWNER_MACRO}, groups - {"", PUBLIC}
 
 
-def _about(book: PolicyBook, namespace: str) -> Iterator[tuple[Policy, Mapping[str, PolicyResource]]]:
+def _about(book: PolicyIndex, namespace: str) -> Iterator[tuple[Policy, Mapping[str, PolicyResource]]]:
     for policy in book.policies.values():
         for resources in (policy.resources, *policy.additionalResources):
             level = resources.get(_NAMESPACE)

@@ -10,7 +10,7 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cli.invocation import visible
-from ranger_cdap.cli.policy_book import PolicyBook
+from ranger_cdap.cli.policy_index import PolicyIndex
 from spark_sync.cli.matrix_answers import LETTERS, Cell, Mark, Matrix, Standing, Subject
 
 _ELEMENTS: Final[Mapping[Standing, str]] = {Standing.ALLOWED: "b", Standing.CONDITIONAL: "i", Standing.DENIED: "s"}
@@ -55,12 +55,12 @@ s { color: var(--no); background: var(--no-paper); }
 """
 
 
-def page(matrix: Matrix, book: PolicyBook) -> str:
+def page(matrix: Matrix, book: PolicyIndex) -> str:
     """The page."""
     return "".join(_page(matrix, book))
 
 
-def _page(matrix: Matrix, book: PolicyBook) -> Iterator[str]:
+def _page(matrix: Matrix, book: PolicyIndex) -> Iterator[str]:
     title = f"Who can do what in {_text(matrix.namespace)}"
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
@@ -100,7 +100,7 @@ def _column(subject: Subject) -> str:
     return f'<th scope="col">{kind}{_text(subject.name or subject.kind)}{groups}</th>'
 
 
-def _cell(cell: Cell, entity: EntityId | EntityPattern, subject: Subject, book: PolicyBook) -> str:
+def _cell(cell: Cell, entity: EntityId | EntityPattern, subject: Subject, book: PolicyIndex) -> str:
     if cell.is_empty:
         return f"<td>{_NOTHING}</td>"
     letters = "".join(_letter(letter, mark) for letter, mark in cell.letters)
@@ -114,7 +114,7 @@ def _letter(letter: str, mark: Mark) -> str:
     return f"<{element}>{letter}{question}</{element}>"
 
 
-def _said(action: str, mark: Mark, book: PolicyBook) -> str:
+def _said(action: str, mark: Mark, book: PolicyIndex) -> str:
     by = f" by {book.named(mark.policy_id)}" if mark.policy_id >= 0 else ""
     match mark.standing:
         case Standing.NONE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from spark_sync.cli.lives import as_json
-from spark_sync.grants.plan import Give, Merge, Settle, Step, TakeBack, TakeOut
+from spark_sync.grants.plan import CreateGrant, Merge, NoOp, RevokeMerged, RevokePolicy, Step
 
 HEAD = ["would", "entity", "user", "access", "policy"]
 
@@ -25,25 +25,25 @@ def to_json(step: Step) -> dict[str, object]:
 
 def _doing(step: Step) -> str:
     match step:
-        case Give():
+        case CreateGrant():
             return "change" if step.life.policy_id >= 0 else "grant"
         case Merge():
             return "grant in another's policy"
-        case TakeBack():
+        case RevokePolicy():
             return "revoke"
-        case TakeOut():
+        case RevokeMerged():
             return "revoke from another's policy"
-        case Settle():
+        case NoOp():
             return f"not send: {step.done.reason}"
 
 
 def _accesses(step: Step) -> tuple[str, ...]:
     match step:
-        case Give() | Merge() | TakeOut():
+        case CreateGrant() | Merge() | RevokeMerged():
             return step.grant.accesses
-        case TakeBack():
+        case RevokePolicy():
             return step.life.applied or step.life.accesses
-        case Settle():
+        case NoOp():
             return ()
 
 
@@ -51,4 +51,4 @@ def _policy(step: Step) -> str:
     """The policy's id where the ledger has one; a new one is told by its name."""
     if step.life.policy_id >= 0:
         return str(step.life.policy_id)
-    return step.policy.name if isinstance(step, Give) else ""
+    return step.policy.name if isinstance(step, CreateGrant) else ""

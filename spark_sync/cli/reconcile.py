@@ -43,7 +43,7 @@ NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends wh
     metavar="FILE",
     help="What exists (`sync inventory`); without it nothing is found to be gone or unknown.",
 )
-@click.option("--adopt", is_flag=True, help="What stands in Ranger is what we want: it is ours again.")
+@click.option("--adopt", is_flag=True, help="Adopt the existing Ranger policies.")
 @click.option("--release", is_flag=True, help="Leave what stands in Ranger to people, from now on.")
 @click.option("--revoke", is_flag=True, help="Take back what stands in Ranger for an entity or a life that is over.")
 @click.option("--ownerless", is_flag=True, help="Show entities without a creator too.")

@@ -11,7 +11,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
 from spark_sync.cli.lives import as_json
 from spark_sync.preflight import check_ledger
-from spark_sync.reconcile import by_hand
+from spark_sync.reconcile import manual
 from spark_sync.spark.session import spark_session
 
 
@@ -27,7 +27,7 @@ def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
     settings = invocation.settings
     check_ledger(settings)
     with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        report = by_hand.retry(settings, spark, entities)
+        report = manual.retry(settings, spark, entities)
     if invocation.as_json:
         invocation.print_json({name: [as_json(life) for life in getattr(report, name)] for name in report.__slots__})
         return

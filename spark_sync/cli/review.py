@@ -15,7 +15,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from spark_sync.review.answers import basis
 from spark_sync.review.entities import read_entities
 from spark_sync.review.people import named_users, people, read_users, stored_users

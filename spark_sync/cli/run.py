@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     examples=("ranger-cdap sync run", "ranger-cdap sync run --follow --interval 5", "ranger-cdap sync run --dry-run"),
     exits={
         ExitCode.OK: "Ranger is up to date; with --follow: SIGTERM came, and the run that was going on is finished",
-        ExitCode.ERROR: "something failed; what is owed stays in the ledger and goes out with the next run",
+        ExitCode.ERROR: "something failed; pending grants stay in the ledger and are sent by the next run",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
         ExitCode.INTERRUPTED: "Ctrl-C, at once, also in a run: the next one goes on where it was",
     },
 )
-@click.option("--once", is_flag=True, help="One run, then the end; this is what it does anyway.")
+@click.option("--once", is_flag=True, help="Run once and exit (default).")
 @click.option("--follow", "follows", is_flag=True, help="Run after run, until SIGTERM or Ctrl-C.")
 @click.option(
     "--interval",

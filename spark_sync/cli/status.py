@@ -12,7 +12,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.lives import as_json, rows
 from spark_sync.ledger.life import State
 from spark_sync.preflight import check_reading
-from spark_sync.reconcile.people import candidates
+from spark_sync.reconcile.overrides import candidates
 from spark_sync.spark.session import spark_session
 from spark_sync.status import WAITING, StatusReport
 

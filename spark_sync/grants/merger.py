@@ -13,20 +13,20 @@ from dataclasses import replace
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, held
 from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import AccessForbidden, RequestRejected
-from spark_sync.grants.foreign import twin, why_not_add, why_not_take_out
-from spark_sync.grants.plan import Give, Merge, TakeOut
+from spark_sync.grants.plan import CreateGrant, Merge, RevokeMerged
 from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.grants.unmanaged import duplicate_policy, merge_obstacle, why_not_take_out
 from spark_sync.ledger.life import Life, State
 
 _UNKNOWN_USER = re.compile(r"Grantee user .* doesn't exist", re.DOTALL)
 
 
-def begin(step: Give, theirs: Policy, ranger: PolicyRest) -> Life | str:
+def begin(step: CreateGrant, theirs: Policy, ranger: PolicyRest) -> Life | str:
     """The life with what is to be added to that policy, still `pending`; or why nothing may be added to it.
 
     Where the policy gives the user everything already, nothing of it is ours and the life is `applied`.
     """
-    if why := why_not_add(theirs, step.grant) or _has_twin(theirs, step.policy.service, step.grant, ranger):
+    if why := merge_obstacle(theirs, step.grant) or _has_twin(theirs, step.policy.service, step.grant, ranger):
         return why
     missing = frozenset(step.grant.accesses) - held(theirs, step.grant.user)
     if not missing:
@@ -39,7 +39,7 @@ def merge(step: Merge, ranger: PolicyRest) -> Life:
     life, theirs = step.life, ranger.policy_by_id(step.life.policy_id)
     if theirs is None:  # nothing of ours is left, and the resource is free for a policy of our own
         return _intending(life, ())
-    if why := why_not_add(theirs, step.grant) or _has_twin(theirs, step.service, step.grant, ranger):
+    if why := merge_obstacle(theirs, step.grant) or _has_twin(theirs, step.service, step.grant, ranger):
         return life.become(State.BLOCKED, reason=f"policy {theirs.id} {why}")
     there, ours, wanted = held(theirs, step.grant.user), frozenset(life.merged), frozenset(step.grant.accesses)
     if life.applied and (taken := ours - there):
@@ -60,7 +60,7 @@ def merge(step: Merge, ranger: PolicyRest) -> Life:
         return life.become(State.FAILED, reason=str(e))
 
 
-def take_out(step: TakeOut, ranger: PolicyRest) -> Life:
+def take_out(step: RevokeMerged, ranger: PolicyRest) -> Life:
     """Take out exactly what we added, as far as it is there; what a person has turned into a denial stays."""
     must_go = step.life.state in (State.CLOSING, State.CONTESTED, State.SUSPENDED)
     stuck = step.life.state if must_go else State.BLOCKED
@@ -120,14 +120,14 @@ def _intending(life: Life, accesses: Collection[str], theirs: Policy | None = No
     )
 
 
-def _revoke(step: Merge | TakeOut, accesses: Collection[str], ranger: PolicyRest) -> None:
+def _revoke(step: Merge | RevokeMerged, accesses: Collection[str], ranger: PolicyRest) -> None:
     if accesses:
         ranger.revoke_access(step.service, _of(step.grant, accesses), grantor=step.grantor)
 
 
 def _has_twin(theirs: Policy, service: str, grant: Grant, ranger: PolicyRest) -> str | None:
     exact = {level: value for level, value in grant.resource.items() if value != "*"}
-    other = twin(theirs, ranger.policies_matching(service, exact))
+    other = duplicate_policy(theirs, ranger.policies_matching(service, exact))
     return f"is not the only policy of its resource (policy {other.id} is another)" if other else None
 
 

@@ -43,7 +43,7 @@ class PlanSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Give:
+class CreateGrant:
     """Create this policy, or bring ours up to date: the life's creator is to have his grant.
 
     `former`: contents of ours that may be replaced (`content_of`). `may_merge`: somebody else's policy on the resource
@@ -68,7 +68,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeBack:
+class RevokePolicy:
     """Delete the policy with this guid, if it is there with one of these contents; then the life stands as `done`."""
 
     life: Life
@@ -79,7 +79,7 @@ class TakeBack:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeOut:
+class RevokeMerged:
     """Take this grant, which is what we added, out of somebody else's policy; then the life stands as `done`."""
 
     life: Life
@@ -90,14 +90,14 @@ class TakeOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Settle:
+class NoOp:
     """Nothing is sent; the life is to stand as `done` in the ledger."""
 
     life: Life
     done: Life
 
 
-Step = Give | Merge | TakeBack | TakeOut | Settle
+Step = CreateGrant | Merge | RevokePolicy | RevokeMerged | NoOp
 
 
 def plan(owed: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
@@ -116,12 +116,12 @@ def plan(owed: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
                 yield _giving(life, settings)
         except UnsafeGrant as e:
             if doubted:  # what does not pass the allow-list was never sent
-                yield Settle(life, life.become(life.state, revoke=False))
+                yield NoOp(life, life.become(life.state, revoke=False))
                 continue
             state, reason = (State.CLOSED, "") if closing else (State.BLOCKED, str(e))
-            yield Settle(life, life.become(state, reason=reason))
+            yield NoOp(life, life.become(state, reason=reason))
         except PluginError as e:
-            yield Settle(life, life.become(State.PENDING, reason=str(e)))
+            yield NoOp(life, life.become(State.PENDING, reason=str(e)))
 
 
 def _closing(life: Life, settings: PlanSettings) -> Step:
@@ -144,14 +144,14 @@ def _giving(life: Life, settings: PlanSettings) -> Step:
     if life.merged:
         return Merge(life, grant, settings.service, settings.grantor)
     former = frozenset({life.written} - {""})
-    return Give(life, grant, _policy(life, grant, settings), former, settings.merge_into_foreign)
+    return CreateGrant(life, grant, _policy(life, grant, settings), former, settings.merge_into_foreign)
 
 
 def _taking_back(life: Life, done: Life, settings: PlanSettings) -> Step:
     if life.merged:
-        return TakeOut(life, _grant(life, life.merged, settings), settings.service, settings.grantor, done)
+        return RevokeMerged(life, _grant(life, life.merged, settings), settings.service, settings.grantor, done)
     contents = frozenset(_contents(life, settings))
-    return TakeBack(life, settings.service, guid_of(life, settings.instance), contents, done)
+    return RevokePolicy(life, settings.service, guid_of(life, settings.instance), contents, done)
 
 
 def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, RangerAdminError, UnsafeGrant
-from spark_sync.grants.account import ranger_admin
-from spark_sync.grants.crew import Crew, Outcome
-from spark_sync.grants.pace import PacedRanger, Turns
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants.plan import PlanSettings, Step, group_for, plan
 from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.grants.rate_limit import RateLimitedRanger, RateLimiter
 from spark_sync.grants.resultant import Resultant, installed_resultant
+from spark_sync.grants.step_executor import Outcome, StepExecutor
 from spark_sync.ledger.ledger import Change, Ledger
 from spark_sync.ledger.life import OWED, Life, State
 
@@ -25,6 +25,15 @@ CHUNK: Final = 5_000
 """So many outcomes are recorded at a time: a kill in a long back-fill costs no more than looking at those again."""
 ROUNDS: Final = 5
 """How often a life may say what it is going to do next (`spark_sync.grants.merger`); two are needed."""
+
+
+def ranger_admin(settings: Settings) -> RangerAdmin:
+    """Ranger Admin as `sync.username`; nothing is sent yet.
+
+    Raises:
+        ConfigError: the address or a file of certificates can't be used.
+    """
+    return RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password)
 
 
 class Pushed(NamedTuple):
@@ -66,11 +75,11 @@ def push(
     last: dict[tuple[object, int], Outcome] = {}
     connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with connection as rest:
-        paced = PacedRanger(rest, Turns(settings.sync.rate))
+        paced = RateLimitedRanger(rest, RateLimiter(settings.sync.rate))
         for _ in range(ROUNDS):
-            crew = Crew(settings.sync.concurrency, settings.sync.patience)
+            executor = StepExecutor(settings.sync.concurrency, settings.sync.patience)
             chunk: list[Outcome] = []
-            for outcome in crew.carry_out(plan(owed, planning), paced):
+            for outcome in executor.carry_out(plan(owed, planning), paced):
                 chunk.append(outcome)
                 last[outcome.life.entity, outcome.life.number] = outcome
                 if len(chunk) == CHUNK:
@@ -79,7 +88,7 @@ def push(
                     chunk = []
             _record(ledger, chunk)
             owed = [outcome.life for outcome in last.values() if _has_more_to_do(outcome)]
-            error = crew.error
+            error = executor.error
             if error or not owed:
                 break
     return Pushed(list(last.values()), error)

@@ -12,7 +12,7 @@ from ranger_cdap.engine.model.wire import Policy, replaced
 from ranger_cdap.errors import NotFound, RequestRejected
 from spark_sync.grants import merger
 from spark_sync.grants.grant_policy import content_of
-from spark_sync.grants.plan import Give, Merge, Settle, Step, TakeBack, TakeOut
+from spark_sync.grants.plan import CreateGrant, Merge, NoOp, RevokeMerged, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.ledger.life import Life, State
 
@@ -26,23 +26,23 @@ def carry_out(step: Step, ranger: PolicyRest) -> Life:
     """Do one step and return the life as it is to stand in the ledger; doing it again is harmless.
 
     Raises:
-        RangerAdminError: Ranger Admin is away, was in the middle of another change, or refuses the account; nothing is
-            known about the step.
+        RangerAdminError: Ranger Admin is unavailable, was in the middle of another change, or refuses the account;
+            nothing is known about the step.
     """
     match step:
-        case Give():
+        case CreateGrant():
             return _give(step, ranger)
         case Merge():
             return merger.merge(step, ranger)
-        case TakeBack():
+        case RevokePolicy():
             return _take_back(step, ranger)
-        case TakeOut():
+        case RevokeMerged():
             return merger.take_out(step, ranger)
-        case Settle():
+        case NoOp():
             return step.done
 
 
-def _give(step: Give, ranger: PolicyRest) -> Life:
+def _give(step: CreateGrant, ranger: PolicyRest) -> Life:
     try:
         if step.life.policy_id >= 0:
             return _bring_up_to_date(step, _ours(step, ranger), ranger)
@@ -53,7 +53,7 @@ def _give(step: Give, ranger: PolicyRest) -> Life:
         return _refused(step, e)
 
 
-def _found_there(step: Give, refusal: RequestRejected, ranger: PolicyRest) -> Life:
+def _found_there(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> Life:
     """Ranger has a policy of that name or resource: ours from a run that was killed, ours but edited, or another's."""
     ours = _ours(step, ranger)
     if ours is not None:
@@ -69,10 +69,10 @@ def _found_there(step: Give, refusal: RequestRejected, ranger: PolicyRest) -> Li
             return begun
         why = f" and nothing is added to it because it {begun}"
     advice = f"add {', '.join(step.grant.accesses)} for `{step.grant.user}` to it"
-    return step.life.become(State.BLOCKED, reason=f"{name} is there already{why}; {advice}")
+    return step.life.become(State.BLOCKED, reason=f"{name} already exists{why}; {advice}")
 
 
-def _other_policy(step: Give, refusal: RequestRejected, ranger: PolicyRest) -> tuple[Policy | None, str]:
+def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> tuple[Policy | None, str]:
     """The policy that a refusal speaks of, if it can be found, and what to call it."""
     if name := _POLICY_NAME.search(refusal.ranger_message):
         other = ranger.policy_by_name(step.policy.service, name[1])
@@ -82,7 +82,7 @@ def _other_policy(step: Give, refusal: RequestRejected, ranger: PolicyRest) -> t
     return None, "a policy for this resource"
 
 
-def _bring_up_to_date(step: Give, ours: Policy | None, ranger: PolicyRest) -> Life:
+def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest) -> Life:
     """Our policy gets the content it is to have, if nobody but us has touched it."""
     life = step.life
     if ours is None or ours.id is None:
@@ -112,11 +112,11 @@ def _bring_up_to_date(step: Give, ours: Policy | None, ranger: PolicyRest) -> Li
     )
 
 
-def _ours(step: Give, ranger: PolicyRest) -> Policy | None:
+def _ours(step: CreateGrant, ranger: PolicyRest) -> Policy | None:
     return ranger.policy_by_guid(step.policy.service, step.policy.guid or "")
 
 
-def _refused(step: Give, refusal: RequestRejected) -> Life:
+def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
     if unknown := _UNKNOWN.search(refusal.ranger_message):
         groups = {group for item in step.policy.policyItems for group in item.groups}
         who = step.life.creator if unknown[1] == "User" else ", ".join(sorted(groups))
@@ -125,7 +125,7 @@ def _refused(step: Give, refusal: RequestRejected) -> Life:
     return step.life.become(State.FAILED, reason=str(refusal))
 
 
-def _applied(step: Give, policy: Policy) -> Life:
+def _applied(step: CreateGrant, policy: Policy) -> Life:
     return step.life.become(
         State.APPLIED,
         reason="",
@@ -136,7 +136,7 @@ def _applied(step: Give, policy: Policy) -> Life:
     )
 
 
-def _take_back(step: TakeBack, ranger: PolicyRest) -> Life:
+def _take_back(step: RevokePolicy, ranger: PolicyRest) -> Life:
     found = ranger.policy_by_guid(step.service, step.guid)
     if found is None or found.id is None:
         return step.done
@@ -151,7 +151,7 @@ def _take_back(step: TakeBack, ranger: PolicyRest) -> Life:
     return step.done
 
 
-def _when_stuck(step: TakeBack) -> State:
+def _when_stuck(step: RevokePolicy) -> State:
     """The state of a life whose grant cannot be revoked: still pending if it must go, else a person's to see."""
     must_go = step.life.state in (State.CLOSING, State.CONTESTED, State.SUSPENDED)
     return step.life.state if must_go else State.BLOCKED

@@ -20,7 +20,6 @@ from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.ledger.fold import enter_known
 from spark_sync.ledger.histories import PLACE, events_above, few_histories, histories, touched_by
 from spark_sync.ledger.ledger import Baseline, Change, History, Scope
-from spark_sync.ledger.ledger_mark import Mark
 from spark_sync.ledger.ledger_rows import (
     BASELINE,
     CHANGES,
@@ -35,6 +34,7 @@ from spark_sync.ledger.ledger_rows import (
     struct_of,
     to_json,
 )
+from spark_sync.ledger.ledger_version import Mark
 from spark_sync.ledger.life import Life, State
 
 _ROWS_A_PART = 20_000

@@ -15,6 +15,7 @@ from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.absence import Absence, Absences, Listed, absences_of, counts, is_doubtful
 from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.ledger import Change, History
 from spark_sync.ledger.life import RULE, Life, State
 from spark_sync.ledger.life_changes import contested, ended, restored, suspended
 from spark_sync.ledger.matching import Answer, Evidence, evidence_of
@@ -73,6 +74,15 @@ def enter_known(
 def at_baseline(taken: int) -> Position:
     """The place of the baseline in the order of events: the first moment after the inventory's millisecond."""
     return Position(taken + 1, after_creations=False, source="", id="")
+
+
+def refold(history: History, settings: FoldSettings) -> Change | None:
+    """The lives to write and the numbers to drop; `None` where all stays as it is."""
+    before = {life.number: life for life in history.lives}
+    after = {life.number: life for life in fold(history.entity, history.events, history.lives, settings)}
+    changed = tuple(life for number, life in after.items() if before.get(number) != life)
+    dropped = tuple(number for number in before if number not in after)
+    return Change(history.entity, changed, dropped) if changed or dropped else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,14 +112,14 @@ def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory
     """
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.ledger.lease import lease
-    from spark_sync.ledger.ledger_mark import CHECKPOINTS, remember
+    from spark_sync.ledger.ledger_version import CHECKPOINTS, save
     from spark_sync.spark.spark_errors import spark_errors
 
     with lease(settings.sync.state_dir), spark_errors():
         ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
         journals = journals_of(watermarks.read(settings.sync.sources), inventory.taken)
         became_known = ledger.enter_baseline(inventory.taken, inventory.entities, inventory.versions, journals)
-        remember(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
+        save(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
     return BaselineReport(inventory.taken, len(inventory.entities), became_known)
 
 

@@ -16,7 +16,7 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
 from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import UnsafeGrant
 from spark_sync.grants.grant_policy import content_of, guid_of
-from spark_sync.grants.plan import PlanSettings, TakeBack, plan
+from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import Inventory
@@ -205,7 +205,7 @@ def _is_edited(life: Life, policy: Policy, settings: PlanSettings) -> bool:
         return content_of(policy) != life.written
     over = replace(life, state=State.CLOSING, ended=life.ended or life.begun)
     (step,) = plan([over], settings)
-    return not isinstance(step, TakeBack) or content_of(policy) not in step.contents
+    return not isinstance(step, RevokePolicy) or content_of(policy) not in step.contents
 
 
 def _is_unknown(facts: Facts) -> bool:

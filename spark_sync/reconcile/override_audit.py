@@ -16,7 +16,7 @@ from ranger_cdap.cdap.entity import to_resource
 from ranger_cdap.config import Settings
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
 from spark_sync.ledger.life import Life
-from spark_sync.reconcile.people import candidates, is_doubted
+from spark_sync.reconcile.overrides import candidates, is_doubted
 
 _PROGRAM: Final = "ranger-cdap-sync"
 _NO_POLICY: Final = -1

@@ -11,15 +11,14 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import InvalidInput
-from spark_sync.grants.account import ranger_admin
 from spark_sync.grants.grant_policy import guid_of
 from spark_sync.grants.plan import PlanSettings
-from spark_sync.grants.push import plan_settings
+from spark_sync.grants.push import plan_settings, ranger_admin
 from spark_sync.ledger.ledger import Change
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import Inventory
-from spark_sync.reconcile.by_hand import ledger_by_hand
 from spark_sync.reconcile.drift import Drift, Facts, Finding, drift_of, find_drift, survey
+from spark_sync.reconcile.manual import ledger_by_hand
 from spark_sync.reconcile.repair import Action, Repairs, repair_all
 
 if TYPE_CHECKING:

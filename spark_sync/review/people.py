@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ranger_cdap.authz.people import GroupHook, People
+from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.options import privileged
@@ -113,7 +113,7 @@ def people(
     hook: GroupHook | None,
 ) -> tuple[Person, ...]:
     """The users, sorted, with the groups the `Authorizer` would decide by; everybody is looked up once."""
-    lookup = People(passed, stored, hook)
+    lookup = GroupResolver(passed, stored, hook)
     found = ((user, lookup.membership(user)) for user in sorted(set(users)))
     return tuple(Person(user, membership.groups, membership.known) for user, membership in found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ranger_cdap.authz.people import GroupHook
+from ranger_cdap.authz.groups import GroupHook
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import AdminUnreachable, NotReady
@@ -12,7 +12,7 @@ from ranger_cdap.plugins.manager import condition_makers, plugin_manager
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.keeper import Downloads, PolicyKeeper, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import Downloads, PolicyRefresher, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class NobodyAsked:
 
 
 def load_policies(settings: Settings, *, from_cache: bool) -> InForce:
-    """The policies of now: downloaded, or where Ranger Admin is away (or `from_cache`) those of the plugin's cache.
+    """The current policies: downloaded, or with Ranger Admin unavailable (or `from_cache`) those of the plugin's cache.
 
     Raises:
         NotReady: there are none that may decide.
@@ -64,8 +64,8 @@ def load_policies(settings: Settings, *, from_cache: bool) -> InForce:
         if from_cache
         else RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
     )
-    with PolicyKeeper(admin, settings, options=EngineOptions(conditions=makers)) as keeper:
-        snapshot = keeper.refresh()
+    with PolicyRefresher(admin, settings, options=EngineOptions(conditions=makers)) as refresher:
+        snapshot = refresher.refresh()
     if snapshot.documents is None:
         raise NotReady(snapshot.reason)
     groups = plugins.hook.ranger_cdap_groups

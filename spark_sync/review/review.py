@@ -33,7 +33,7 @@ def review(
     """Ask about every entity, person and action; `out` gets `answers` and, once those are whole, `summary`.
 
     Raises:
-        InvalidInput: `out` is there already, or Spark would read it as a pattern.
+        InvalidInput: `out` already exists, or Spark would read it as a pattern.
         SyncError: Spark failed; `out` has no `summary` then.
     """
     answers_path, summary_path = f"{out.rstrip('/')}/answers", f"{out.rstrip('/')}/summary"
@@ -93,4 +93,4 @@ def _refuse_existing(spark: SparkSession, out: str) -> None:
     path = jvm.org.apache.hadoop.fs.Path(out)
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     if path.getFileSystem(hadoop).exists(path):
-        raise InvalidInput(f"`{out}` is there already; a review writes into a directory that is new")
+        raise InvalidInput(f"`{out}` already exists; a review writes into a new directory")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ranger_cdap.cdap.enforcement import Enforcement, Outside, enforcement
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode, enforcement
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.errors import ConfigError, InvalidInput
 
 PROFILE = load_profile("default")
-REPORT, DENY = Outside.REPORT, Outside.DENY
+REPORT, DENY = UnenforcedMode.REPORT, UnenforcedMode.DENY
 
 CASES = [
     # operations, entity types, the question, enforced?
@@ -46,14 +46,14 @@ def test_an_operation_is_enforced_if_both_lists_have_it(
     ],
 )
 def test_what_is_enforced_is_never_a_guess(
-    operations: tuple[str, ...] | None, types: tuple[str, ...] | None, outside: Outside | None, said: str
+    operations: tuple[str, ...] | None, types: tuple[str, ...] | None, outside: UnenforcedMode | None, said: str
 ) -> None:
     with pytest.raises(InvalidInput, match=said.replace("?", r"\?")):
         enforcement(PROFILE, operations, types, outside)
 
 
 def test_a_silent_pass_can_not_be_said() -> None:
-    assert {mode.value for mode in Outside} == {"report", "deny"}
+    assert {mode.value for mode in UnenforcedMode} == {"report", "deny"}
     with pytest.raises(ConfigError):
         enforcement(PROFILE, (), None, None)
 

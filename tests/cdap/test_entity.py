@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.cdap.entity import (
     EntityId,
-    Placed,
-    Standing,
+    ResolvedEntity,
+    ResourceMapping,
     entity_id,
     entity_types,
     from_cdap,
     inner_types,
     parse_entity,
-    place,
+    resolve_entity,
     to_resource,
 )
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType
@@ -81,30 +81,30 @@ def test_cdap_names_and_parts_become_our_entity_without_versions(cdap_type: str,
 
 
 PLACED = [
-    ("DATASET", ["ns1", "kv"], "dataset:ns1.kv", Standing.ITSELF),
+    ("DATASET", ["ns1", "kv"], "dataset:ns1.kv", ResourceMapping.ITSELF),
     (
         "PROGRAM_RUN",
         ["ns1", "Shop", "-SNAPSHOT", "worker", "W", "a5611464-e560"],
         "program:ns1.Shop.worker.W",
-        Standing.ITSELF,
+        ResourceMapping.ITSELF,
     ),
-    ("PLUGIN", ["ns1", "shop", "1.0.0", "batchsink", "File"], "artifact:ns1.shop", Standing.ITSELF),
-    ("SYSTEM_APP_ENTITY", ["ns1", "Shop", "connection", "c 1"], "application:ns1.Shop", Standing.WITHIN),
-    ("OPERATION_RUN", ["ns1", "0c5e2ecb-e560"], "namespace:ns1", Standing.WITHIN),
-    ("QUERY", ["0c5e2ecb-e560"], "instance:", Standing.WITHIN),
-    ("SUPPORT_BUNDLE", ["bundle1"], "instance:", Standing.WITHIN),
-    ("SPACESHIP", ["ns1", "x", "y"], "namespace:ns1", Standing.UNKNOWN),
-    ("SPACESHIP", ["ns1"], "instance:", Standing.UNKNOWN),
-    ("SPACESHIP", ["no-namespace", "x"], "instance:", Standing.UNKNOWN),
-    ("SPACESHIP", [], "instance:", Standing.UNKNOWN),
+    ("PLUGIN", ["ns1", "shop", "1.0.0", "batchsink", "File"], "artifact:ns1.shop", ResourceMapping.ITSELF),
+    ("SYSTEM_APP_ENTITY", ["ns1", "Shop", "connection", "c 1"], "application:ns1.Shop", ResourceMapping.WITHIN),
+    ("OPERATION_RUN", ["ns1", "0c5e2ecb-e560"], "namespace:ns1", ResourceMapping.WITHIN),
+    ("QUERY", ["0c5e2ecb-e560"], "instance:", ResourceMapping.WITHIN),
+    ("SUPPORT_BUNDLE", ["bundle1"], "instance:", ResourceMapping.WITHIN),
+    ("SPACESHIP", ["ns1", "x", "y"], "namespace:ns1", ResourceMapping.UNKNOWN),
+    ("SPACESHIP", ["ns1"], "instance:", ResourceMapping.UNKNOWN),
+    ("SPACESHIP", ["no-namespace", "x"], "instance:", ResourceMapping.UNKNOWN),
+    ("SPACESHIP", [], "instance:", ResourceMapping.UNKNOWN),
 ]
 
 
 @pytest.mark.parametrize(("cdap_type", "parts", "text", "standing"), PLACED)
 def test_every_entity_of_cdap_is_decided_on_the_nearest_that_has_a_resource(
-    cdap_type: str, parts: list[str], text: str, standing: Standing
+    cdap_type: str, parts: list[str], text: str, standing: ResourceMapping
 ) -> None:
-    assert place(cdap_type, parts) == Placed(parse_entity(text), standing)
+    assert resolve_entity(cdap_type, parts) == ResolvedEntity(parse_entity(text), standing)
 
 
 # What is made within an entity is no creation of that entity: only what stands for itself is one of ours.
@@ -126,7 +126,7 @@ REFUSED_OF_CDAP = [
 @pytest.mark.parametrize(("cdap_type", "parts"), REFUSED_OF_CDAP)
 def test_parts_of_cdap_that_do_not_fit_a_known_type_are_refused(cdap_type: str, parts: list[str]) -> None:
     with pytest.raises(InvalidEntity):
-        place(cdap_type, parts)
+        resolve_entity(cdap_type, parts)
 
 
 REFUSED = [

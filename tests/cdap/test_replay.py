@@ -21,7 +21,7 @@ from ranger_cdap.cdap.checks.check_table import own_row
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
 from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.context import Context
-from ranger_cdap.cdap.entity import EntityId, parse_entity, place, to_resource
+from ranger_cdap.cdap.entity import EntityId, parse_entity, resolve_entity, to_resource
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.plan import plan
@@ -161,7 +161,7 @@ def denied(held: Held, calls: tuple[Call, ...], *, about: Held) -> list[str]:
     reasons = []
     for call in filterfalse(is_for_a_type_of_cdap, calls):
         for kind, parts in call.visible:
-            entity = place(kind, parts).entity
+            entity = resolve_entity(kind, parts).entity
             if entity in must_be_seen and not ranger.ask(call.by, entity, VISIBLE).allowed:
                 reasons.append(f"{call.by} does not see {entity}")
         if not call.visible:
@@ -238,7 +238,7 @@ def test_the_types_that_take_no_privilege_are_those_no_application_brought_along
 @pytest.mark.parametrize("name", OPERATIONS.seen)
 def test_where_only_the_namespace_must_be_seen_any_privilege_in_it_will_do(name: str) -> None:
     calls = RECORDED[name].calls
-    namespace = place(*calls[0].entity).entity
+    namespace = resolve_entity(*calls[0].entity).entity
     inside, outside = (
         frozenset({("alice", "EXECUTE", EntityId("dataset", (name, "some")))}) for name in (*namespace.parts, "other")
     )

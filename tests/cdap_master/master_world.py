@@ -53,7 +53,7 @@ class World:
 
     def refresh(self) -> None:
         """The decision service downloads the policies now instead of at its next turn."""
-        self.service.desk.authorizer.refresh()
+        self.service.state.authorizer.refresh()
 
 
 @contextmanager

@@ -39,7 +39,7 @@ from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, 
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.service_setup import Wanted
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"
@@ -67,9 +67,9 @@ class World:
         """What the plugin does: policies into the cache."""
         plugin = self.settings.plugin
         with RangerAdmin.connect(self.settings.ranger, plugin.username, plugin.password) as admin:
-            keeper = PolicyKeeper(admin, self.settings)
-            keeper.refresh()
-            keeper.close()
+            refresher = PolicyRefresher(admin, self.settings)
+            refresher.refresh()
+            refresher.close()
 
     def policy(self, user: str) -> None:
         self.admin.create_policy(

@@ -126,6 +126,7 @@ def test_a_certificate_of_what_is_not_used_is_not_looked_at(table: str, key: str
     assert len(examined(table, key, tmp_path / "none", used=False)) == (table == "ranger")
 
 
+@pytest.mark.slow
 def test_no_byte_of_a_damaged_certificate_stops_the_doctor(tmp_path: Path) -> None:
     der = ssl.PEM_cert_to_DER_cert(ROOT.pem.decode())
     for at in range(min(len(der), 400)):

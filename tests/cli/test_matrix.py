@@ -13,7 +13,7 @@ from policy_world import COMPANY, ROLES, dataset, download, item, named, policy
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cli.main import main
-from ranger_cdap.cli.policy_book import PolicyBook
+from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_roles, decode_service_policies
 from spark_sync.cli.matrix_answers import Cell, Mark, Matrix, Standing, Subject
 from spark_sync.cli.matrix_page import page
@@ -168,7 +168,7 @@ def test_no_name_of_an_entity_service_or_namespace_can(evil: str) -> None:
     cell = Cell((("READ", Mark(Standing.ALLOWED, True, 1)),))
     entities = (EntityId("dataset", ("ns1", evil)),)
     subjects = (Subject("user", "alice", (evil,)),)
-    reader = must_be_inert(page(Matrix(evil, evil, 1, evil, subjects, entities, ((cell,),)), PolicyBook()))
+    reader = must_be_inert(page(Matrix(evil, evil, 1, evil, subjects, entities, ((cell,),)), PolicyIndex()))
     assert "ns1." + evil.replace("\n", "\\n") in reader.texts
 
 

@@ -150,7 +150,7 @@ _TAG_ALLOWS = (
     "priority"
 )
 _KIND = "a condition of a kind nobody knows, or one in JavaScript that is not about a date in a tag"
-_NOTHING = "a condition that has nothing to judge by (no client address, no context value, no time, no date in the tag)"
+_NOTHING = "a condition with missing context (no client address, no context value, no time, no date in the tag)"
 _VALUE = "a condition about a date in a tag, with no value, several, or one that says neither yes nor no"
 _SCHEDULE = "a start or end that is no time, a time zone nobody knows"
 _TAGGED = "a resource that carries tags, and has no id, or an unknown level, or fits no hierarchy"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from definitions import paths
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ ENOUGH = 100_000
 """More steps than the short values of these scenarios need, and fewer than values of the greatest length would."""
 
 
+@pytest.mark.slow
 @laws
 @given(core_scenarios(), st.sampled_from((0, 50, 100, 200, 2_000)))
 def test_too_few_steps_never_allow_more(scenario: Json, steps: int) -> None:
@@ -55,6 +57,7 @@ def with_everything_allowed(scenario: Json) -> Json:
     return {**scenario, "policies": {**policies, "serviceDef": {**definition, "options": options}, "policies": whole}}
 
 
+@pytest.mark.slow
 @laws
 @given(core_scenarios())
 def test_enough_steps_change_nothing(scenario: Json) -> None:

@@ -12,7 +12,7 @@ from markdown_pages import ROOT, blocks, text_of
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet
-from ranger_cdap.policies.refresh.refresher import (
+from ranger_cdap.policies.refresh.refresh_state import (
     CacheFound,
     Confirmed,
     Event,
@@ -22,7 +22,7 @@ from ranger_cdap.policies.refresh.refresher import (
     PolicyState,
     RefresherState,
     RefreshFailed,
-    condition,
+    policy_state,
     step,
 )
 from spark_sync.ledger.life import TRANSITIONS, State
@@ -55,11 +55,11 @@ def changes(state: RefresherState, steps: int) -> Iterator[tuple[PolicyState, Po
     """Every change of the policies' state within so many events, and by time alone."""
     for passed in (1, 31, 95, 1_100) if steps else ():
         now = Instant(state.now.wall + passed, state.now.monotonic + passed)
-        older = condition(state, now)
-        yield condition(state, state.now), older
+        older = policy_state(state, now)
+        yield policy_state(state, state.now), older
         for event in events(state, now):
             after, _ = step(state, event)
-            yield older, condition(after, now)
+            yield older, policy_state(after, now)
             yield from changes(after, steps - 1)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.embedded_admin.api.sign_in import LOCK_MS, Doorkeeper, basic_credentials
+from ranger_cdap.embedded_admin.api.sign_in import LOCK_MS, LoginThrottle, basic_credentials
 from ranger_cdap.embedded_admin.rules.passwords import hash_password, is_strong, password_matches, random_password
 from ranger_cdap.embedded_admin.store.principals import Login
 
@@ -51,19 +51,19 @@ BOB = Login("bob", "bob", hash_password("right"), ("ROLE_USER",))
 
 
 def test_the_lock_ends_after_its_time_and_counts_only_what_is_recent() -> None:
-    door = Doorkeeper()
+    door = LoginThrottle()
     for second in range(5):
         assert not door.admits(BOB, "wrong", second * 1000)
     assert not door.admits(BOB, "right", LOCK_MS - 1)
     assert door.admits(BOB, "right", LOCK_MS)
-    slow = Doorkeeper()
+    slow = LoginThrottle()
     for n in range(8):
         assert not slow.admits(BOB, "wrong", n * LOCK_MS // 4)
     assert slow.admits(BOB, "right", 7 * LOCK_MS // 4)
 
 
 def test_a_remembered_password_ends_with_its_hash() -> None:
-    door = Doorkeeper()
+    door = LoginThrottle()
     assert door.admits(BOB, "right", 0)
     changed = Login("bob", "bob", hash_password("new"), ("ROLE_USER",))
     assert not door.admits(changed, "right", 0)
@@ -71,7 +71,7 @@ def test_a_remembered_password_ends_with_its_hash() -> None:
 
 
 def test_nobody_is_not_admitted() -> None:
-    assert not Doorkeeper().admits(None, "", 0)
+    assert not LoginThrottle().admits(None, "", 0)
 
 
 @settings(deadline=None)

@@ -13,7 +13,7 @@ from extension_driver import ALICE, NS1, Extension, User, entity
 from extension_secrets import SECRETS, TOKEN
 from scripted_service import ALLOWED, DENIED, HELLO, ScriptedService
 
-from ranger_cdap.service.state.hello import Hello
+from ranger_cdap.service.state.handshake import Handshake
 from ranger_cdap.service.wire.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleRequest
 
 pytestmark = pytest.mark.java
@@ -153,7 +153,7 @@ def test_hello_tells_what_runs_and_who_is_configured(
         "master_user": "cdap",
         "records": extension.jar == "6.11",
     }
-    msgspec.convert(told, Hello)
+    msgspec.convert(told, Handshake)
     assert "profile default, everything is enforced, policies fresh, grants refuse" in extension.log
 
 

@@ -15,7 +15,7 @@ from ranger_cdap.engine import AccessRequest
 from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.documents import holds_deltas
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 from servicedef import service_definition
 
 SERVICE = "cdapdev"
@@ -48,10 +48,10 @@ class Watched(RangerAdmin):
         return text
 
 
-def keeper(admin: RangerAdmin, cache: Path, watched: Watched | None = None) -> PolicyKeeper:
+def refresher(admin: RangerAdmin, cache: Path, watched: Watched | None = None) -> PolicyRefresher:
     plugin = PluginSettings(username="admin", password=PASSWORD, cache_dir=cache)
     settings = Settings(ranger=RangerSettings(url=admin.url, service=SERVICE), plugin=plugin)
-    return PolicyKeeper(watched or RangerAdmin.connect(settings.ranger, "admin", PASSWORD), settings)
+    return PolicyRefresher(watched or RangerAdmin.connect(settings.ranger, "admin", PASSWORD), settings)
 
 
 def policy(draw: random.Random, name: str) -> Policy:
@@ -94,17 +94,17 @@ def test_edits_that_come_as_changes_decide_like_a_whole_download(admin: RangerAd
     draw = random.Random(seed)
     seen = set()
     watched = Watched(admin.url, username="admin", password=PASSWORD)
-    with keeper(admin, tmp_path / "kept", watched) as kept:
+    with refresher(admin, tmp_path / "kept", watched) as kept:
         kept.refresh()
         for step in range(25):
             for _ in range(draw.randrange(1, 4)):
                 edit(admin, draw)
             now = decisions(kept.refresh())
-            with keeper(admin, tmp_path / str(step)) as fresh:
+            with refresher(admin, tmp_path / str(step)) as fresh:
                 assert now == decisions(fresh.refresh())
                 assert fresh.snapshot.versions.policies == kept.snapshot.versions.policies
             seen.add(tuple(now))
     assert len(seen) > 5
     assert watched.changes > 20
-    with keeper(admin, tmp_path / "kept") as restarted:
+    with refresher(admin, tmp_path / "kept") as restarted:
         assert decisions(restarted.refresh()) == now

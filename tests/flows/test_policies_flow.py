@@ -19,8 +19,8 @@ from ranger_cdap.engine import AccessRequest
 from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.client.downloader import Downloader, capabilities
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from servicedef import service_definition
 
 SERVICE = "cdapdev"
@@ -47,17 +47,17 @@ def admin(server: EmbeddedAdmin) -> Iterator[RangerAdmin]:
 
 
 @pytest.fixture
-def keeper(server: EmbeddedAdmin, admin: RangerAdmin, tmp_path: Path) -> Iterator[PolicyKeeper]:
-    with plugin(server.url, tmp_path / "cache") as keeper:
-        yield keeper
+def refresher(server: EmbeddedAdmin, admin: RangerAdmin, tmp_path: Path) -> Iterator[PolicyRefresher]:
+    with plugin(server.url, tmp_path / "cache") as refresher:
+        yield refresher
 
 
-def plugin(url: str, cache_dir: Path, *, username: str = "cdapsvc", password: Secret = PLUGIN) -> PolicyKeeper:
+def plugin(url: str, cache_dir: Path, *, username: str = "cdapsvc", password: Secret = PLUGIN) -> PolicyRefresher:
     settings = Settings(
         ranger=RangerSettings(url=url, service=SERVICE),
         plugin=PluginSettings(username=username, password=password, cache_dir=cache_dir),
     )
-    return PolicyKeeper(RangerAdmin(url, username=username, password=password, attempts=1), settings)
+    return PolicyRefresher(RangerAdmin(url, username=username, password=password, attempts=1), settings)
 
 
 def reading(name: str, user: str, namespace: str, *, guid: str | None = None) -> Policy:
@@ -78,24 +78,26 @@ def may_read(snapshot: Snapshot, user: str, namespace: str) -> bool:
     return decision.determined and decision.allowed
 
 
-def test_a_policy_decides_with_the_next_refresh_until_it_is_deleted(admin: RangerAdmin, keeper: PolicyKeeper) -> None:
-    before = keeper.refresh()
+def test_a_policy_decides_with_the_next_refresh_until_it_is_deleted(
+    admin: RangerAdmin, refresher: PolicyRefresher
+) -> None:
+    before = refresher.refresh()
     assert (before.state, before.engine is not None) == (PolicyState.FRESH, True)
     assert not may_read(before, "alice", "ns1")
 
     created = admin.create_policy(reading("p1", "alice", "ns1"))
-    granted = keeper.refresh()
+    granted = refresher.refresh()
     assert (may_read(granted, "alice", "ns1"), may_read(granted, "bob", "ns1")) == (True, False)
     assert granted.versions.policies > before.versions.policies
-    assert keeper.refresh().engine is granted.engine
+    assert refresher.refresh().engine is granted.engine
 
     assert created.id is not None
     admin.delete_policy(created.id)
-    assert not may_read(keeper.refresh(), "alice", "ns1")
+    assert not may_read(refresher.refresh(), "alice", "ns1")
 
 
 def test_ranger_s_page_of_plugins_shows_the_version_in_force_and_what_the_plugin_can_do(
-    server: EmbeddedAdmin, admin: RangerAdmin, keeper: PolicyKeeper
+    server: EmbeddedAdmin, admin: RangerAdmin, refresher: PolicyRefresher
 ) -> None:
     def listed() -> dict[str, Any]:
         answer = requests.get(
@@ -105,13 +107,13 @@ def test_ranger_s_page_of_plugins_shows_the_version_in_force_and_what_the_plugin
         found: dict[str, Any] = row
         return found
 
-    keeper.refresh()
+    refresher.refresh()
     began = listed()
     assert (began["serviceName"], began["appType"], began["hostName"]) == (SERVICE, "cdap", socket.gethostname())
     assert began["info"]["pluginCapabilities"] == capabilities()
     admin.create_policy(reading("p1", "alice", "ns1"))
-    version = keeper.refresh().versions.policies
-    keeper.refresh()
+    version = refresher.refresh().versions.policies
+    refresher.refresh()
     info = listed()["info"]
     assert info["policyActiveVersion"] == info["latestPolicyVersion"] == str(version)
     assert int(began["info"]["policyDownloadTime"]) <= int(info["policyActivationTime"])
@@ -140,21 +142,23 @@ def test_a_refresh_on_demand_brings_what_is_there_or_says_why_not(
         assert authorizer.refresh(wait=False).state is PolicyState.FRESH
 
 
-def test_the_tag_service_every_real_ranger_links_stops_no_decision(admin: RangerAdmin, keeper: PolicyKeeper) -> None:
+def test_the_tag_service_every_real_ranger_links_stops_no_decision(
+    admin: RangerAdmin, refresher: PolicyRefresher
+) -> None:
     service = admin.get_service(SERVICE)
     assert service is not None
     assert service["tagService"]
     admin.create_policy(reading("p1", "alice", "ns1"))
-    snapshot = keeper.refresh()
+    snapshot = refresher.refresh()
     assert may_read(snapshot, "alice", "ns1")
     assert snapshot.versions.tags >= 0
 
 
 def test_the_cache_decides_when_ranger_admin_has_gone_away(
-    server: EmbeddedAdmin, admin: RangerAdmin, keeper: PolicyKeeper, tmp_path: Path
+    server: EmbeddedAdmin, admin: RangerAdmin, refresher: PolicyRefresher, tmp_path: Path
 ) -> None:
     admin.create_policy(reading("p1", "alice", "ns1"))
-    keeper.refresh()
+    refresher.refresh()
     url = server.url
     server.stop()
     with plugin(url, tmp_path / "cache") as restarted:
@@ -166,17 +170,17 @@ def test_the_cache_decides_when_ranger_admin_has_gone_away(
         assert without_cache.refresh().state is PolicyState.NOT_READY
 
 
-def test_a_disabled_service_goes_on_deciding_and_says_so(admin: RangerAdmin, keeper: PolicyKeeper) -> None:
+def test_a_disabled_service_goes_on_deciding_and_says_so(admin: RangerAdmin, refresher: PolicyRefresher) -> None:
     admin.create_policy(reading("p1", "alice", "ns1"))
-    keeper.refresh()
+    refresher.refresh()
     service = admin.get_service(SERVICE)
     assert service is not None
     admin.update_service(service["id"], service | {"isEnabled": False})
-    snapshot = keeper.refresh()
+    snapshot = refresher.refresh()
     assert snapshot.state is PolicyState.DISABLED
     assert may_read(snapshot, "alice", "ns1")
     admin.update_service(service["id"], service | {"isEnabled": True})
-    assert keeper.refresh().state is PolicyState.FRESH
+    assert refresher.refresh().state is PolicyState.FRESH
 
 
 @pytest.mark.parametrize(
@@ -187,8 +191,8 @@ def test_a_disabled_service_goes_on_deciding_and_says_so(admin: RangerAdmin, kee
 def test_an_account_that_may_not_download_is_not_ready(
     server: EmbeddedAdmin, admin: RangerAdmin, tmp_path: Path, username: str, password: Secret, said: str
 ) -> None:
-    with plugin(server.url, tmp_path / "cache", username=username, password=password) as keeper:
-        snapshot = keeper.refresh()
+    with plugin(server.url, tmp_path / "cache", username=username, password=password) as refresher:
+        snapshot = refresher.refresh()
         assert (snapshot.state, snapshot.engine) == (PolicyState.NOT_READY, None)
         assert said in snapshot.reason
 

@@ -20,8 +20,8 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.service_setup import Wanted
 from ranger_cdap.policies.refresh.cache import PolicyCache
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 PROCESSES, ROUNDS, LONGEST = 10, 5, 30.0
 PASSWORD = Secret("Correct-Horse-1")
@@ -46,11 +46,11 @@ def refresh_with_the_others(url: str, directory: Path, barrier: Barrier) -> Outc
     """Start and refresh, all at the same time, in each round; a change is made between two rounds."""
     here = settings(url, directory)
     problems = []
-    with PolicyKeeper(RangerAdmin.connect(here.ranger, "plugin", PASSWORD), here) as keeper:
+    with PolicyRefresher(RangerAdmin.connect(here.ranger, "plugin", PASSWORD), here) as refresher:
         for _ in range(ROUNDS):
             barrier.wait(LONGEST)
-            snapshot = keeper.refresh()
-            problems.append(keeper.snapshot.cache_problem)
+            snapshot = refresher.refresh()
+            problems.append(refresher.snapshot.cache_problem)
             barrier.wait(LONGEST)
         return Outcome(snapshot.state, snapshot.versions.policies, tuple(filter(None, problems)))
 

@@ -48,6 +48,15 @@ def test_make_test_runs_the_quick_tests_once_and_on_the_wheel() -> None:
     assert [line.split()[0] for line in planned("check")] == [".venv/bin/pytest"]
 
 
+@pytest.mark.parametrize(("marker", "folder"), [("cdap", "tests/cdap_master"), ("alone", "tests/service")])
+def test_a_marker_is_used_only_where_make_looks_for_it(marker: str, folder: str) -> None:
+    used = f"mark.{marker}"
+    files = (ROOT / "tests").rglob("*.py")
+    elsewhere = [str(path) for path in files if used in path.read_text() and not path.is_relative_to(ROOT / folder)]
+    assert [path for path in elsewhere if path != __file__] == []
+    assert f"-m {marker} {folder}\n" in (ROOT / "Makefile").read_text()
+
+
 @of_the_wheel
 def test_every_file_is_the_one_of_the_wheel() -> None:
     installed = distribution("ranger-cdap")

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import responses
 import stamina
-from keeper_world import URL, Clock, FakeRanger, Started
 from policy_documents import SERVICE
+from refresher_world import URL, Clock, FakeRanger, Started
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 
 Script = Callable[[socket.socket], None]
 
@@ -97,14 +97,14 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def started(ranger: FakeRanger, settings: Settings, clock: Clock) -> Iterator[Started]:
-    """A keeper as a newly started process has it."""
-    keepers: list[PolicyKeeper] = []
+    """A refresher as a newly started process has it."""
+    keepers: list[PolicyRefresher] = []
 
-    def start(**more: Any) -> PolicyKeeper:
+    def start(**more: Any) -> PolicyRefresher:
         admin = RangerAdmin(URL, username="cdapsvc", password=settings.plugin.password)
-        keepers.append(PolicyKeeper(admin, settings, **({"clock": clock} | more)))
+        keepers.append(PolicyRefresher(admin, settings, **({"clock": clock} | more)))
         return keepers[-1]
 
     yield start
-    for keeper in keepers:
-        keeper.close()
+    for refresher in keepers:
+        refresher.close()

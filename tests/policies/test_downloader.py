@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 import responses
-from keeper_world import URL, Clock, FakeRanger
 from policy_documents import SERVICE
+from refresher_world import URL, Clock, FakeRanger
 
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.downloader import NOT_OURS, Activations, Capability, Downloader, capabilities
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import Versions
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 
 
 def test_what_the_plugin_can_do_is_told_bit_by_bit() -> None:
@@ -68,11 +68,11 @@ def test_a_keeper_tells_who_it_is_and_since_when_it_uses_what_it_has(settings: S
     FakeRanger()
     plugin = msgspec.structs.replace(settings.plugin, app_id="cdap", cluster_name="c1")
     admin = RangerAdmin(URL, username="cdapsvc", password=Secret("x"))
-    with PolicyKeeper(admin, msgspec.structs.replace(settings, plugin=plugin), clock=clock) as keeper:
-        keeper.refresh()
+    with PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=plugin), clock=clock) as refresher:
+        refresher.refresh()
         in_force_since = str(int(clock.wall * 1000))
         clock.goes_on(30)
-        keeper.refresh()
+        refresher.refresh()
     told = [call.request.params for call in responses.calls]  # type: ignore[union-attr]
     assert [sent["lastActivationTime"] for sent in told] == ["0"] * 3 + [in_force_since] * 3
     same = {"pluginId", "clusterName", "pluginCapabilities"}

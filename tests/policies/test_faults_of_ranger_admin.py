@@ -12,13 +12,13 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from keeper_world import FRESH, GONE, NO_SERVICE, NOT_READY, OFF, Clock, may_read
 from policy_documents import SERVICE, policies, policy, roles, users
+from refresher_world import FRESH, GONE, NO_SERVICE, NOT_READY, OFF, Clock, may_read
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.policies.client import exchange
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 
 READ_TIMEOUT = 0.3
 VERSION = re.compile(rb'"(?:policy|role|userStore)Version": (\d+)')
@@ -85,23 +85,23 @@ def ranger() -> Iterator[Ranger]:
 
 
 @pytest.fixture
-def starts(ranger: Ranger, clock: Clock, tmp_path: Path) -> Iterator[Callable[..., PolicyKeeper]]:
+def starts(ranger: Ranger, clock: Clock, tmp_path: Path) -> Iterator[Callable[..., PolicyRefresher]]:
     """A plugin as it starts."""
-    keepers: list[PolicyKeeper] = []
+    keepers: list[PolicyRefresher] = []
     url = f"http://127.0.0.1:{ranger.server_port}"
     settings = Settings(
         ranger=RangerSettings(url=url, service=SERVICE),
         plugin=PluginSettings(username="svc", cache_dir=tmp_path / "cache"),
     )
 
-    def start(*, allow_older: bool = False) -> PolicyKeeper:
+    def start(*, allow_older: bool = False) -> PolicyRefresher:
         admin = RangerAdmin(url, username="svc", password=Secret("x"), read_timeout=READ_TIMEOUT, attempts=1)
-        keepers.append(PolicyKeeper(admin, settings, clock=clock, allow_older=allow_older))
+        keepers.append(PolicyRefresher(admin, settings, clock=clock, allow_older=allow_older))
         return keepers[-1]
 
     yield start
-    for keeper in keepers:
-        keeper.close()
+    for refresher in keepers:
+        refresher.close()
 
 
 def answering(status: int, body: bytes) -> Fault:
@@ -154,75 +154,75 @@ each_fault = pytest.mark.parametrize(("fault", "said"), [row[1:] for row in FAUL
 @pytest.mark.usefixtures("impatient")
 @each_fault
 def test_a_plugin_that_starts_then_is_not_ready_until_it_passes(
-    ranger: Ranger, starts: Callable[[], PolicyKeeper], fault: Fault, said: str
+    ranger: Ranger, starts: Callable[[], PolicyRefresher], fault: Fault, said: str
 ) -> None:
     ranger.fault = fault
-    keeper = starts()
-    during = keeper.refresh()
+    refresher = starts()
+    during = refresher.refresh()
     assert (during.state, during.engine) == (NOT_READY, None)
     assert said in during.reason
     assert "<" not in during.reason
     ranger.fault = None
-    assert may_read(keeper.refresh())
+    assert may_read(refresher.refresh())
 
 
 @pytest.mark.usefixtures("impatient")
 @each_fault
 def test_a_plugin_with_policies_goes_on_deciding_and_recovers(
-    ranger: Ranger, starts: Callable[[], PolicyKeeper], clock: Clock, fault: Fault, said: str
+    ranger: Ranger, starts: Callable[[], PolicyRefresher], clock: Clock, fault: Fault, said: str
 ) -> None:
-    keeper = starts()
-    before = keeper.refresh()
+    refresher = starts()
+    before = refresher.refresh()
     ranger.fault = fault
     clock.goes_on(30)
-    during = keeper.refresh()
+    during = refresher.refresh()
     assert (during.engine, may_read(during), may_read(during, "bob")) == (before.engine, True, False)
     assert said in during.reason
     restarted = starts().refresh()
     assert (may_read(restarted), may_read(restarted, "bob")) == (True, False)
     ranger.fault = None
     ranger.documents["plugins"] = policies(6, policy(1, "bob"))
-    after = keeper.refresh()
+    after = refresher.refresh()
     assert (after.state, may_read(after), may_read(after, "bob")) == (FRESH, False, True)
 
 
-def test_down_at_start(ranger: Ranger, starts: Callable[[], PolicyKeeper]) -> None:
+def test_down_at_start(ranger: Ranger, starts: Callable[[], PolicyRefresher]) -> None:
     ranger.ends()
-    keeper = starts()
-    snapshot = keeper.refresh()
+    refresher = starts()
+    snapshot = refresher.refresh()
     assert (snapshot.state, snapshot.engine) == (NOT_READY, None)
     assert "refused" in snapshot.reason
     up = Ranger(ranger.server_port)
     try:
-        assert may_read(keeper.refresh())
+        assert may_read(refresher.refresh())
     finally:
         up.ends()
 
 
-def test_down_later_and_up_again(ranger: Ranger, starts: Callable[[], PolicyKeeper], clock: Clock) -> None:
-    keeper = starts()
-    keeper.refresh()
+def test_down_later_and_up_again(ranger: Ranger, starts: Callable[[], PolicyRefresher], clock: Clock) -> None:
+    refresher = starts()
+    refresher.refresh()
     ranger.ends()
     clock.goes_on(30)
-    assert may_read(keeper.refresh())
+    assert may_read(refresher.refresh())
     assert may_read(starts().refresh())
     clock.goes_on(86_400)
-    assert keeper.refresh().engine is None
+    assert refresher.refresh().engine is None
     assert starts().refresh().engine is None
     up = Ranger(ranger.server_port)
     try:
-        assert (keeper.refresh().state, may_read(keeper.snapshot)) == (FRESH, True)
+        assert (refresher.refresh().state, may_read(refresher.snapshot)) == (FRESH, True)
     finally:
         up.ends()
 
 
-def test_an_older_version_is_not_taken_without_a_word(ranger: Ranger, starts: Callable[..., PolicyKeeper]) -> None:
+def test_an_older_version_is_not_taken_without_a_word(ranger: Ranger, starts: Callable[..., PolicyRefresher]) -> None:
     """Its database was restored, and perhaps a right that was revoked; Java's plugin takes the older version."""
-    keeper = starts()
-    keeper.refresh()
+    refresher = starts()
+    refresher.refresh()
     ranger.documents["plugins"] = policies(3, policy(1, "bob"))
 
-    refused = keeper.refresh()
+    refused = refresher.refresh()
     assert (refused.versions.policies, may_read(refused), may_read(refused, "bob")) == (5, True, False)
     assert "Ranger Admin has version 3 of the policies, and this host has used 5" in refused.reason
     restarted = starts().refresh()
@@ -230,22 +230,22 @@ def test_an_older_version_is_not_taken_without_a_word(ranger: Ranger, starts: Ca
 
     allowed = starts(allow_older=True).refresh()
     assert (allowed.state, allowed.versions.policies, may_read(allowed, "bob")) == (FRESH, 3, True)
-    taken = keeper.refresh()
+    taken = refresher.refresh()
     assert (taken.state, taken.versions.policies, may_read(taken), may_read(taken, "bob")) == (FRESH, 3, False, True)
     ranger.ends()
     assert may_read(starts().refresh(), "bob")
 
 
-def test_an_empty_policy_set_denies_everybody(ranger: Ranger, starts: Callable[[], PolicyKeeper]) -> None:
-    keeper = starts()
-    assert may_read(keeper.refresh())
+def test_an_empty_policy_set_denies_everybody(ranger: Ranger, starts: Callable[[], PolicyRefresher]) -> None:
+    refresher = starts()
+    assert may_read(refresher.refresh())
     ranger.documents["plugins"] = policies(6)
-    emptied = keeper.refresh()
+    emptied = refresher.refresh()
     assert (emptied.state, may_read(emptied)) == (FRESH, False)
 
 
 @pytest.mark.slow
-def test_20_mb_of_policies(ranger: Ranger, starts: Callable[[], PolicyKeeper]) -> None:
+def test_20_mb_of_policies(ranger: Ranger, starts: Callable[[], PolicyRefresher]) -> None:
     count = 80_000
     large = policies(6, *(policy(n, namespace=f"ns{n}") for n in range(count)))
     assert len(large) > 20_000_000
@@ -256,28 +256,28 @@ def test_20_mb_of_policies(ranger: Ranger, starts: Callable[[], PolicyKeeper]) -
 
 
 def test_a_deleted_service_denies_after_a_second_look(
-    ranger: Ranger, starts: Callable[[], PolicyKeeper], clock: Clock
+    ranger: Ranger, starts: Callable[[], PolicyRefresher], clock: Clock
 ) -> None:
-    keeper = starts()
-    keeper.refresh()
+    refresher = starts()
+    refresher.refresh()
     ranger.fault = answering(404, json.dumps(NO_SERVICE).encode())
     clock.goes_on(30)
-    assert may_read(keeper.refresh())
+    assert may_read(refresher.refresh())
     clock.goes_on(30)
-    assert (keeper.refresh().state, keeper.snapshot.engine) == (GONE, None)
+    assert (refresher.refresh().state, refresher.snapshot.engine) == (GONE, None)
     assert starts().refresh().engine is None
 
 
 @pytest.mark.parametrize("jump", [-7 * 86_400.0, -1.0, 3600.0, 7 * 86_400.0])
 def test_a_clock_that_jumps_makes_no_policies_younger(
-    ranger: Ranger, starts: Callable[[], PolicyKeeper], clock: Clock, jump: float
+    ranger: Ranger, starts: Callable[[], PolicyRefresher], clock: Clock, jump: float
 ) -> None:
-    keeper = starts()
-    keeper.refresh()
+    refresher = starts()
+    refresher.refresh()
     ranger.ends()
     clock.goes_on(86_000)
     clock.wall += jump
-    assert may_read(keeper.refresh()) == (jump <= 0)
+    assert may_read(refresher.refresh()) == (jump <= 0)
     clock.goes_on(500)
-    assert keeper.refresh().engine is None
+    assert refresher.refresh().engine is None
     assert starts().refresh().engine is None

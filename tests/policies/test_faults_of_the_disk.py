@@ -11,35 +11,35 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from keeper_world import FRESH, Clock, FakeRanger, Started, may_read
 from policy_documents import SERVICE, policies, policy, roles
+from refresher_world import FRESH, Clock, FakeRanger, Started, may_read
 
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
-from ranger_cdap.policies.refresh.refresher import Contact
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.policies.refresh.refresh_state import LastContact
 from tests.disk_faults import NOBODY, ended_well, full_disk, in_a_child
 
 
 def test_a_full_disk(started: Started, ranger: FakeRanger, clock: Clock) -> None:
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.documents["policies"] = policies(2, policy(1, "bob"))
     clock.goes_on(30)
     with full_disk(100):
-        during = keeper.refresh()
+        during = refresher.refresh()
     assert (during.state, may_read(during, "bob"), may_read(during)) == (FRESH, True, False)
-    assert "can't be written" in keeper.snapshot.cache_problem
+    assert "can't be written" in refresher.snapshot.cache_problem
     ranger.is_away()
     old = started().refresh()
     assert old.versions.policies == 1
     assert old.contact_at == pytest.approx(clock.wall - 30)
     ranger.is_back()
-    keeper.refresh()
-    assert keeper.snapshot.cache_problem == ""
+    refresher.refresh()
+    assert refresher.snapshot.cache_problem == ""
     ranger.is_away()
     assert started().refresh().versions.policies == 2
 
@@ -59,19 +59,19 @@ def test_a_read_only_cache_directory(
     monkeypatch.chdir(place)
     here = msgspec.structs.replace(settings.plugin, cache_dir=Path("cache/of"))
 
-    def plugin() -> PolicyKeeper:
+    def plugin() -> PolicyRefresher:
         admin = RangerAdmin(settings.ranger.url, username="svc", password=Secret("x"))
-        return PolicyKeeper(admin, msgspec.structs.replace(settings, plugin=here))
+        return PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=here))
 
     def as_another() -> None:
         if os.geteuid() == 0:
             os.seteuid(NOBODY)
         with pytest.raises(OSError, match="denied"):
             Path("cache/of/new").touch()
-        keeper = plugin()
-        fresh = keeper.refresh()
+        refresher = plugin()
+        fresh = refresher.refresh()
         assert (fresh.state, may_read(fresh, "bob")) == (FRESH, True)
-        assert keeper.snapshot.cache_problem
+        assert refresher.snapshot.cache_problem
         ranger.is_away()
         old = plugin().refresh()
         assert (may_read(old), may_read(old, "bob")) == (cache_is_read, False)
@@ -103,7 +103,7 @@ def of_version(version: int) -> Documents:
 
 def written(cache: PolicyCache, version: int) -> None:
     at = SINCE + version
-    cache.write(of_version(version), Contact(at, 0, at, Versions(version, version)))
+    cache.write(of_version(version), LastContact(at, 0, at, Versions(version, version)))
 
 
 def killed_while_writing(cache: PolicyCache, version: int, after: float) -> tuple[int, bool]:

@@ -21,7 +21,7 @@ from ranger_cdap.errors import CacheError
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.refresher import Contact
+from ranger_cdap.policies.refresh.refresh_state import LastContact
 from tests.disk_faults import full_disk, in_a_child
 
 NOW = time.time()
@@ -49,9 +49,9 @@ def cache(directory: Path, reports: Reports) -> PolicyCache:
     return PolicyCache(directory, "cdap", SERVICE, report=reports.append)
 
 
-def contact(version: int, age: float = 0.0, *, at: float = NOW, tag_version: int = -1) -> Contact:
+def contact(version: int, age: float = 0.0, *, at: float = NOW, tag_version: int = -1) -> LastContact:
     """A contact of the set whose documents all have that version, noted `age` seconds after it."""
-    return Contact(at=at, age=age, noted=at + age, versions=Versions(version, version, tag_version))
+    return LastContact(at=at, age=age, noted=at + age, versions=Versions(version, version, tag_version))
 
 
 def written(cache: PolicyCache, documents: Documents, version: int, age: float = 0.0) -> None:
@@ -152,7 +152,7 @@ def test_no_part_of_an_old_cache_comes_back(data: st.DataObject, tmp_path_factor
     for n, (of_policies, of_roles) in enumerate(numbers):
         versions = Versions(of_policies, of_roles)
         documents = Documents(policies(of_policies, policy(1)), roles(of_roles))
-        cache.write(documents, Contact(at=NOW + n, age=0, noted=NOW + n, versions=versions))
+        cache.write(documents, LastContact(at=NOW + n, age=0, noted=NOW + n, versions=versions))
         if not versions.older_than(newest):
             newest = versions.newest(newest)
         backups.append(saved(directory))

@@ -9,20 +9,20 @@ from typing import Any
 import msgspec
 import pytest
 import requests
-from keeper_world import FRESH, NO_SERVICE, OFF, URL, FakeRanger, Started, may_read
 from policy_documents import policies, policy
+from refresher_world import FRESH, NO_SERVICE, OFF, URL, FakeRanger, Started, may_read
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 
 
 def test_what_ranger_admin_has_is_in_force_when_it_returns(started: Started, ranger: FakeRanger) -> None:
-    keeper = started()
-    assert keeper.refresh_now().versions.policies == 1
+    refresher = started()
+    assert refresher.refresh_now().versions.policies == 1
     ranger.documents["policies"] = policies(2, policy(1, "bob"))
-    snapshot = keeper.refresh_now()
+    snapshot = refresher.refresh_now()
     assert (snapshot.state, snapshot.versions.policies, may_read(snapshot, "bob")) == (FRESH, 2, True)
 
 
@@ -44,23 +44,23 @@ WHY_NOT: list[tuple[str, Any, type[errors.RangerCdapError]]] = [
 def test_what_can_not_be_had_is_an_error_and_what_was_in_force_decides(
     started: Started, ranger: FakeRanger, answer: Any, error: type[errors.RangerCdapError]
 ) -> None:
-    keeper = started()
-    before = keeper.refresh_now()
+    refresher = started()
+    before = refresher.refresh_now()
     ranger.instead["policies"] = answer
     with pytest.raises(error) as caught:
-        keeper.refresh_now()
-    assert (keeper.snapshot.engine, keeper.snapshot.reason) == (before.engine, str(caught.value))
+        refresher.refresh_now()
+    assert (refresher.snapshot.engine, refresher.snapshot.reason) == (before.engine, str(caught.value))
     ranger.is_back()
-    assert keeper.refresh_now().reason == ""
+    assert refresher.refresh_now().reason == ""
 
 
 def test_a_cache_alone_is_no_answer_to_who_asks_for_now(started: Started, ranger: FakeRanger) -> None:
     started().refresh()
     ranger.is_away()
-    keeper = started()
+    refresher = started()
     with pytest.raises(errors.AdminUnreachable):
-        keeper.refresh_now()
-    assert may_read(keeper.snapshot)
+        refresher.refresh_now()
+    assert may_read(refresher.snapshot)
 
 
 class Heard:
@@ -82,47 +82,47 @@ def heard() -> Heard:
 
 
 @pytest.fixture
-def hourly(ranger: FakeRanger, settings: Settings, heard: Heard) -> Iterator[PolicyKeeper]:
-    """A keeper whose background thread asks once an hour."""
+def hourly(ranger: FakeRanger, settings: Settings, heard: Heard) -> Iterator[PolicyRefresher]:
+    """A refresher whose background thread asks once an hour."""
     plugin = msgspec.structs.replace(settings.plugin, poll_interval=3600.0)
     admin = RangerAdmin(URL, username="cdapsvc", password=Secret("Passw0rd!x"))
-    with PolicyKeeper(admin, msgspec.structs.replace(settings, plugin=plugin), on_change=heard) as keeper:
-        yield keeper
+    with PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=plugin), on_change=heard) as refresher:
+        yield refresher
 
 
 def test_a_nudge_makes_the_next_refresh_earlier_each_time(
-    hourly: PolicyKeeper, ranger: FakeRanger, heard: Heard
+    hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard
 ) -> None:
     hourly.start()
     assert heard.of(1).wait(10)
     for version in (2, 3):
         ranger.documents["policies"] = policies(version)
-        hourly.nudge()
+        hourly.request_refresh()
         assert heard.of(version).wait(10)
 
 
-def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyKeeper, ranger: FakeRanger, heard: Heard) -> None:
+def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard) -> None:
     hourly.refresh()
     ranger.answers(401)
     hourly.refresh()
     hourly.start()
     ranger.is_back()
     ranger.documents["policies"] = policies(2)
-    hourly.nudge()
+    hourly.request_refresh()
     assert not heard.of(2).wait(0.5)
     assert hourly.refresh_now().versions.policies == 2
     ranger.documents["policies"] = policies(3)
-    hourly.nudge()
+    hourly.request_refresh()
     assert heard.of(3).wait(10)
 
 
 def test_without_a_background_thread_there_is_nothing_to_hasten(started: Started) -> None:
     with pytest.raises(errors.InvalidInput, match="background"):
-        started().nudge()
+        started().request_refresh()
 
 
-def test_a_nudged_keeper_ends_at_once(hourly: PolicyKeeper) -> None:
+def test_a_nudged_keeper_ends_at_once(hourly: PolicyRefresher) -> None:
     hourly.start()
-    hourly.nudge()
+    hourly.request_refresh()
     hourly.close()
     assert "ranger-cdap-policies" not in [thread.name for thread in threading.enumerate()]

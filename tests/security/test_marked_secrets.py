@@ -131,7 +131,7 @@ class Run:
         assert process.stdout is not None
         try:
             said = b""
-            while not (found := re.search(rb"deciding on http://([\d.]+):(\d+);", said)):
+            while not (found := re.search(rb"listening on http://([\d.]+):(\d+);", said)):
                 line = process.stdout.readline()
                 assert line, said
                 said += line

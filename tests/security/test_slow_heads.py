@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn")
 from starlette.responses import PlainTextResponse
 
 from ranger_cdap.config import ServiceSettings
-from ranger_cdap.service.http.heads import LONGEST_HEAD
+from ranger_cdap.service.http.header_limits import LONGEST_HEAD
 from ranger_cdap.service.http.server import HttpServer
 
 PATIENCE = 0.1

@@ -96,7 +96,7 @@ callers = ["audit"]
             said = process.stdout.readline()
             process.send_signal(signal.SIGTERM)
             _, told = process.communicate(timeout=60)
-            assert "deciding on" in said, told
+            assert "listening on" in said, told
 
 
 @pytest.fixture

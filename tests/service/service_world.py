@@ -21,15 +21,15 @@ from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.http.callers import Callers, Role
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.http.server import HttpServer
-from ranger_cdap.service.state.desk import Desk
+from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.table import ROWS
 
 READ_AND_WRITE = [
@@ -67,12 +67,12 @@ class World:
     """A running service: `ask` as a caller, `memory` holds its audit records."""
 
     url: str
-    desk: Desk
+    state: AppState
     memory: Memory
 
     def becomes(self, snapshot: Snapshot) -> None:
-        """What the keeper holds is another now."""
-        self.desk.authorizer.decider.policies.snapshot = snapshot  # type: ignore[misc]
+        """What the refresher holds is another now."""
+        self.state.authorizer.decider.policies.snapshot = snapshot  # type: ignore[misc]
 
     def ask(self, who: str | None, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """One request; a body that is no text is sent as JSON, header names are written with `_`."""
@@ -118,23 +118,23 @@ def serving(
     )
     memory = Memory()
     asked = authorizer(policies, memory, plugins=plugins, enforcement=enforcement or Enforcement())
-    keeper = asked.decider.policies
+    refresher = asked.decider.policies
     name = settings.ranger.service
-    desk = Desk(
+    state = AppState(
         settings=settings,
         authorizer=asked,
         enforcer=AccessEnforcer(asked, master),
-        services={name: RangerService(name, keeper, AuditTrail([memory]))}
+        services={name: RangerService(name, refresher, AuditTrail([memory]))}
         | {each.service_name: _service(each, memory) for each in others},
         metrics=ServiceMetrics(),
         events=Events.of(settings),
     )
-    desk.metrics.watch(desk.read_metrics)
+    state.metrics.watch(state.read_metrics)
     server = HttpServer(settings.service)
-    server.start(create_app(desk, Callers.of(settings.service), ROWS))
+    server.start(create_app(state, Callers.of(settings.service), ROWS))
     try:
-        yield World(server.url, desk, memory)
+        yield World(server.url, state, memory)
     finally:
         server.stop()
-        if desk.events is not None:
-            desk.events.store.close()
+        if state.events is not None:
+            state.events.store.close()

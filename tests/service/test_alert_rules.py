@@ -28,8 +28,8 @@ from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.errors import AdminUnreachable
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
@@ -163,7 +163,7 @@ def test_every_figure_label_and_value_is_exported(exported: Samples, rule: str) 
 
 def becomes(state: PolicyState, age: float | None = None) -> Callable[[World], None]:
     def change(world: World) -> None:
-        snapshot = world.desk.authorizer.snapshot
+        snapshot = world.state.authorizer.snapshot
         engine = snapshot.engine if state.decides else None
         # The service tells the age by its own clock.
         contact = None if age is None else time.time() - age
@@ -182,9 +182,9 @@ class Full:
 
 
 def audit_is_lost(world: World) -> None:
-    ((name, service),) = world.desk.services.items()
+    ((name, service),) = world.state.services.items()
     trail = AuditTrail([Full()])
-    world.desk.services[name] = RangerService(name, service.keeper, trail)  # type: ignore[index]
+    world.state.services[name] = RangerService(name, service.refresher, trail)  # type: ignore[index]
     record = AuditRecord(
         repo="cdapdev", reqUser="alice", evtTime=1, access="x", resource="r", resType="dataset", action="read",
         result=1, policy=1,
@@ -193,15 +193,15 @@ def audit_is_lost(world: World) -> None:
 
 
 def audit_is_required(world: World) -> None:
-    world.desk.authorizer.decider._audit = trail = AuditTrail([Full()], GroupCommit(Full(), capacity=10))
-    ((name, service),) = world.desk.services.items()
-    world.desk.services[name] = RangerService(name, service.keeper, trail)  # type: ignore[index]
-    assert not world.desk.authorizer.check("alice", (), "namespace.get", entity_id("namespace", ("ns1",))).allowed
+    world.state.authorizer.decider._audit = trail = AuditTrail([Full()], GroupCommit(Full(), capacity=10))
+    ((name, service),) = world.state.services.items()
+    world.state.services[name] = RangerService(name, service.refresher, trail)  # type: ignore[index]
+    assert not world.state.authorizer.check("alice", (), "namespace.get", entity_id("namespace", ("ns1",))).allowed
 
 
 def the_key_server_is_away(world: World) -> None:
     keys = types.SimpleNamespace(age=2 * HOUR, close=lambda: None)
-    object.__setattr__(world.desk, "token_keys", keys)
+    object.__setattr__(world.state, "token_keys", keys)
 
 
 def a_broken_record(world: World) -> None:
@@ -266,7 +266,10 @@ RUNS: dict[str, tuple[Samples, set[str]]] = {
         samples(metrics_text(RunReport(sources=()), began=0, ended=NOW - 2 * HOUR).decode()),
         {"RangerCdapSyncNotRun"},
     ),
-    "Ranger went away": (after_a_run(error=AdminUnreachable("Ranger Admin is away")), {"RangerCdapSyncIncomplete"}),
+    "Ranger went away": (
+        after_a_run(error=AdminUnreachable("Ranger Admin is unavailable")),
+        {"RangerCdapSyncIncomplete"},
+    ),
     "a user is not known yet": (after_a_run(waiting=(life(State.PENDING, HOUR),)), set()),
     "a user is not known for long": (after_a_run(waiting=(life(State.PENDING, 3 * HOUR),)), {"RangerCdapSyncLag"}),
     "somebody else's policy": (

@@ -81,8 +81,8 @@ def require(world: World) -> tuple[Disk, Disk]:
     """The disk that must have each record, and what is to be written later."""
     disk, later = Disk(), Disk()
     trail = AuditTrail([later], GroupCommit(disk, capacity=1000))
-    world.desk.authorizer.decider._audit = trail
-    for service in world.desk.services.values():
+    world.state.authorizer.decider._audit = trail
+    for service in world.state.services.values():
         object.__setattr__(service, "audit", trail)
     return disk, later
 

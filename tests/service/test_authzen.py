@@ -13,8 +13,8 @@ from record_services import DATA, people, records, things
 from service_world import Answer, World, serving
 
 from ranger_cdap.cdap.entity import entity_id
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 CDAP = [
     policy(1, {"namespace": "ns1"}, ["alice", "evaluate"], ["read", "write"]),
@@ -314,7 +314,7 @@ def test_an_operation_is_decided_as_cdap_is_answered(world: World) -> None:
     context = {"clientIpAddress": "10.1.2.3"}
     answer = post(world, "evaluation", asking("eve", "dataset.get", KV, context=context)).json
     assert answer["context"]["reason_user"] == {
-        "en": world.desk.authorizer.check("eve", (), "dataset.get", entity_id("dataset", ("ns1", "kv"))).reason
+        "en": world.state.authorizer.check("eve", (), "dataset.get", entity_id("dataset", ("ns1", "kv"))).reason
     }
     assert ("dataset.get", "cdap/ns1/kv", "10.1.2.3") in {
         (record.access, record.resource, record.cliIP) for record in world.memory.records

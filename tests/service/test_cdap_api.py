@@ -10,8 +10,8 @@ import pytest
 from authorizer_world import Json, engine, policy
 from service_world import World, serving
 
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 GET, UPDATE, CREATE = "STANDARD.GET", "STANDARD.UPDATE", "STANDARD.CREATE"
 KV = ("DATASET", "ns1", "kv")
@@ -106,7 +106,7 @@ def test_what_policies_allow_at_any_time_may_be_kept_until_the_policies_change(w
     first, again = enforce(world, "alice", KV, GET), enforce(world, "alice", KV, GET)
     assert first["cacheable"]
     assert first["generation"] == again["generation"]
-    before = world.desk.authorizer.snapshot
+    before = world.state.authorizer.snapshot
     world.becomes(dataclasses.replace(before, engine=engine([policy(1, {"namespace": "ns1"}, ["alice"], ["read"])])))
     try:
         assert enforce(world, "alice", NS1, GET)["generation"] != first["generation"]

@@ -31,7 +31,7 @@ from journal_world import (
 from service_world import CALLERS, World, caller, serving
 
 from ranger_cdap.cdap.creations import load_creations
-from ranger_cdap.cdap.enforcement import Enforcement, Outside
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.service.events.check_journal import Entry, entry_of
 from ranger_cdap.service.http.callers import Role
 from ranger_cdap.service.wire.cdap_wire import EnforceRequest
@@ -238,7 +238,7 @@ def test_what_is_not_journalled_is_answered_all_the_same(case: str, world: World
 
 
 def test_what_is_not_enforced_is_not_journalled(tmp_path: Path, events: Path) -> None:
-    reporting = Enforcement(operations=frozenset({"dataset.get"}), outside=Outside.REPORT)
+    reporting = Enforcement(operations=frozenset({"dataset.get"}), outside=UnenforcedMode.REPORT)
     with serving(EVERYTHING, tmp_path, enforcement=reporting) as world:
         answer = ask(world, question())
     assert (answer["allowed"], answer["enforced"]) == (True, False)
@@ -295,7 +295,7 @@ def test_records_and_checks_are_one_stream(world: World, events: Path) -> None:
     for number in range(6):
         ask(world, question(check=stamp(number)))
         world.ask("audit", "POST", "/cdap/v1/audit", {"records": [stamped(number)]})
-    world.desk.events.store.close()  # type: ignore[union-attr]
+    world.state.events.store.close()  # type: ignore[union-attr]
     lines = stored_in(events)
     assert ["check" if "check" in line else "record" for line in lines] == ["check", "record"] * 6
     times = [line["received"] for line in lines]
@@ -308,5 +308,5 @@ def test_many_at_once_are_all_journalled(world: World, events: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    world.desk.events.store.close()  # type: ignore[union-attr]
+    world.state.events.store.close()  # type: ignore[union-attr]
     assert {line["id"] for line in stored_in(events)} == {stamp(n)["id"] for n in range(60)}

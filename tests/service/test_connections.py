@@ -152,7 +152,7 @@ def test_what_is_being_answered_is_not_closed(tmp_path: Path, connect: Connect) 
         held = [connect(world) for _ in range(2)]
         for connection in held:
             connection.sendall(head("POST /cdap/v1/hello HTTP/1.1", "Content-Length: 2"))
-        until(lambda: world.desk.metrics.under_way._value.get() == 2)
+        until(lambda: world.state.metrics.under_way._value.get() == 2)
         refused = connect(world)
         assert refused.recv(1) == b""
         for connection in held:

@@ -36,8 +36,8 @@ from ranger_cdap.config import (
 from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.users import Users
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.service.http.callers import Role
 from tests.certificates import Authority, Signed, put
 
@@ -64,7 +64,7 @@ def running(tmp_path: Path) -> Iterator[World]:
 
 def settings_of(world: World, **service: Any) -> Settings:
     """The settings of a running service, with the port it got."""
-    own = world.desk.settings
+    own = world.state.settings
     port = int(world.url.rpartition(":")[2])
     changed = msgspec.structs.replace(own.service, port=port, **service)
     return msgspec.structs.replace(own, service=changed)

@@ -16,8 +16,8 @@ from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cdap.profile import load_profile, profile_names
 from ranger_cdap.config import CallerSettings, ConfirmSettings, Secret, Settings, SyncSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from spark_sync.reconcile.cdap_existence import looks
 from tests.certificates import Authority, put

@@ -83,7 +83,7 @@ def test_no_records_make_no_file(tmp_path: Path) -> None:
 
 def test_a_service_that_nobody_may_bring_records_to_makes_no_directory(tmp_path: Path) -> None:
     with serving([], tmp_path, callers=(caller("enforce", Role.ENFORCE),)) as world:
-        assert world.desk.events is None
+        assert world.state.events is None
     assert not (tmp_path / "events").exists()
 
 

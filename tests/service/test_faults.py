@@ -142,7 +142,7 @@ def test_while_ranger_admin_is_down_the_last_policies_decide_and_the_state_is_sh
             assert "Ranger Admin last confirmed the policies at" in page
             assert ask(port, None, "GET", "/health/ready").status == 200
 
-    with DecisionService(settings) as service:  # started while Ranger Admin is away
+    with DecisionService(settings) as service:  # started while Ranger Admin is unavailable
         port = int(service.url.rpartition(":")[2])
         assert decided(port) == (True, False)
         until(lambda: shown_state(port) == "stale")

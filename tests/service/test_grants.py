@@ -102,7 +102,7 @@ class Ranger:
     settings: Settings
 
     def ask(self, path: str, body: Json) -> Json:
-        world = World(self.bridge.url, self.bridge.desk, None)  # type: ignore[arg-type]
+        world = World(self.bridge.url, self.bridge.state, None)  # type: ignore[arg-type]
         answer = world.ask("grant", "POST", f"/cdap/v1/{path}", body)
         assert answer.status == 200, answer.body
         found: Json = answer.json
@@ -199,8 +199,8 @@ def test_who_may_delegate_gives_and_takes_exactly_what_was_asked(ranger: Ranger)
 
 def test_a_grant_is_in_force_when_it_is_answered(ranger: Ranger) -> None:
     ranger.ask("grant", request())
-    engine = ranger.bridge.desk.authorizer.snapshot
-    assert ranger.bridge.desk.bridge is not None
+    engine = ranger.bridge.state.authorizer.snapshot
+    assert ranger.bridge.state.bridge is not None
     assert engine.versions.policies == ranger.version()
 
 
@@ -227,8 +227,8 @@ NOT_ASKED: dict[str, tuple[Json, str]] = {
     "nobody is named": (request(principal=None), "nobody is named to whom it belongs"),
     "a group is named": (request(principal=user("bob", "GROUP")), "only users are granted something from CDAP"),
     "a role is named": (request(principal=user("bob", "ROLE")), "only users are granted something from CDAP"),
-    "everybody is named": (request(principal="public"), "does not stand for one user"),
-    "the macro of whoever asks is named": (request(principal="{USER}"), "does not stand for one user"),
+    "everybody is named": (request(principal="public"), "does not identify a single user"),
+    "the macro of whoever asks is named": (request(principal="{USER}"), "does not identify a single user"),
     "a star is named": (request(principal="*"), "which Ranger may read as something else"),
     "two users are named": (request(principal="bob,dave"), "which Ranger may read as something else"),
     "a star in the entity": (request(("DATASET", "ns1", "*")), "is not a name that CDAP allows"),
@@ -361,7 +361,7 @@ def test_grants_are_listed_to_the_user_himself_and_to_who_administers_the_instan
     ranger.write({"instance": "cdap", "namespace": "ns*"}, item("bob", "read"))
     ranger.write({"instance": "cdap", "namespace": "ns4,ns5"}, item("bob", "read"))
     ranger.write({"instance": "cdap"}, item("dave", "admin"))
-    ranger.bridge.desk.authorizer.refresh()
+    ranger.bridge.state.authorizer.refresh()
     listed = {
         ("APPLICATION", "ns1", "A"): [EXECUTE],
         ("DATASET", "ns1", "kv"): [GET, UPDATE],
@@ -380,7 +380,7 @@ def test_grants_are_listed_to_the_user_himself_and_to_who_administers_the_instan
 
 
 def test_without_ranger_admin_nothing_is_done_and_the_reason_says_so(server: EmbeddedAdmin, ranger: Ranger) -> None:
-    ranger.bridge.desk.authorizer.decider.policies._admin._http._urls = ("http://127.0.0.1:9",)  # type: ignore[attr-defined]
+    ranger.bridge.state.authorizer.decider.policies._admin._http._urls = ("http://127.0.0.1:9",)  # type: ignore[attr-defined]
     answer = ranger.ask("grant", request())
     assert not answer["done"]
     assert "can't be reached" in answer["reason"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ranger_cdap.cdap.checks.check_table import known_permissions
-from ranger_cdap.cdap.checks.legacy import accesses_of, permissions_of
+from ranger_cdap.cdap.checks.legacy_privileges import accesses_of, permissions_of
 from ranger_cdap.errors import InvalidInput
 
 GET, UPDATE, EXECUTE = "STANDARD.GET", "STANDARD.UPDATE", "APPLICATION.EXECUTE"

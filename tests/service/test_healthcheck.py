@@ -15,8 +15,8 @@ import pytest
 from authorizer_world import policy
 from service_world import World, serving
 
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from tests.certificates import Authority, put
 
 DOCKER = Path(__file__).parents[2] / "docker"

@@ -28,10 +28,10 @@ TOO_MANY = "alice has 1,000 creations whose end is not known yet; try again when
 
 
 def fill(world: World, user: str, count: int = MOST_OF_A_USER) -> list[str]:
-    assert world.desk.events is not None
+    assert world.state.events is not None
     ids = [f"{0xF00 + n:032x}" for n in range(count)]
     for id_ in ids:
-        assert world.desk.events.journal.open.open(id_, user, MOST_OF_A_USER)
+        assert world.state.events.journal.open.open(id_, user, MOST_OF_A_USER)
     return ids
 
 

@@ -20,10 +20,10 @@ import servicedef
 from ranger_cdap.config import RangerSettings, ServiceSettings, Settings
 from ranger_cdap.engine import PolicyEngine, decode_service_policies
 from ranger_cdap.engine.model.wire import ServiceTags
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.service.api.page import policy_links, service_view
-from ranger_cdap.service.wire.age import age_text
+from ranger_cdap.service.wire.durations import format_duration
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -110,7 +110,7 @@ def test_it_says_why_policies_are_not_what_they_should_be(
 ) -> None:
     contact = 1_700_000_000.0 if state is PolicyState.STALE else None
     snapshot = Snapshot(None, state, reason, contact_at=contact)
-    view = service_view("cdapdev", snapshot, changing.desk.settings, now=1_700_000_301.0)
+    view = service_view("cdapdev", snapshot, changing.state.settings, now=1_700_000_301.0)
     assert (view.state, view.reason, view.well) == (shown, reason, False)
     assert f"{view.age} ago ({view.contact})" == confirmed if contact else not view.contact
     changing.becomes(snapshot)
@@ -124,7 +124,7 @@ def test_it_says_why_policies_are_not_what_they_should_be(
     [(0, "0 s"), (-3, "0 s"), (119, "119 s"), (120, "2 min"), (7_199, "119 min"), (7_200, "2 h"), (200_000, "2 days")],
 )
 def test_age(seconds: float, told: str) -> None:
-    assert age_text(seconds) == told
+    assert format_duration(seconds) == told
 
 
 # --- problems and links -------------------------------------------------------------------------------------------

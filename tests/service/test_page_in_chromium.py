@@ -11,8 +11,8 @@ from chromium import PROGRAM, Browser, chromium
 from service_world import World, basic, secret_of
 from test_page import BROKEN, HOSTILE, KV, engine_of
 
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (Debian: apt install chromium)")
 
@@ -59,7 +59,7 @@ def signed_in(browser: Browser) -> Iterator[Browser]:
 @pytest.fixture
 def busy_world(world: World) -> Iterator[World]:
     """Everything there is to show: problems, a difference, policies that grow old."""
-    before = world.desk.authorizer.snapshot
+    before = world.state.authorizer.snapshot
     long = {
         **BROKEN,
         "id": 8,

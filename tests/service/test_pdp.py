@@ -11,8 +11,8 @@ from authorizer_world import Json, policy
 from record_services import people, records, things
 from service_world import Answer, World, serving
 
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 CDAP = [policy(1, {"namespace": "ns1", "dataset": "kv"}, ["alice"], ["read"])]
 RECORDS = {"serviceName": "records"}
@@ -320,7 +320,7 @@ def test_garbage_is_a_bad_request(world: World, body: bytes) -> None:
 def test_without_policies_there_is_no_answer(tmp_path: Path) -> None:
     with serving([], tmp_path, others=[records()]) as world:
         world.becomes(Snapshot(None, PolicyState.NOT_READY, "Ranger Admin was never reached"))
-        of_cdap = authorize(world, "alice", READ_1, {"serviceName": next(iter(world.desk.services))})
+        of_cdap = authorize(world, "alice", READ_1, {"serviceName": next(iter(world.state.services))})
         by_type = authorize(world, "alice", READ_1, {"serviceType": "record"})
         of_records = authorize(world, "alice", READ_1)
     assert (of_cdap.status, of_cdap.json["code"]) == (503, "SERVICE_UNAVAILABLE")

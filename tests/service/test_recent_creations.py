@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from service_world import World, serving
 
 from ranger_cdap.cdap.context import Context
-from ranger_cdap.cdap.enforcement import Enforcement, Outside
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity
 from ranger_cdap.config import CdapSettings, Settings, SourceSettings, SyncSettings
 from ranger_cdap.service.api.cdap_api import enforce
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.events.recent_creations import KEPT, LONGEST, Creators, RecentCreations
 from ranger_cdap.service.http.callers import Caller, Role
+from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.call import Call
-from ranger_cdap.service.state.desk import Desk
 from ranger_cdap.service.wire.cdap_wire import EnforceRequest
 from ranger_cdap.service.wire.event_wire import Record
 
@@ -271,7 +271,7 @@ def test_nobody_is_told_what_another_person_created_whom_cdap_impersonates_for_h
 
 
 def test_what_is_allowed_because_it_is_not_enforced_is_no_denial() -> None:
-    asked = authorizer([], enforcement=Enforcement(operations=frozenset(), outside=Outside.REPORT))
+    asked = authorizer([], enforcement=Enforcement(operations=frozenset(), outside=UnenforcedMode.REPORT))
     answer = asked.check("alice", [], "dataset.get", parse_entity(KV))
     assert answer.allowed
     assert remembering([CREATED]).told([answer]) == ""
@@ -322,13 +322,13 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def test_the_decision_is_the_same_with_and_without_the_memory(
     quiet: World, happened: list[Event], asked: list[tuple[str, str, list[str]]]
 ) -> None:
-    assert quiet.desk.events is not None
-    ours = quiet.desk.events
+    assert quiet.state.events is not None
+    ours = quiet.state.events
     events = Events(ours.store, ours.intake, remembering(happened), ours.journal)
-    heard = dataclasses.replace(quiet.desk, events=events)
+    heard = dataclasses.replace(quiet.state, events=events)
     for user, text, permissions in asked:
         entity = parse_entity(text)
-        without, remembered = (reply(desk, user, entity, permissions) for desk in (quiet.desk, heard))
+        without, remembered = (reply(state, user, entity, permissions) for state in (quiet.state, heard))
         reason, more = without.pop("reason"), remembered.pop("reason")
         assert remembered == without
         added = more.removeprefix(reason).removeprefix("; ")
@@ -337,13 +337,13 @@ def test_the_decision_is_the_same_with_and_without_the_memory(
         event("told" if added else "not told")
 
 
-def reply(desk: Desk, user: str, entity: EntityId, permissions: list[str]) -> Json:
+def reply(state: AppState, user: str, entity: EntityId, permissions: list[str]) -> Json:
     """What `/cdap/v1/enforce` answers."""
     about = {"type": entity_type(entity.type).cdap_names[0], "parts": [*entity.parts]}
     about["parts"] += ["-SNAPSHOT"] if entity.type == "application" else []
     body = {"principal": {"name": user}, "entity": about, "permissions": permissions}
     call = Call(
-        desk, Caller("enforce", frozenset({Role.ENFORCE})), msgspec.convert(body, EnforceRequest), {}, "1", "http://x"
+        state, Caller("enforce", frozenset({Role.ENFORCE})), msgspec.convert(body, EnforceRequest), {}, "1", "http://x"
     )
     found: Json = msgspec.json.decode(enforce(call).body)
     return found

@@ -14,7 +14,7 @@ from serve_process import ENFORCE_KV, SERVICE, ask, configuration, ranger_admin,
 
 from ranger_cdap.config import read_configuration
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import spread_out
+from ranger_cdap.policies.refresh.policy_refresher import spread_out
 from ranger_cdap.service.decision_service import DecisionService
 
 POLL = 1.0

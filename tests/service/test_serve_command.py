@@ -34,7 +34,12 @@ def test_without_a_configuration_it_says_that_nobody_may_ask(tmp_path: Path) -> 
         assert served.ask(None, "GET", "/health/live").status == 200
         assert served.ask(None, "GET", "/health/ready").json["status"] == "NOT_READY"
         assert served.ask("enforce", "POST", "/cdap/v1/enforce", ENFORCE_KV).status == 401
-        until(lambda: "nobody may ask yet: name callers in `[[service.callers]]`\n" in served.log)
+        until(
+            lambda: (
+                "no callers configured; every request will be rejected: name them in `[[service.callers]]`\n"
+                in served.log
+            )
+        )
 
 
 @contextmanager

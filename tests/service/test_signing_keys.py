@@ -236,7 +236,7 @@ def test_after_a_start_during_an_outage_tokens_prove_nothing_and_secrets_go_on(t
         assert "ranger_cdap_token_keys_age_seconds NaN" in _metrics(running.url)
         assert _hello(running.url, f"Bearer {token()}") == 401
         assert _hello(running.url, basic("team", secret_of("team"))) == 200
-        keys = running.desk.token_keys
+        keys = running.state.token_keys
         assert keys
         keys._fetch = Script(ONE)
         keys.refresh()

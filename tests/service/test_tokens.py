@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jwt
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from token_samples import AUDIENCE, EC_KEY, ISSUER, OTHER_KEY, RSA_KEY, document, part, pem, row
@@ -121,6 +122,7 @@ def drawn(draw: st.DrawFn) -> Drawn:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(drawn())
 def test_a_token_is_accepted_only_if_a_current_key_signed_it_for_us_and_it_is_not_over(token: Drawn) -> None:

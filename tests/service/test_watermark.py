@@ -102,6 +102,7 @@ class Reader:
 # --- the law ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     jumps=st.lists(st.integers(-5_000, 5_000), min_size=1, max_size=30),

@@ -16,12 +16,11 @@ from spark_sync.grants.push import push
 from spark_sync.grants.resultant import as_the_profile_says
 from spark_sync.grants.writer import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.ledger.event import EntityEvent
-from spark_sync.ledger.fold import enter_known
+from spark_sync.ledger.fold import enter_known, refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import Change, History, Ledger
 from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.matching import concerns
-from spark_sync.ledger.refold import refold
 
 
 class Killed(Exception):

@@ -11,10 +11,10 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent, Position
+from spark_sync.ledger.fold import refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import Change, History, Scope
 from spark_sync.ledger.life import Life, State
-from spark_sync.ledger.refold import refold
 from tests.simulation.pipeline import Killer, MemoryRanger, Run, send
 from tests.simulation.scenario import MINUTE, START, Scenario, draw
 from tests.simulation.simulator import Simulation

@@ -12,9 +12,9 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import Grant
 from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import NotFound, RequestRejected
-from spark_sync.grants.crew import Crew
 from spark_sync.grants.grant_policy import content_of
-from spark_sync.grants.plan import Give, PlanSettings, plan
+from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
+from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import Change
 from spark_sync.ledger.life import OWED, Life, State
@@ -33,7 +33,7 @@ def ours(entity: EntityId = KV, number: int = 1, user: str = "alice", policy_id:
     """The policy of a life as Ranger has it, perhaps edited."""
     life = Life(entity, number, user, Position(BEGUN, False, "", ""), State.PENDING, accesses=ALL)
     (step,) = plan([life], SETTINGS)
-    assert isinstance(step, Give)
+    assert isinstance(step, CreateGrant)
     return replaced(step.policy, **{"id": policy_id, "version": 3, "serviceType": "cdap"} | edited)
 
 
@@ -119,5 +119,5 @@ def push(lives: Iterable[Life], ranger: RangerInMemory) -> list[Life]:
     """What the next run does: the ledger after it."""
     before = list(lives)
     owed = [life for life in before if life.state in OWED]
-    outcomes = Crew(1, 0).carry_out(plan(owed, SETTINGS), ranger)
+    outcomes = StepExecutor(1, 0).carry_out(plan(owed, SETTINGS), ranger)
     return changed(before, [Change(life.entity, (life,)) for _, life in outcomes])

@@ -129,7 +129,7 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
         ("revoke from another's policy", "read", "14"),
     ]
     assert rows(given.planned)[0][4].startswith("creator of dataset ns1.d0 1 ")
-    assert rows(given.planned)[5][0].startswith("not send: `public` does not stand for one user")
+    assert rows(given.planned)[5][0].startswith("not send: `public` does not identify a single user")
     show_planned(Invocation(), given)
     text = capsys.readouterr().out
     assert "nothing was sent to Ranger and Ranger was not asked what it has; 6 steps are in the ledger" in text

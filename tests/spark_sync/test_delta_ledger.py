@@ -314,7 +314,7 @@ def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) 
     """Nothing is forgotten of what is undecided, and no version of what exists."""
     from spark_sync.job import fold_new
     from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.ledger.upkeep import DAY, tidy
+    from spark_sync.ledger.maintenance import DAY, vacuum
 
     lib, gone, kv, open_ = (
         EntityId(kind, ("n1", name))
@@ -341,7 +341,7 @@ def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) 
     settings = replace(SETTINGS, baseline=START, until=now, journals={"data-plane": now}, horizons={"data-plane": now})
     fold_new(ledger, settings)
     lives = ledger.lives(list(State))
-    tidy(spark, tmp_path, now=now, keep_days=365)
+    vacuum(spark, tmp_path, now=now, keep_days=365)
     kept = {row.id for row in spark.read.format("delta").load(str(tmp_path / "events")).select("id").collect()}
     assert kept == {"c1", "r1", "c2", "r2", "c6"}
     fold_new(ledger, settings)

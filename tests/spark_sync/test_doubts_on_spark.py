@@ -47,14 +47,14 @@ def watermark(settings: Settings, journal: str, at: int = NOW) -> None:
 def ledger_with(settings: Settings, spark: SparkSession, *lives: Life) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.ledger.ledger import Change
-    from spark_sync.ledger.ledger_mark import CHECKPOINTS, remember
+    from spark_sync.ledger.ledger_version import CHECKPOINTS, save
 
     ledger = DeltaLedger(spark, settings.sync.state_dir, "cdap")
     ledger.record(Change(life.entity, (life,)) for life in lives)
     ahead = EntityEvent(KV, Kind.CREATE, Stage.REQUEST, "carol", NOW + 60_000, NOW + 60_500, "records", "e1")
     ledger.add_answers([ahead, replace(ahead, id="e2", started=NOW - 60_000, ended=NOW - 59_000)])
     (settings.sync.state_dir / CHECKPOINTS).mkdir(exist_ok=True)
-    remember(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
+    save(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
 
 
 def test_status_shows_doubts_candidates_silence_and_what_waits_for_its_time(
@@ -75,13 +75,13 @@ def test_status_shows_doubts_candidates_silence_and_what_waits_for_its_time(
 
 
 def test_a_contested_entity_is_assigned_and_the_audit_says_why(settings: Settings, spark: SparkSession) -> None:
-    from spark_sync.reconcile import by_hand
+    from spark_sync.reconcile import manual
 
     ledger_with(settings, spark, CONTESTED)
     for user, more in (("mallory", {"why": "x"}), ("bob", {})):
         with pytest.raises(InvalidInput):
-            by_hand.assign(settings, spark, KV, user, now=NOW, **more)  # type: ignore[arg-type]
-    (life,) = by_hand.assign(settings, spark, KV, "bob", now=NOW, why="ticket 4711")
+            manual.assign(settings, spark, KV, user, now=NOW, **more)  # type: ignore[arg-type]
+    (life,) = manual.assign(settings, spark, KV, "bob", now=NOW, why="ticket 4711")
     assert (life.number, life.creator, life.state, life.candidates) == (1, "bob", State.PENDING, ())
     assert settings.audit.file is not None
     (record,) = map(json.loads, settings.audit.file.read_text().splitlines())

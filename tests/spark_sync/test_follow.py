@@ -20,7 +20,7 @@ from spark_sync.metrics_file import metrics_text, write_metrics
 from spark_sync.report import RunReport, SourceReport
 
 GOOD = RunReport(sources=(SourceReport("cdap", 10, 1, 3),), counts={State.APPLIED: 7, State.BLOCKED: 2})
-AWAY = RunReport(sources=(), error=AdminUnreachable("Ranger Admin is away"))
+AWAY = RunReport(sources=(), error=AdminUnreachable("Ranger Admin is unavailable"))
 
 
 def runs(*outcomes: RunReport | Exception, ended: threading.Event) -> Callable[[], RunReport]:
@@ -55,7 +55,7 @@ def test_what_passes_is_logged_once_when_it_begins_and_once_when_it_is_over(
     with caplog.at_level(logging.INFO, logger="spark_sync.follow"):
         followed(GOOD, passing, passing, GOOD, GOOD)
     first, second = caplog.messages
-    assert first.startswith("the sync job can't go on just now and tries again every 0 s: ")
+    assert first.startswith("sync failed; retrying every 0 s: ")
     assert second == "the sync job works again"
 
 

@@ -26,9 +26,9 @@ from ranger_cdap.engine.model.wire import (
     decode_policy,
     decode_service_policies,
 )
-from spark_sync.grants.foreign import why_not_add, why_not_take_out
 from spark_sync.grants.grant_policy import resources_of
-from spark_sync.grants.plan import Give, PlanSettings, plan
+from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
+from spark_sync.grants.unmanaged import merge_obstacle, why_not_take_out
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
 
@@ -71,7 +71,7 @@ def test_nobody_else_and_nothing_else(
 ) -> None:
     life = Life(entity, 1, user, Position(1, False, "s", "1"), State.PENDING, accesses=ACCESS_TYPES)
     (step,) = plan([life], PlanSettings("cdap", "cdapdev", frozenset({"root"})))
-    engine = engine_with(step.policy) if isinstance(step, Give) else engine_with()
+    engine = engine_with(step.policy) if isinstance(step, CreateGrant) else engine_with()
     assert not engine.problems
     for target, person in [*asked, (entity, user), (entity, "bob")]:
         wanted = access.draw(st.sampled_from([*ACCESS_TYPES, ADMIN_ACCESS]))
@@ -87,7 +87,7 @@ def test_nobody_else_and_nothing_else(
         inside = target == entity or (
             entity.type == "application" and target.type == "program" and target.is_within(entity)
         )
-        mine = isinstance(step, Give) and person == user and inside and wanted != ADMIN_ACCESS
+        mine = isinstance(step, CreateGrant) and person == user and inside and wanted != ADMIN_ACCESS
         assert decision.allowed is mine, (target, person, wanted)
 
 
@@ -101,7 +101,7 @@ def test_an_extra_group_gets_that_entity_and_no_other_group_anything(
 ) -> None:
     life = Life(entity, 1, "alice", Position(1, False, "s", "1"), State.PENDING, accesses=ACCESS_TYPES)
     (step,) = plan([life], PlanSettings("cdap", "cdapdev", extra_group=pattern))
-    engine = engine_with(step.policy) if isinstance(step, Give) else engine_with()
+    engine = engine_with(step.policy) if isinstance(step, CreateGrant) else engine_with()
     group = pattern.replace("{namespace}", entity.namespace) if entity.namespace else None
     for target, person, groups in [*asked, (entity, "bob", {group or "none"})]:
         inside = target == entity or (
@@ -116,7 +116,7 @@ def test_an_extra_group_gets_that_entity_and_no_other_group_anything(
                     groups=frozenset({*groups, "public"}),
                 )
             )
-            assert decision.allowed is (isinstance(step, Give) and inside and group in groups), (target, groups)
+            assert decision.allowed is (isinstance(step, CreateGrant) and inside and group in groups), (target, groups)
 
 
 PEOPLE = ("alice", "bob", "carol")
@@ -158,7 +158,7 @@ def test_in_somebody_elses_policy_only_the_creator_gains_no_deny_weakens_and_all
         policyItems=elsewhere,
         denyPolicyItems=denied_elsewhere,
     )
-    if why_not_add(theirs, grant):
+    if merge_obstacle(theirs, grant):
         event("not added to")
         return
     missing = frozenset(ACCESS_TYPES) - held(theirs, "alice")

@@ -11,8 +11,8 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, held
 from ranger_cdap.engine.model.wire import Policy, PolicyItemCondition, PolicyResource, ValiditySchedule
-from spark_sync.grants.foreign import why_not_add, why_not_take_out
-from spark_sync.grants.plan import PlanSettings, TakeOut, plan
+from spark_sync.grants.plan import PlanSettings, RevokeMerged, plan
+from spark_sync.grants.unmanaged import merge_obstacle, why_not_take_out
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import Life, State
 from tests.spark_sync.conftest import Ranger
@@ -67,8 +67,8 @@ def rights(policy: Policy) -> dict[str, frozenset[str]]:
 
 @pytest.mark.parametrize("fields", (NOT_TO_ADD_TO | NOT_IN_REACH).values(), ids=NOT_TO_ADD_TO | NOT_IN_REACH)
 def test_only_a_policy_that_plainly_allows_is_added_to(fields: dict[str, Any]) -> None:
-    assert why_not_add(PLAIN, GRANT) is None
-    assert why_not_add(msgspec.structs.replace(PLAIN, **fields), GRANT)
+    assert merge_obstacle(PLAIN, GRANT) is None
+    assert merge_obstacle(msgspec.structs.replace(PLAIN, **fields), GRANT)
 
 
 @pytest.mark.parametrize("fields", NOT_IN_REACH.values(), ids=NOT_IN_REACH)
@@ -82,7 +82,7 @@ def test_a_policy_that_is_not_plain_is_left_as_it_is(ranger: Ranger, fields: dic
     theirs = foreign(ranger, **fields)
     blocked = merging(ranger, life())
     assert blocked.state is State.BLOCKED
-    assert f"policy {theirs.id} (`theirs`) is there already and nothing is added to it because it" in blocked.reason
+    assert f"policy {theirs.id} (`theirs`) already exists and nothing is added to it because it" in blocked.reason
     assert (blocked.merged, ranger.policies()) == ((), [theirs])
     assert merging(ranger, gone(blocked)).state is State.CLOSED
     assert ranger.policies() == [theirs]
@@ -297,7 +297,7 @@ def test_an_account_that_may_not_delegate_fails_this_grant_only(ranger: Ranger) 
     assert "necessary permission" in failed.reason
     applied = merging(ranger, intent)
     (step,) = plan([gone(applied)], settings)
-    assert isinstance(step, TakeOut)
+    assert isinstance(step, RevokeMerged)
     kept = carry_out(step, ranger.sync)
     assert (kept.state, kept.merged) == (State.CLOSING, ALL)
     assert "necessary permission" in kept.reason

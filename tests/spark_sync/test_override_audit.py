@@ -17,7 +17,7 @@ from ranger_cdap.config import AuditSettings, RangerSettings, Settings, SyncSett
 from ranger_cdap.errors import AuditSinkError, ConfigError, InvalidInput, LedgerLost
 from spark_sync.ledger.ledger import Change
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile import by_hand
+from spark_sync.reconcile import manual
 from spark_sync.reconcile.override_audit import Override, account, audit_record
 from tests.disk_faults import full_disk
 from tests.spark_sync.drift_world import KV, changed, row
@@ -53,7 +53,7 @@ def ledger(monkeypatch: pytest.MonkeyPatch) -> LedgerInMemory:
     def opened(*_: Any) -> Iterator[LedgerInMemory]:
         yield made
 
-    monkeypatch.setattr(by_hand, "ledger_by_hand", opened)
+    monkeypatch.setattr(manual, "ledger_by_hand", opened)
     return made
 
 
@@ -64,7 +64,7 @@ def audited(settings: Settings) -> list[dict[str, Any]]:
 
 
 def assign(settings: Settings, user: str, **more: Any) -> Collection[Life]:
-    return by_hand.assign(settings, None, KV, user, now=NOW, **more)  # type: ignore[arg-type]
+    return manual.assign(settings, None, KV, user, now=NOW, **more)  # type: ignore[arg-type]
 
 
 def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerInMemory) -> None:
@@ -78,7 +78,7 @@ def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerI
 
 
 def test_forgetting_is_audited_too(settings: Settings, ledger: LedgerInMemory) -> None:
-    by_hand.forget(settings, None, KV, now=NOW)  # type: ignore[arg-type]
+    manual.forget(settings, None, KV, now=NOW)  # type: ignore[arg-type]
     (found,) = audited(settings)
     assert (ledger.rows[0].state, found["access"]) == (State.KNOWN, "forget")
     assert found["reason"] == "no creator any more (before: contested, candidates: alice, bob)"

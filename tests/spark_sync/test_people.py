@@ -17,7 +17,7 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import Change
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import RELEASED
-from spark_sync.reconcile.people import BY_HAND, assign, forget, is_doubted, retry
+from spark_sync.reconcile.overrides import BY_HAND, assign, forget, is_doubted, retry
 from tests.spark_sync.drift_world import ALL, BEGUN, KV, RangerInMemory, changed, ours, push, row
 
 NEVER = frozenset({"root"})

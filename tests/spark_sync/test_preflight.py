@@ -138,7 +138,7 @@ def test_a_lease_that_is_held_is_refused(words: str, tmp_path: Path, capsys: pyt
     [
         ("baseline --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` can't be read"),
         ("reconcile --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` can't be read"),
-        ("assign namespace:ns1 public", "`public` does not stand for one user"),
+        ("assign namespace:ns1 public", "`public` does not identify a single user"),
         ("assign namespace:ns1 cdap", "`cdap` is configured as a user who never creates"),
     ],
 )

@@ -14,9 +14,9 @@ from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants import push as pushing
-from spark_sync.grants.pace import Turns
-from spark_sync.grants.plan import Give, TakeBack
+from spark_sync.grants.plan import CreateGrant, RevokePolicy
 from spark_sync.grants.push import planned
+from spark_sync.grants.rate_limit import RateLimiter
 from spark_sync.grants.resultant import as_the_profile_says
 from spark_sync.ledger.life import OWED, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
@@ -85,14 +85,14 @@ def test_what_is_not_sent_is_recorded_too(ranger: Ranger) -> None:
         [State.BLOCKED, State.CLOSED],
         {State.BLOCKED: 1, State.CLOSED: 1},
     )
-    assert "`public` does not stand for one user" in ledger.rows[DATASET, 1].reason
+    assert "`public` does not identify a single user" in ledger.rows[DATASET, 1].reason
     assert pushed(ranger, ledger).outcomes == []
 
 
 def test_no_more_requests_a_second_than_said() -> None:
     clock = [100.0]
     slept: list[float] = []
-    turns = Turns(4, clock=lambda: clock[0], sleep=slept.append)
+    turns = RateLimiter(4, clock=lambda: clock[0], sleep=slept.append)
     for _ in range(3):
         turns.take()
     clock[0] += 10
@@ -235,7 +235,10 @@ def test_a_dry_run_tells_the_plan_and_asks_ranger_nothing(ranger: Ranger) -> Non
     version = ranger.policy_version()
     ledger = MemoryLedger([gone(applied), life("bob", number=2)])
     nowhere = replace_url(settings(ranger))
-    assert [type(step) for step in planned(ledger, nowhere, resultant=as_the_profile_says)] == [TakeBack, Give]
+    assert [type(step) for step in planned(ledger, nowhere, resultant=as_the_profile_says)] == [
+        RevokePolicy,
+        CreateGrant,
+    ]
     assert (ranger.policy_version(), ledger.records) == (version, 0)
 
 

@@ -14,7 +14,7 @@ from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import AdminFailed, AdminUnreachable, ConflictingChange, UnexpectedAnswer
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from spark_sync.grants.crew import FAILURES, TRIES
+from spark_sync.grants.step_executor import FAILURES, TRIES
 from spark_sync.ledger.life import State
 from tests.spark_sync.conftest import PASSWORD, Ranger, register_cdap
 from tests.spark_sync.push_world import (

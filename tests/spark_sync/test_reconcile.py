@@ -116,7 +116,7 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
 ) -> None:
     from spark_sync.ledger.lease import lease
-    from spark_sync.reconcile import by_hand
+    from spark_sync.reconcile import manual
     from spark_sync.status import status
 
     settings = settings_for(data_plane=source(inbox))
@@ -147,26 +147,26 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     with pytest.raises(InvalidInput, match=r"knows `dataset:ns1\.other`"):
         reconciled(settings, spark, entities=[EntityId("dataset", ("ns1", "other"))])
 
-    by_hand.assign(settings, spark, NS1, "bob", now=NOW)
-    by_hand.assign(settings, spark, DS1, "bob", now=NOW)  # alice's policy was edited, so bob has to wait for a person
+    manual.assign(settings, spark, NS1, "bob", now=NOW)
+    manual.assign(settings, spark, DS1, "bob", now=NOW)  # alice's policy was edited, so bob has to wait for a person
     run(settings, spark)
     assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "alice"}
     reconciled(settings, spark, action=Action.REVOKE)
     run(settings, spark)
     assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "bob"}
-    by_hand.forget(settings, spark, NS1, now=NOW)
+    manual.forget(settings, spark, NS1, now=NOW)
     first = created(NS2)
     young = again(first, "alice", 99, by=NOW - 1 - first[-1]["record"]["ended"])
     deliver(inbox, "2.jsonl", ["garbage", young])
     run(settings, spark)
     assert ranger.grants() == {"ds1 ns1": "bob"}
     assert [life.creator for life in all_lives(settings, spark) if life.entity == NS1] == ["bob", None]
-    assert by_hand.retry(settings, spark, []).pending == ()
-    assert [life.state for life in by_hand.retry(settings, spark, [DS1]).not_stuck] == [State.APPLIED]
+    assert manual.retry(settings, spark, []).pending == ()
+    assert [life.state for life in manual.retry(settings, spark, [DS1]).not_stuck] == [State.APPLIED]
     with pytest.raises(InvalidInput, match="is not in the ledger"):
-        by_hand.retry(settings, spark, [EntityId("dataset", ("ns1", "other"))])
+        manual.retry(settings, spark, [EntityId("dataset", ("ns1", "other"))])
     with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):
-        by_hand.forget(settings, spark, DS1, now=NOW)
+        manual.forget(settings, spark, DS1, now=NOW)
 
     found = status(settings, spark, now=NOW)
     newest = max(created(entity)[-1]["record"]["started"] for entity in URIS)

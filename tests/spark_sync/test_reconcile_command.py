@@ -17,7 +17,7 @@ from spark_sync.cli.lives import say_changes
 from spark_sync.cli.reconcile import show, to_json
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import Finding, find_drift
-from spark_sync.reconcile.people import assign, forget
+from spark_sync.reconcile.overrides import assign, forget
 from spark_sync.reconcile.reconcile import look
 from spark_sync.reconcile.repair import Action
 from spark_sync.status import StatusReport

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import servicedef
-from ranger_cdap.authz.moment import Moment
-from ranger_cdap.authz.people import People
+from ranger_cdap.authz.decision_context import DecisionContext
+from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.cli.main import main
@@ -124,7 +124,9 @@ def test_it_answers_as_an_authorizer_does() -> None:
     hook = plugins.hook.ranger_cdap_groups
     found = triples(asked(documents(), people(users, passed, policy_set.groups_of, hook)))
 
-    moment = Moment(policy_set.engine, People(passed, policy_set.groups_of, hook), "cdap", int(NOW * 1000))
+    moment = DecisionContext(
+        policy_set.engine, GroupResolver(passed, policy_set.groups_of, hook), "cdap", int(NOW * 1000)
+    )
     for entity in ENTITIES:
         for user in users:
             for action in ACTIONS:
@@ -186,7 +188,7 @@ def test_a_name_is_only_a_name(named: str, other: str) -> None:
     content = documents([policy(1, {"namespace": "ns1"}, [named], ["read"])])
     engine = compile_set(content, "cdapdev", EngineOptions()).engine
     found = triples(asked(content, people({named, other}, {}, lambda _: frozenset(), None)), ENTITIES[1:2])
-    moment = Moment(engine, People({}, lambda _: frozenset()), "cdap", int(NOW * 1000))
+    moment = DecisionContext(engine, GroupResolver({}, lambda _: frozenset()), "cdap", int(NOW * 1000))
     for user in (named, other):
         assert found[ENTITIES[1], user, "READ"][0] == moment.ask(user, ENTITIES[1], "READ").allowed
     if other != named and named not in ("{USER}", "{OWNER}"):

@@ -91,7 +91,7 @@ def test_nothing_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
     from spark_sync.review.review import review
 
     (tmp_path / "mine").write_text("precious", encoding="utf-8")
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         review(spark, asked(documents(), PEOPLE), ENTITIES, str(tmp_path), policy_version=9)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 

@@ -13,7 +13,7 @@ from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants.grant_policy import guid_of
-from spark_sync.grants.plan import Give, PlanSettings, Settle, TakeBack, plan
+from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, plan
 from spark_sync.grants.push import plan_settings
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import State
@@ -120,7 +120,7 @@ def test_somebody_elses_policy_on_the_resource_is_left_alone_and_named(ranger: R
 
 def test_somebody_elses_policy_that_has_our_name_is_left_alone(ranger: Ranger) -> None:
     (give,) = steps(ranger, life())
-    assert isinstance(give, Give)
+    assert isinstance(give, CreateGrant)
     theirs = foreign(ranger, name=give.policy.name, resources=resource(instance="other"))
     (blocked,) = send(ranger, life())
     assert blocked.state is State.BLOCKED
@@ -138,14 +138,14 @@ def test_an_unknown_user_stays_pending_until_ranger_knows_him(ranger: Ranger) ->
 @pytest.mark.parametrize("creator", ["{USER}", "{OWNER}", "public", "*", "a,b", "", "root"])
 def test_an_unsafe_creator_never_reaches_ranger(ranger: Ranger, creator: str) -> None:
     (step,) = steps(ranger, life(creator))
-    assert isinstance(step, Settle)
+    assert isinstance(step, NoOp)
     assert step.done.state is State.BLOCKED
 
 
 @pytest.mark.parametrize("name", ["*", "{OWNER}", "a,b", "a?", ""])
 def test_an_unsafe_entity_never_reaches_ranger(ranger: Ranger, name: str) -> None:
     (step,) = steps(ranger, life(entity=EntityId("dataset", ("ns1", name))))
-    assert isinstance(step, Settle)
+    assert isinstance(step, NoOp)
     assert step.done.state is State.BLOCKED
 
 
@@ -264,7 +264,7 @@ def test_with_an_unknown_extra_group_the_grant_waits(ranger: Ranger) -> None:
 def test_an_unsafe_extra_group_never_reaches_ranger(ranger: Ranger, pattern: str) -> None:
     entity = EntityId("dataset", ("lic", "kv"))
     (step,) = steps(ranger, life(entity=entity), extra_group=pattern)
-    assert isinstance(step, Settle)
+    assert isinstance(step, NoOp)
     assert step.done.state is State.BLOCKED
     assert "sync.extra_group" in step.done.reason
 
@@ -274,7 +274,7 @@ def test_where_a_plugin_fails_nothing_is_sent_and_the_grant_waits(ranger: Ranger
         raise PluginError("a plugin failed")
 
     (step,) = steps(ranger, life(), resultant=fails)
-    assert step == Settle(life(), life(reason="a plugin failed"))
+    assert step == NoOp(life(), life(reason="a plugin failed"))
     (applied,) = send(ranger, life())
     (closed,) = send(ranger, gone(applied), resultant=fails)
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
@@ -299,7 +299,7 @@ def test_killed_before_it_was_recorded_a_grant_is_still_taken_back_whatever_plug
 def test_lives_of_one_entity_are_sent_in_their_order_and_have_policies_of_their_own(ranger: Ranger) -> None:
     first, second = life(number=1, state=State.CLOSING), life("bob", number=2)
     planned = steps(ranger, second, first)
-    assert [type(step) for step in planned] == [TakeBack, Give]
+    assert [type(step) for step in planned] == [RevokePolicy, CreateGrant]
     assert guid_of(first, "cdap") != guid_of(second, "cdap") != guid_of(second, "other")
 
 

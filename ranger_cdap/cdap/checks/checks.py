@@ -15,7 +15,7 @@ from functools import cache
 
 from ranger_cdap.cdap.checks.check_table import calling_methods, cell_of, known_permissions, own_row
 from ranger_cdap.cdap.context import ROLES
-from ranger_cdap.cdap.entity import EntityId, Standing, entity_type, place, type_of
+from ranger_cdap.cdap.entity import EntityId, ResourceMapping, entity_type, resolve_entity, type_of
 from ranger_cdap.cdap.profile import Operation, Profile, parse_privilege
 from ranger_cdap.errors import InvalidEntity, InvalidInput
 
@@ -96,17 +96,17 @@ class CheckTable:
         for permission in check.permissions:
             if not _PERMISSION.fullmatch(permission):
                 raise InvalidInput(f"`{permission[:80]}` is no permission of CDAP; write it like `STANDARD.GET`")
-        placed = place(check.entity_type, check.id_parts)
+        placed = resolve_entity(check.entity_type, check.id_parts)
         entity, standing, kind = placed.entity, placed.standing, placed.entity.type
         if check.child_type is not None:
             kind, standing_of_child = type_of(check.child_type)
             standing = max(standing, standing_of_child)
-            if standing is Standing.ITSELF and entity.type != entity_type(kind).parent:
+            if standing is ResourceMapping.ITSELF and entity.type != entity_type(kind).parent:
                 raise InvalidEntity(f"a {kind} is not in `{entity}`")
-        unknown = {Unknown.ENTITY_TYPE} if standing is Standing.UNKNOWN else set()
+        unknown = {Unknown.ENTITY_TYPE} if standing is ResourceMapping.UNKNOWN else set()
         questions: dict[tuple[str, object], Question] = {}
         for permission in check.permissions or (_NO_PERMISSION,):
-            if standing is Standing.ITSELF:
+            if standing is ResourceMapping.ITSELF:
                 operations, not_known = self._asked(check, kind, entity, permission)
             else:
                 operations, not_known = _without_resource(standing, entity, permission)
@@ -178,11 +178,11 @@ def _listed(row: Operation, parent: EntityId, *, filtered: bool) -> Operation:
     return _on(parent, "see" if filtered else "list_whole")
 
 
-def _without_resource(standing: Standing, entity: EntityId, permission: str) -> _Asked:
+def _without_resource(standing: ResourceMapping, entity: EntityId, permission: str) -> _Asked:
     """What a permission needs of the nearest parent; where any privilege would do, as much as for looking at it."""
     known = permission in known_permissions() or permission == _NO_PERMISSION
     verb = permission.partition(".")[2].lower() or "get"
-    inner = standing is Standing.WITHIN and known and own_row("inner", verb) is not None
+    inner = standing is ResourceMapping.WITHIN and known and own_row("inner", verb) is not None
     return [_on(entity, verb, of="inner") if inner else _on(entity, "other")], None if known else Unknown.PERMISSION
 
 

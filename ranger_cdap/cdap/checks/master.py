@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from ranger_cdap.cdap.checks.check_table import calling_methods
 from ranger_cdap.cdap.checks.checks import CdapCheck
-from ranger_cdap.cdap.entity import EntityId, Standing, place
+from ranger_cdap.cdap.entity import EntityId, ResourceMapping, resolve_entity
 
 CREATE = "STANDARD.CREATE"
 PREVIEW = "APPLICATION.PREVIEW"
@@ -59,13 +59,13 @@ class Previews:
         Raises:
             InvalidEntity: the parts do not fit the entity type.
         """
-        placed = place(check.entity_type, check.id_parts)
+        placed = resolve_entity(check.entity_type, check.id_parts)
         application = placed.entity
         if (
             PREVIEW not in check.permissions
             or user == master
             or check.child_type is not None
-            or placed.standing is not Standing.ITSELF
+            or placed.standing is not ResourceMapping.ITSELF
             or application.type != "application"
         ):
             return self
@@ -109,7 +109,7 @@ def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now:
     Raises:
         InvalidEntity: the parts do not fit the entity type.
     """
-    entity = place(check.entity_type, check.id_parts).entity
+    entity = resolve_entity(check.entity_type, check.id_parts).entity
     if CREATE not in check.permissions or entity.namespace in (None, SYSTEM):
         return MasterDecision(None, "", previews)
     made = (check.child_type or check.entity_type).upper()

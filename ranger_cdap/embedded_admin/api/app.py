@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ranger_cdap.embedded_admin.api.call import Call
 from ranger_cdap.embedded_admin.api.gate import MAX_BODY_BYTES, refuse_early, refuse_media
 from ranger_cdap.embedded_admin.api.routes import ROUTES, Access, Row
-from ranger_cdap.embedded_admin.api.sign_in import Doorkeeper, basic_credentials
+from ranger_cdap.embedded_admin.api.sign_in import LoginThrottle, basic_credentials
 from ranger_cdap.embedded_admin.model.answers import (
     NOT_AUTHENTICATED,
     SESSION_TIMEOUT,
@@ -42,24 +42,24 @@ def epoch_ms() -> int:
 
 def create_app(store: Store, *, clock: Clock = epoch_ms, policy_deltas: bool = False) -> Starlette:
     """The application over a store that `bootstrap.prepare` has filled."""
-    desk = _Desk(store, clock, policy_deltas)
+    state = _ServerState(store, clock, policy_deltas)
     app = Starlette(
-        routes=[Route(row.path, _endpoint(row, desk), methods=[row.method]) for row in ROUTES],
-        exception_handlers={HTTPException: desk.no_such_route, sqlite3.Error: _database_failed, Exception: _failed},
+        routes=[Route(row.path, _endpoint(row, state), methods=[row.method]) for row in ROUTES],
+        exception_handlers={HTTPException: state.no_such_route, sqlite3.Error: _database_failed, Exception: _failed},
     )
     app.router.redirect_slashes = False
     app.add_middleware(_Gate)
     return app
 
 
-class _Desk:
+class _ServerState:
     """Signs callers in and runs handlers."""
 
     def __init__(self, store: Store, clock: Clock, policy_deltas: bool) -> None:
         self._store = store
         self._clock = clock
         self._policy_deltas = policy_deltas
-        self._doorkeeper = Doorkeeper()
+        self._doorkeeper = LoginThrottle()
 
     def sign_in(self, request: Request) -> Login | Answer:
         """Who is calling, or why he does not come in."""
@@ -106,15 +106,15 @@ class _Desk:
         return _response(caller if isinstance(caller, Answer) else empty(status))
 
 
-def _endpoint(row: Row, desk: _Desk) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(row: Row, state: _ServerState) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        caller = await run_in_threadpool(desk.admit, row, request)
+        caller = await run_in_threadpool(state.admit, row, request)
         if isinstance(caller, Answer):
             return _response(caller)
         body = await _body(request)
         if body is None:
             return _response(empty(413), close=True)
-        return _response(await run_in_threadpool(desk.answer, row, caller, request, body))
+        return _response(await run_in_threadpool(state.answer, row, caller, request, body))
 
     return endpoint
 

@@ -30,7 +30,7 @@ def basic_credentials(header: str) -> tuple[str, str] | None:
     return (name, password) if separator and name else None
 
 
-class Doorkeeper:
+class LoginThrottle:
     """Checks passwords and counts failures; the one place that knows which logins are locked.
 
     A right password is remembered as a keyed hash, because scrypt for every request would cost more than the request.

@@ -1,4 +1,4 @@
-"""The few habits of Java that show in Ranger's answers (ranger-semantics.md §22)."""
+"""Java semantics needed for identical results (ranger-semantics.md §22)."""
 
 from __future__ import annotations
 

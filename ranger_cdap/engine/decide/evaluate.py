@@ -89,7 +89,7 @@ class Evaluator:
         return replace(self, certain=certain, tag_attributes=attributes)
 
     def resource_policies(self, policies: Iterable[CompiledPolicy], progress: Progress, *, fallback: bool) -> None:
-        """Policies in their order, until nothing can change any more."""
+        """Evaluate in order; stop when the result is final."""
         denied_by_tags = progress.determined and not progress.allowed
         progress.determined = False
         who = self.query.who

@@ -1,4 +1,4 @@
-"""Everything somebody is, in one set, remembered by user; groups are compared, so a change of them is seen at once."""
+"""Cached principal sets by user: user, groups, roles; groups are compared, so a change of them is seen at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions that nothing but names and access types have a say in: the steps of the resource's node, the first hit.
+"""Fast path: decisions that depend only on principal, resource and access type; the first step that hits decides.
 
 What makes these fast: a resource that policies name is one look-up away from its node, a user from the set of all he
 is, and a node from its steps; what each step tells is made once. So a decision makes nothing but look-ups.

@@ -97,7 +97,7 @@ def error_of(answer: Answer, secrets: Iterable[Secret] = ()) -> RangerAdminError
     if status == HTTPStatus.BAD_REQUEST and parsed is not None:
         return _bad_request(answer, parsed, said, where)
     if status in _AWAY:
-        return AdminUnreachable(f"Ranger Admin is away: {_call(answer)} was answered with status {status}", **where)
+        return AdminUnreachable(f"Ranger Admin is unavailable: {_call(answer)} returned HTTP {status}", **where)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         reason = f", `{said}`" if said else "; its own log says why"
         return AdminFailed(f"Ranger Admin failed: {_call(answer)} was answered with status {status}{reason}", **where)

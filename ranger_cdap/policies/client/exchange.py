@@ -81,7 +81,7 @@ class Exchange:
         self.session.headers.update({"User-Agent": "ranger-cdap", "Accept-Encoding": "identity"})
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the session."""
         self.session.close()
 
     def ask(

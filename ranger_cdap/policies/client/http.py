@@ -105,7 +105,7 @@ class AdminHttp:
         return self._urls[self._first]
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the session."""
         self._exchange.close()
 
     def call_api(self, api: API, query_params: Mapping[str, Any] | None = None, request_data: Any = None) -> Any:

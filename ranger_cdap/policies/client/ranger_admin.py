@@ -89,7 +89,7 @@ class RangerAdmin:
         )
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the session."""
         self._http.close()
 
     def __enter__(self) -> Self:

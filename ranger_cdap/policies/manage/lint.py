@@ -1,4 +1,4 @@
-"""What in policies their author can hardly have meant, besides what the engine can't use (its problems). Pure."""
+"""Likely mistakes in policies, besides what the engine cannot use (its problems). Pure."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError, reason
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet, compile_set, needs_tags, pieces
-from ranger_cdap.policies.refresh.refresher import Contact
+from ranger_cdap.policies.refresh.refresh_state import LastContact
 
 _POLICIES: Final = ""
 _ROLES: Final = "_roles"
@@ -40,7 +40,7 @@ _NOT_IN_A_FILE_NAME: Final = re.compile(r"[/\\:\x00-\x1f\x7f]")
 _NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 # msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
-_contact_decoder: Final = msgspec.json.Decoder(Contact)
+_contact_decoder: Final = msgspec.json.Decoder(LastContact)
 _versions_decoder: Final = msgspec.json.Decoder(Versions)
 
 
@@ -106,7 +106,7 @@ class PolicyCache:
         except OSError as e:
             raise CacheError(f"policy cache `{self.path()}` can't be looked at: {reason(e)}") from None
 
-    def write(self, documents: Documents, contact: Contact) -> None:
+    def write(self, documents: Documents, contact: LastContact) -> None:
         """Put documents and then their contact in the place of what is there, unless that is newer or confirmed later.
 
         Raises:
@@ -140,7 +140,7 @@ class PolicyCache:
         older = "" if self._allow_older or not self._is_there() else versions.older_than(self._used())
         return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
 
-    def note(self, contact: Contact) -> None:
+    def note(self, contact: LastContact) -> None:
         """Put a contact in the place of the one that is there, unless that one is later.
 
         Raises:
@@ -204,7 +204,7 @@ class PolicyCache:
         except (msgspec.MsgspecError, ValueError, RecursionError):
             raise CacheError(f"policy cache `{self.path(_USED)}` can't be read; remove it, and note why") from None
 
-    def _contact(self) -> Contact | None:
+    def _contact(self) -> LastContact | None:
         try:
             content = self._read(_CONTACT)
             contact = _contact_decoder.decode(content) if content is not None else None
@@ -258,7 +258,7 @@ class PolicyCache:
                 continue
             except OSError as e:
                 raise CacheError(f"policy cache `{path}` can't be set aside ({reason(e)}): {why}") from None
-        self._report(f"policy cache `{self.path()}` was set aside as `.{suffix}`: {why}")
+        self._report(f"policy cache `{self.path()}` was quarantined as `.{suffix}`: {why}")
 
     def _is_there(self) -> bool:
         try:

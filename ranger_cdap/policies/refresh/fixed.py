@@ -7,8 +7,8 @@ from typing import Self
 from ranger_cdap.engine import EngineOptions, decode_service_policies
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, pieces
-from ranger_cdap.policies.refresh.keeper import Snapshot
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 _NOTHING = b"{}"
 
@@ -56,10 +56,10 @@ class FixedPolicies:
         return self._snapshot
 
     def refresh_now(self) -> Snapshot:
-        """The same policies: there is nobody to ask."""
+        """Return the same policies: they have no source."""
         return self._snapshot
 
-    def nudge(self) -> None:
+    def request_refresh(self) -> None:
         """Refuse to refresh what has no source.
 
         Raises:

@@ -17,10 +17,10 @@ from ranger_cdap.engine.decide.acl import Accesses
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.service.api.pdp import EVERYBODY, access_request, policy_info
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
-from ranger_cdap.service.decisions.combining import verdict_of
-from ranger_cdap.service.decisions.delegation import OWNER, Believed, Said, believe
-from ranger_cdap.service.decisions.judge import Judge, Judges, Question
+from ranger_cdap.service.decisions.delegation import OWNER, Claims, TrustedClaims, verify_claims
+from ranger_cdap.service.decisions.pdp_result import verdict_of
 from ranger_cdap.service.decisions.resource_name import NameTemplate, Resource
+from ranger_cdap.service.decisions.service_decider import DeciderRegistry, PolicyQuestion, ServiceDecider
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import Call
 from ranger_cdap.service.wire.authzen_wire import (
@@ -38,7 +38,7 @@ from ranger_cdap.service.wire.authzen_wire import (
     Subject,
     Subjects,
 )
-from ranger_cdap.service.wire.pdp_wire import AccessContext, Verdict
+from ranger_cdap.service.wire.pdp_wire import AccessContext, PdpDecision
 
 EVALUATION: Final = "/access/v1/evaluation"
 EVALUATIONS: Final = "/access/v1/evaluations"
@@ -57,7 +57,7 @@ _LAST: Final = {"deny_on_first_deny": False, "permit_on_first_permit": True}
 
 def evaluation(call: Call) -> Reply:
     """One decision; audited."""
-    return json_reply(_evaluated(call, Judges(call.desk.services), call.body))
+    return json_reply(_evaluated(call, DeciderRegistry(call.state.services), call.body))
 
 
 def evaluations(call: Call) -> Reply:
@@ -65,14 +65,14 @@ def evaluations(call: Call) -> Reply:
     body: EvaluationsRequest = call.body
     if not body.evaluations:
         return evaluation(call)
-    most = call.desk.settings.service.max_batch
+    most = call.state.settings.service.max_batch
     if len(body.evaluations) > most:
         raise Refused(400, f"`evaluations` has more than {most} (`service.max_batch`)")
-    judges = Judges(call.desk.services)
+    deciders = DeciderRegistry(call.state.services)
     last = _LAST.get(body.options.evaluations_semantic) if body.options else None
     results: list[Evaluated] = []
     for item in body.evaluations:
-        results.append(_item(call, judges, _merged(item, body)))
+        results.append(_item(call, deciders, _merged(item, body)))
         if results[-1].decision is last:
             break
     return json_reply(EvaluatedAll(evaluations=results))
@@ -84,14 +84,14 @@ def search_subject(call: Call) -> Reply:
     kind = _text("subject.type", _given("subject", body.subject).type)
     permission = _text("action.name", _given("action", body.action).name)
     resource = _given("resource", body.resource)
-    owner = believe(call.caller, Said("", resource_attributes=resource.properties)).owner
-    place = _place(Judges(call.desk.services), resource, _context(body))
+    owner = verify_claims(call.caller, Claims("", resource_attributes=resource.properties)).owner
+    place = _place(DeciderRegistry(call.state.services), resource, _context(body))
     if place is None:
         return json_reply(Subjects(results=[]))
-    judge, values = place
-    if _is_operation(call, judge, permission):
+    decider, values = place
+    if _is_operation(call, decider, permission):
         raise Refused(400, "a search is for a permission, not for an operation of CDAP")
-    access = judge.engine.who_can(values, owner=owner)
+    access = decider.engine.who_can(values, owner=owner)
     rows = {_USER: access.users, "group": {EVERYBODY: access.everybody} | access.groups, "role": access.roles}
     found = [name for name, accesses in rows.get(kind, {}).items() if _holds(accesses, permission)]
     return json_reply(Subjects(results=[Subject(type=kind, id=name) for name in found]))
@@ -102,14 +102,14 @@ def search_action(call: Call) -> Reply:
     body: EvaluationRequest = call.body
     subject, resource, context = _given("subject", body.subject), _given("resource", body.resource), _context(body)
     kind = _text("subject.type", subject.type)
-    believed = believe(call.caller, _said(subject, None, resource, body.context))
-    place = _place(Judges(call.desk.services), resource, context)
+    claims = verify_claims(call.caller, _said(subject, None, resource, body.context))
+    place = _place(DeciderRegistry(call.state.services), resource, context)
     if place is None or kind != _USER:
         return json_reply(Actions(results=[]))
-    judge, values = place
-    request = access_request(judge, believed, context, values, MatchingScope.SELF)
-    names = [access.name for access in judge.definition.accessTypes]
-    allowed = (n for n in names if judge.engine.evaluate(msgspec.structs.replace(request, access_type=n)).allowed)
+    decider, values = place
+    request = access_request(decider, claims, context, values, MatchingScope.SELF)
+    names = [access.name for access in decider.definition.accessTypes]
+    allowed = (n for n in names if decider.engine.evaluate(msgspec.structs.replace(request, access_type=n)).allowed)
     return json_reply(Actions(results=[ActionName(name=name) for name in allowed]))
 
 
@@ -127,10 +127,10 @@ def configuration(call: Call) -> Reply:
     )
 
 
-def _item(call: Call, judges: Judges, asked: EvaluationRequest) -> Evaluated:
+def _item(call: Call, deciders: DeciderRegistry, asked: EvaluationRequest) -> Evaluated:
     """One of several: what is wrong with it makes it a denial, and the others are decided."""
     try:
-        return _evaluated(call, judges, asked)
+        return _evaluated(call, deciders, asked)
     except Refused as e:
         found = EvaluationError(status=e.status, message=e.message)
     except InvalidInput as e:
@@ -138,36 +138,36 @@ def _item(call: Call, judges: Judges, asked: EvaluationRequest) -> Evaluated:
     return Evaluated(decision=False, context=DecisionContext(error=found))
 
 
-def _evaluated(call: Call, judges: Judges, asked: EvaluationRequest) -> Evaluated:
+def _evaluated(call: Call, deciders: DeciderRegistry, asked: EvaluationRequest) -> Evaluated:
     subject, action = _given("subject", asked.subject), _given("action", asked.action)
     resource, context = _given("resource", asked.resource), _context(asked)
     kind, permission = _text("subject.type", subject.type), _text("action.name", action.name)
-    believed = believe(call.caller, _said(subject, action, resource, asked.context))
+    claims = verify_claims(call.caller, _said(subject, action, resource, asked.context))
     if kind != _USER:
         raise Refused(400, f"Ranger decides about subjects of the type `{_USER}`, not `{kind[:40]}`")
-    place = _place(judges, resource, context)
+    place = _place(deciders, resource, context)
     if place is None:
         raise AuthzProblem.RESOURCE_TYPE_NOT_FOUND.error(resource.type or "")
-    judge, values = place
-    if _is_operation(call, judge, permission):
-        result = _operation(call, judge, believed, context, permission, values)
+    decider, values = place
+    if _is_operation(call, decider, permission):
+        result = _operation(call, decider, claims, context, permission, values)
     else:
-        result = _permission(judge, believed, context, permission, values)
-    call.desk.metrics.decided("authzen", result.decision)
+        result = _permission(decider, claims, context, permission, values)
+    call.state.metrics.decided("authzen", result.decision)
     return result
 
 
 def _permission(
-    judge: Judge, believed: Believed, context: AccessContext, permission: str, values: Resource
+    decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, permission: str, values: Resource
 ) -> Evaluated:
-    request = access_request(judge, believed, context, values, MatchingScope.SELF)
-    ((decision, name),) = judge.decide(Question(msgspec.structs.replace(request, access_type=permission)))
-    undecided = verdict_of(decision) is Verdict.NOT_DETERMINED
+    request = access_request(decider, claims, context, values, MatchingScope.SELF)
+    ((decision, name),) = decider.decide(PolicyQuestion(msgspec.structs.replace(request, access_type=permission)))
+    undecided = verdict_of(decision) is PdpDecision.NOT_DETERMINED
     return Evaluated(
         decision=decision.allowed,
         context=DecisionContext(
             policy=policy_info(decision),
-            policy_version=judge.engine.policy_version,
+            policy_version=decider.engine.policy_version,
             decision_id=name,
             reason_admin={"ranger": "not-determined"} if undecided else None,
         ),
@@ -175,24 +175,24 @@ def _permission(
 
 
 def _operation(
-    call: Call, judge: Judge, believed: Believed, context: AccessContext, operation: str, values: Resource
+    call: Call, decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, operation: str, values: Resource
 ) -> Evaluated:
     """The decision CDAP's own check would get."""
-    if believed.owner or (context.access_time or 0) > 0:
+    if claims.owner or (context.access_time or 0) > 0:
         raise Refused(400, f"an operation of CDAP is decided for now and without `{OWNER}`")
-    authorizer = call.desk.authorizer
+    authorizer = call.state.authorizer
     entity = _entity(values, authorizer.decider.rules.instance)
     answer = authorizer.check(
-        believed.user, believed.groups, operation, entity, client_ip=context.client_ip_address or None
+        claims.user, claims.groups, operation, entity, client_ip=context.client_ip_address or None
     )
     if not answer.ready:
         raise NotReady(answer.reason)
-    reason = call.desk.reason(answer.reason, [answer])
+    reason = call.state.reason(answer.reason, [answer])
     return Evaluated(
         decision=answer.allowed,
         context=DecisionContext(
             policy=policy_info(answer.decided_by[0].decision) if answer.decided_by else None,
-            policy_version=judge.engine.policy_version,
+            policy_version=decider.engine.policy_version,
             decision_id=str(uuid.uuid4()),
             enforced=answer.enforced,
             reason_user={"en": reason} if reason else None,
@@ -200,8 +200,8 @@ def _operation(
     )
 
 
-def _is_operation(call: Call, judge: Judge, name: str) -> bool:
-    return "." in name and judge.service is next(iter(call.desk.services.values()))
+def _is_operation(call: Call, decider: ServiceDecider, name: str) -> bool:
+    return "." in name and decider.service is next(iter(call.state.services.values()))
 
 
 def _entity(values: Resource, instance: str) -> EntityId:
@@ -212,22 +212,24 @@ def _entity(values: Resource, instance: str) -> EntityId:
     return entity_id(kind, parts)
 
 
-def _place(judges: Judges, resource: Entity, context: AccessContext) -> tuple[Judge, Resource] | None:
+def _place(
+    deciders: DeciderRegistry, resource: Entity, context: AccessContext
+) -> tuple[ServiceDecider, Resource] | None:
     """Who decides on the resource, and its values; None if nobody knows its type."""
     kind, name = _text("resource.type", resource.type), _text("resource.id", resource.id)
     named = context.service_name or context.service_type
-    judge = judges.of(context.service_name, context.service_type) if named else judges.first_with(kind)
-    if judge is None or not judge.knows(kind):
+    decider = deciders.of(context.service_name, context.service_type) if named else deciders.first_with(kind)
+    if decider is None or not decider.knows(kind):
         return None
-    return judge, NameTemplate.of(judge.definition, kind).parse(name)
+    return decider, NameTemplate.of(decider.definition, kind).parse(name)
 
 
-def _said(subject: Entity, action: Action | None, resource: Entity, context: dict[str, Any] | None) -> Said:
+def _said(subject: Entity, action: Action | None, resource: Entity, context: dict[str, Any] | None) -> Claims:
     attributes = dict(subject.properties or {})
     groups, roles = (_names(name, attributes.pop(name, None)) for name in ("groups", "roles"))
     circumstances = {key: value for key, value in (context or {}).items() if key not in _OF_RANGER}
     of_action = (action.properties if action else None) or {}
-    return Said(
+    return Claims(
         user=_text("subject.id", subject.id),
         groups=groups,
         roles=roles,

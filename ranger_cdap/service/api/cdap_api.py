@@ -11,7 +11,7 @@ from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.service.events.check_journal import Entry
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import Call
-from ranger_cdap.service.state.hello import Hello, differences
+from ranger_cdap.service.state.handshake import Handshake, differences
 from ranger_cdap.service.wire.cdap_wire import (
     EnforceReply,
     EnforceRequest,
@@ -27,9 +27,9 @@ _USER = "USER"
 def enforce(call: Call) -> Reply:
     """Whether somebody may do what CDAP asks about; audited."""
     body: EnforceRequest = call.body
-    desk = call.desk
+    state = call.state
     # Read before deciding: policies that are swapped meanwhile get a name nobody has kept anything under.
-    generation = desk.generation.of(desk.authorizer.snapshot)
+    generation = state.generation.of(state.authorizer.snapshot)
     if problem := _no_user(body.principal):
         return json_reply(_denied(problem, generation))
     check = CdapCheck(
@@ -41,15 +41,15 @@ def enforce(call: Call) -> Reply:
         from_container=body.from_container,
     )
     journal = _Journalling(call)
-    enforced = desk.enforcer.enforce(body.principal.name, check, client_ip=body.client_ip, last_word=journal.refusal)
+    enforced = state.enforcer.enforce(body.principal.name, check, client_ip=body.client_ip, last_word=journal.refusal)
     if not enforced.allowed:
         journal.take_back()
-    desk.metrics.decided("cdap", enforced.allowed)
+    state.metrics.decided("cdap", enforced.allowed)
     return json_reply(
         EnforceReply(
             allowed=enforced.allowed,
             enforced=enforced.enforced,
-            reason=desk.reason(enforced.reason, enforced.answers),
+            reason=state.reason(enforced.reason, enforced.answers),
             missing=[m.privilege for m in enforced.missing],
             cacheable=journal.entry is None and _may_be_kept(call, enforced),
             generation=generation,
@@ -64,41 +64,41 @@ def may_wait(call: Call) -> bool:
 
 def audit_waits(call: Call) -> bool:
     """Whether each answer waits until its audit record is on the disk."""
-    return call.desk.authorizer.decider.audit_is_required
+    return call.state.authorizer.decider.audit_is_required
 
 
 def may_be_long(call: Call) -> bool:
     """Whether a policy may take long to match, so that many checks at once would hold up all others."""
-    engine = call.desk.authorizer.snapshot.engine
+    engine = call.state.authorizer.snapshot.engine
     return engine is not None and engine.may_be_costly
 
 
 def visible(call: Call) -> Reply:
     """Which of many entities somebody sees; not audited."""
     body: VisibleRequest = call.body
-    desk = call.desk
-    if len(body.entities) > desk.settings.service.max_batch:
-        raise Refused(400, f"`entities` has more than {desk.settings.service.max_batch} (`service.max_batch`)")
-    generation = desk.generation.of(desk.authorizer.snapshot)
+    state = call.state
+    if len(body.entities) > state.settings.service.max_batch:
+        raise Refused(400, f"`entities` has more than {state.settings.service.max_batch} (`service.max_batch`)")
+    generation = state.generation.of(state.authorizer.snapshot)
     if _no_user(body.principal):
         return json_reply(VisibleReply(visible=[False] * len(body.entities), cacheable=False, generation=generation))
     entities = [(entity.type, entity.parts) for entity in body.entities]
-    seen = desk.enforcer.visible(body.principal.name, entities)
-    cacheable = seen.lasting and not desk.authorizer.decider.asks_hooks
+    seen = state.enforcer.visible(body.principal.name, entities)
+    cacheable = seen.lasting and not state.authorizer.decider.has_decision_hooks
     return json_reply(VisibleReply(visible=seen.of_each, cacheable=cacheable, generation=generation))
 
 
 def hello(call: Call) -> Reply:
     """What this service is; what the extension says of its CDAP is compared and changes nothing."""
-    body: Hello = call.body
-    desk = call.desk
-    rules = desk.authorizer.decider.rules
-    found = differences(body, rules, desk.settings.admin.users)
-    desk.hello.heard(found)
-    if desk.events is not None:
-        desk.events.store.records = body.records
-    desk.metrics.hello_differences.set(len(found))
-    snapshot = desk.authorizer.snapshot
+    body: Handshake = call.body
+    state = call.state
+    rules = state.authorizer.decider.rules
+    found = differences(body, rules, state.settings.admin.users)
+    state.hello.heard(found)
+    if state.events is not None:
+        state.events.store.records = body.records
+    state.metrics.hello_differences.set(len(found))
+    snapshot = state.authorizer.snapshot
     return json_reply(
         HelloReply(
             version=_version(),
@@ -106,9 +106,9 @@ def hello(call: Call) -> Reply:
             profile=rules.profile.name,
             enforcement=str(rules.enforcement),
             state=snapshot.state.value,
-            grants=desk.settings.service.grants,
+            grants=state.settings.service.grants,
             differences=list(found),
-            generation=desk.generation.of(snapshot),
+            generation=state.generation.of(snapshot),
         )
     )
 
@@ -132,7 +132,7 @@ def _denied(reason: str, generation: str) -> EnforceReply:
 
 
 def _entry(call: Call) -> Entry | None:
-    events = call.desk.events
+    events = call.state.events
     return events.journal.entry(call.caller, call.body) if events is not None else None
 
 
@@ -150,28 +150,28 @@ class _Journalling:
 
     def take_back(self) -> None:
         """Nothing is created by a check that is denied after it was journalled."""
-        events = self.call.desk.events
+        events = self.call.state.events
         if events is not None and self.entry is not None:
             events.journal.open.close([self.entry.id])
 
 
 def _journal(call: Call, entry: Entry) -> str:
     """Why the check is denied all the same; empty once its entry is on the disk for good."""
-    events = call.desk.events
+    events = call.state.events
     assert events is not None  # an entry is made for its journal
     if refusal := events.journal.refusal(entry):
         return refusal
     try:
         events.journal.write(entry, call.caller)
     except OSError as e:
-        call.desk.metrics.checks_not_journalled.inc()
+        call.state.metrics.checks_not_journalled.inc()
         return (
             f"what creates or deletes is denied while it can't be journalled ({e}); tell who runs the decision service"
         )
-    call.desk.metrics.checks_journalled.inc()
+    call.state.metrics.checks_journalled.inc()
     return ""
 
 
 def _may_be_kept(call: Call, enforced: Enforced) -> bool:
     """Only what policies alone allow, at any time and from anywhere: a denial ends with the grant that was missing."""
-    return enforced.allowed and enforced.lasting and not call.desk.authorizer.decider.asks_hooks
+    return enforced.allowed and enforced.lasting and not call.state.authorizer.decider.has_decision_hooks

@@ -9,11 +9,11 @@ from ranger_cdap.service.wire.event_wire import AuditReply, BadRecord, RefusedRe
 
 def audit(call: Call) -> Reply:
     """Store records; the answer comes when they are on the disk for good."""
-    desk, raws = call.desk, call.body
-    most = desk.settings.service.max_batch
+    state, raws = call.state, call.body
+    most = state.settings.service.max_batch
     if len(raws) > most:
         raise Refused(400, f"`records` has more than {most} (`service.max_batch`)")
-    events = desk.events
+    events = state.events
     if events is None:
         raise Refused(503, "records are not stored here")
     records, refused = [], []
@@ -32,6 +32,6 @@ def audit(call: Call) -> Reply:
     for record in records:
         events.creations.hear(call.caller.name, record)
         events.journal.hear(record)
-    desk.metrics.events_stored.inc(len(records))
-    desk.metrics.events_refused.inc(len(refused))
+    state.metrics.events_stored.inc(len(records))
+    state.metrics.events_refused.inc(len(refused))
     return json_reply(AuditReply(len(records), refused))

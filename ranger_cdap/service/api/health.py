@@ -37,12 +37,12 @@ def live(_call: Call) -> Reply:
 
 def ready(call: Call) -> Reply:
     """The policies of every service may decide; 503 if those of one may not."""
-    loaded = sum(service.snapshot.state.decides for service in call.desk.services.values())
-    is_ready = loaded == len(call.desk.services)
+    loaded = sum(service.snapshot.state.decides for service in call.state.services.values())
+    is_ready = loaded == len(call.state.services)
     status = "READY" if is_ready else "NOT_READY"
     return json_reply(Ready(status, NAME, is_ready, loaded > 0, True, loaded), 200 if is_ready else 503)
 
 
 def metrics(call: Call) -> Reply:
     """All figures, in Prometheus's text form."""
-    return Reply(200, call.desk.metrics.text(), CONTENT_TYPE)
+    return Reply(200, call.state.metrics.text(), CONTENT_TYPE)

@@ -18,11 +18,11 @@ from ranger_cdap.config import Settings, addresses
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.model.problem import Problem
 from ranger_cdap.engine.whereabouts import service_ids
-from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.service.api.question import asked, operations
 from ranger_cdap.service.http.reply import Refused, Reply
 from ranger_cdap.service.state.call import Call
-from ranger_cdap.service.wire.age import age_text
+from ranger_cdap.service.wire.durations import format_duration
 
 HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
@@ -58,28 +58,28 @@ class ServiceView:
 
 def show(call: Call) -> Reply:
     """The page; with something typed into the form, the answer, or with status 400 what is wrong with it."""
-    desk = call.desk
-    question = asked(call.query, desk.authorizer)
-    rules, engine = desk.authorizer.decider.rules, desk.authorizer.snapshot.engine
+    state = call.state
+    question = asked(call.query, state.authorizer)
+    rules, engine = state.authorizer.decider.rules, state.authorizer.snapshot.engine
     page = (
         _templates()
         .get_template("page.html")
         .render(
             services=[
-                service_view(service.name, service.snapshot, desk.settings) for service in desk.services.values()
+                service_view(service.name, service.snapshot, state.settings) for service in state.services.values()
             ],
             enforcement=str(rules.enforcement),
             everything=rules.enforcement.everything,
             profile=rules.profile,
             instance=rules.instance,
             master=rules.master,
-            grants=desk.settings.service.grants,
-            differences=desk.hello.differences,
+            grants=state.settings.service.grants,
+            differences=state.hello.differences,
             operations=operations(rules.profile),
             question=question,
             verdict=_verdict(question.answer) if question.answer else "",
-            pending=desk.pending([question.answer]) if question.answer else "",
-            link=policy_links(engine, _policies_of(question.answer), desk.settings),
+            pending=state.pending([question.answer]) if question.answer else "",
+            link=policy_links(engine, _policies_of(question.answer), state.settings),
             caller=call.caller.name,
         )
     )
@@ -113,7 +113,7 @@ def service_view(name: str, snapshot: Snapshot, settings: Settings, now: float |
         well=snapshot.state.decides and not snapshot.reason,
         reason=snapshot.reason,
         version=snapshot.versions.policies if snapshot.versions.policies >= 0 else None,
-        age="" if contact_at is None else age_text(now - contact_at),
+        age="" if contact_at is None else format_duration(now - contact_at),
         contact="" if contact_at is None else f"{datetime.fromtimestamp(contact_at, UTC):%Y-%m-%d %H:%M:%S UTC}",
         cache_problem=snapshot.cache_problem,
         problems=shown,

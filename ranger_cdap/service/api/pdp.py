@@ -12,10 +12,10 @@ import msgspec
 from ranger_cdap.engine import NO_POLICY, AccessEntry, AccessRequest, Decision, MatchingScope, Standing
 from ranger_cdap.engine.decide.acl import Accesses
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
-from ranger_cdap.service.decisions.combining import deciding, overall, verdict_of
-from ranger_cdap.service.decisions.delegation import Believed, Said, believe, of_resource
-from ranger_cdap.service.decisions.judge import Decided, Judge, Judges, Question
+from ranger_cdap.service.decisions.delegation import Claims, TrustedClaims, of_resource, verify_claims
+from ranger_cdap.service.decisions.pdp_result import deciding, overall, verdict_of
 from ranger_cdap.service.decisions.resource_name import Resource, parse_resource, parse_sub_resource
+from ranger_cdap.service.decisions.service_decider import Decided, DeciderRegistry, PolicyQuestion, ServiceDecider
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import Call
 from ranger_cdap.service.wire.pdp_wire import (
@@ -26,6 +26,7 @@ from ranger_cdap.service.wire.pdp_wire import (
     AuthzResult,
     MultiAuthzRequest,
     MultiAuthzResult,
+    PdpDecision,
     PermissionResult,
     Permissions,
     PolicyInfo,
@@ -34,7 +35,6 @@ from ranger_cdap.service.wire.pdp_wire import (
     ResourcePermissionsRequest,
     ResultInfo,
     UserInfo,
-    Verdict,
 )
 
 EVERYBODY: Final = "public"
@@ -70,14 +70,14 @@ def permissions(call: Call) -> Reply:
     """What users, groups and roles that policies name may do on a resource; for delegates, not audited."""
     body: ResourcePermissionsRequest = call.body
     resource = _checked_resource(body.resource)
-    believed = believe(call.caller, Said("", resource_attributes=resource.attributes))
-    judge = _judge(call, body.context)
+    claims = verify_claims(call.caller, Claims("", resource_attributes=resource.attributes))
+    decider = _decider(call, body.context)
     if resource.sub_resources:
         raise Refused(400, "`permissions` looks at one resource: ask for each of `subResources` by a name of its own")
-    access = judge.engine.who_can(
-        parse_resource(judge.definition, resource.name or ""),
+    access = decider.engine.who_can(
+        parse_resource(decider.definition, resource.name or ""),
         matching_scope=_SCOPES[resource.name_match_scope],
-        owner=believed.owner,
+        owner=claims.owner,
     )
     everybody = {EVERYBODY: access.everybody} if access.everybody else {}
     return json_reply(
@@ -103,44 +103,44 @@ class _Question:
     has_sub_resources: bool
     action: str
 
-    def parts(self) -> Iterator[Question]:
+    def parts(self) -> Iterator[PolicyQuestion]:
         """What is to be decided: each permission on each resource."""
         for permission in self.permissions:
             for resource in self.resources.values():
                 request = msgspec.structs.replace(self.request, resource=resource, access_type=permission)
-                yield Question(request, self.action)
+                yield PolicyQuestion(request, self.action)
 
 
 def _questions(
     call: Call, user: UserInfo | None, accesses: Sequence[AccessInfo | None], context: AccessContext | None
-) -> tuple[Judge, list[_Question]]:
+) -> tuple[ServiceDecider, list[_Question]]:
     """Who decides, and what is asked; nothing is decided before all of it is known to be right."""
     if user is None or not (user.name or "").strip():
         raise Refused(400, "missing user info")
-    believed = _believed(call, user, accesses, context)
+    claims = _claims(call, user, accesses, context)
     checked = [_checked(access) for access in accesses]
-    judge = _judge(call, context)
-    most = call.desk.settings.service.max_batch
+    decider = _decider(call, context)
+    most = call.state.settings.service.max_batch
     if (
         sum(len(a.permissions or ()) * max(1, len(a.resource.sub_resources or ())) for a in checked if a.resource)
         > most
     ):
         raise Refused(400, f"this asks for more than {most} decisions at once (`service.max_batch`)")
-    return judge, [_question(judge, *pair, context) for pair in zip(checked, believed, strict=True)]
+    return decider, [_question(decider, *pair, context) for pair in zip(checked, claims, strict=True)]
 
 
-def _believed(
+def _claims(
     call: Call, user: UserInfo, accesses: Sequence[AccessInfo | None], context: AccessContext | None
-) -> list[Believed]:
+) -> list[TrustedClaims]:
     """What counts for each access; what all have in common is there once, however many there are."""
-    said = Said(
+    said = Claims(
         user=user.name or "",
         groups=user.groups,
         roles=user.roles,
         user_attributes=user.attributes,
         circumstances=(context.additional_info if context else None) or {},
     )
-    of_all = believe(call.caller, said)
+    of_all = verify_claims(call.caller, said)
     attributes = [access.resource.attributes if access and access.resource else None for access in accesses]
     if sum(len(each) + len(of_all.context) for each in attributes if each) > MOST_CIRCUMSTANCES:
         raise Refused(400, f"the accesses have more than {MOST_CIRCUMSTANCES} attributes and circumstances together")
@@ -172,20 +172,22 @@ def _checked_resource(resource: ResourceInfo | None) -> ResourceInfo:
     return resource
 
 
-def _judge(call: Call, context: AccessContext | None) -> Judge:
+def _decider(call: Call, context: AccessContext | None) -> ServiceDecider:
     if context is None:
         raise AuthzProblem.CONTEXT_MISSING.error()
-    return Judges(call.desk.services).of(context.service_name, context.service_type)
+    return DeciderRegistry(call.state.services).of(context.service_name, context.service_type)
 
 
-def _question(judge: Judge, access: AccessInfo, believed: Believed, context: AccessContext | None) -> _Question:
+def _question(
+    decider: ServiceDecider, access: AccessInfo, claims: TrustedClaims, context: AccessContext | None
+) -> _Question:
     asked = access.resource
     assert asked is not None  # `_checked` refuses it
-    assert context is not None  # `_judge` refuses it
-    resource = parse_resource(judge.definition, asked.name or "")
-    below = {name: parse_sub_resource(judge.definition, resource, name) for name in asked.sub_resources or ()}
+    assert context is not None  # `_decider` refuses it
+    resource = parse_resource(decider.definition, asked.name or "")
+    below = {name: parse_sub_resource(decider.definition, resource, name) for name in asked.sub_resources or ()}
     return _Question(
-        request=access_request(judge, believed, context, resource, _SCOPES[asked.name_match_scope]),
+        request=access_request(decider, claims, context, resource, _SCOPES[asked.name_match_scope]),
         resources=below or {"": resource},
         permissions=tuple(dict.fromkeys(access.permissions or ())),
         has_sub_resources=bool(below),
@@ -194,35 +196,35 @@ def _question(judge: Judge, access: AccessInfo, believed: Believed, context: Acc
 
 
 def access_request(
-    judge: Judge, believed: Believed, context: AccessContext, resource: Resource, scope: MatchingScope
+    decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, resource: Resource, scope: MatchingScope
 ) -> AccessRequest:
     """The engine's question but for the access type, the user's groups completed."""
     given = context.access_time or 0
     request = AccessRequest(
         resource=resource,
         access_type="",
-        user=believed.user,
-        groups=believed.groups,
-        owner=believed.owner,
-        access_time=given if given > 0 else judge.now,
+        user=claims.user,
+        groups=claims.groups,
+        owner=claims.owner,
+        access_time=given if given > 0 else decider.now,
         matching_scope=scope,
         client_ip=context.client_ip_address or None,
         forwarded=tuple(context.forwarded_ip_addresses or ()),
-        cluster_name=believed.context.get("clusterName"),
-        cluster_type=believed.context.get("clusterType"),
-        context=believed.context,
+        cluster_name=claims.context.get("clusterName"),
+        cluster_type=claims.context.get("clusterType"),
+        context=claims.context,
     )
-    return judge.service.completed(request)
+    return decider.service.completed(request)
 
 
-def _answered(call: Call, judge: Judge, questions: Sequence[_Question]) -> list[AuthzResult]:
+def _answered(call: Call, decider: ServiceDecider, questions: Sequence[_Question]) -> list[AuthzResult]:
     """The result of each question; all are decided together."""
-    decided = iter(judge.decide(*(part for question in questions for part in question.parts())))
+    decided = iter(decider.decide(*(part for question in questions for part in question.parts())))
     results = []
     for question in questions:
         by_permission = {name: _permission(question, name, decided) for name in question.permissions}
         verdict, _ = deciding((result.access.decision, None) for result in by_permission.values())
-        call.desk.metrics.decided("pdp", verdict is Verdict.ALLOW)
+        call.state.metrics.decided("pdp", verdict is PdpDecision.ALLOW)
         results.append(AuthzResult(decision=verdict, permissions=by_permission))
     return results
 
@@ -252,7 +254,7 @@ def _table(rows: dict[str, Accesses]) -> Permissions | None:
 
 def _entry(permission: str, entry: AccessEntry) -> PermissionResult:
     # What holds under a condition only is no promise; Ranger says so, too.
-    verdict = Verdict.ALLOW if entry.standing is Standing.ALLOWED else Verdict.DENY
+    verdict = PdpDecision.ALLOW if entry.standing is Standing.ALLOWED else PdpDecision.DENY
     return PermissionResult(
         permission=permission, access=AccessResult(decision=verdict, policy=PolicyInfo(id=entry.policy_id))
     )

@@ -23,7 +23,7 @@ _OF_DELEGATES: Final = (_OF_SUBJECT, _OF_RESOURCE, "token:")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Claims:
     """What a request says: about whom it is, what he and the resource are, and under which circumstances."""
 
     user: str
@@ -35,7 +35,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Believed:
+class TrustedClaims:
     """What of it is decided by; attributes are in the context, as `subject.NAME` and `resource.NAME`."""
 
     user: str
@@ -44,7 +44,7 @@ class Believed:
     context: Mapping[str, str]
 
 
-def believe(caller: Caller, said: Said) -> Believed:
+def verify_claims(caller: Caller, said: Claims) -> TrustedClaims:
     """What of that counts, said by this caller.
 
     Raises:
@@ -58,25 +58,25 @@ def believe(caller: Caller, said: Said) -> Believed:
         raise Refused(400, "`roles` are not taken from a request: Ranger's role definitions say who has which")
     context = _texts("", said.circumstances) | _texts(_OF_SUBJECT, said.user_attributes or {})
     return of_resource(
-        caller, Believed(said.user, frozenset(said.groups or ()), None, context), said.resource_attributes
+        caller, TrustedClaims(said.user, frozenset(said.groups or ()), None, context), said.resource_attributes
     )
 
 
-def of_resource(caller: Caller, believed: Believed, attributes: Mapping[str, Any] | None) -> Believed:
+def of_resource(caller: Caller, claims: TrustedClaims, attributes: Mapping[str, Any] | None) -> TrustedClaims:
     """The same with what is said of one resource; what is said of none is the same object.
 
     Raises:
-        Refused: as `believe`.
+        Refused: as `verify_claims`.
     """
     if not attributes:
-        return believed
+        return claims
     if Role.DELEGATE not in caller.roles:
         raise _not_authorized(caller)
     owner = attributes.get(OWNER)
     if owner is not None and (not isinstance(owner, str) or not owner):
         raise Refused(400, f"the attribute `{OWNER}` must be the name of a user")
-    context = {**believed.context, **_texts(_OF_RESOURCE, attributes)}
-    return Believed(believed.user, believed.groups, owner, context)
+    context = {**claims.context, **_texts(_OF_RESOURCE, attributes)}
+    return TrustedClaims(claims.user, claims.groups, owner, context)
 
 
 def _not_authorized(caller: Caller) -> Refused:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import msgspec
 
 from ranger_cdap.audit import AuditTrail
-from ranger_cdap.authz.people import GroupHook, People
+from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class RangerService:
     """Decides Ranger requests for one service; safe to share between threads."""
 
     name: str
-    keeper: PolicyKeeper
+    refresher: PolicyRefresher
     audit: AuditTrail
     groups: GroupHook | None = None
     clock: Callable[[], float] = time.time
@@ -27,7 +27,7 @@ class RangerService:
     @property
     def snapshot(self) -> Snapshot:
         """The policies in force and how fresh they are."""
-        return self.keeper.snapshot
+        return self.refresher.snapshot
 
     def now(self) -> int:
         """The time now, in milliseconds since 1970."""
@@ -41,6 +41,6 @@ class RangerService:
         """The request with all groups of its user that are known."""
         if request.user is None:
             return request
-        people = People({request.user: request.groups}, self.keeper.snapshot.groups_of, self.groups)
+        people = GroupResolver({request.user: request.groups}, self.refresher.snapshot.groups_of, self.groups)
         membership = people.membership(request.user)
         return msgspec.structs.replace(request, groups=membership.groups, groups_known=membership.known)

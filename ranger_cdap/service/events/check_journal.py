@@ -19,7 +19,7 @@ import msgspec
 
 from ranger_cdap.cdap.checks.check_table import calling_methods
 from ranger_cdap.cdap.creations import Kind, load_creations
-from ranger_cdap.cdap.entity import place
+from ranger_cdap.cdap.entity import resolve_entity
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidEntity
 from ranger_cdap.service.events.event_store import EventStore
@@ -78,7 +78,7 @@ def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
 def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
     """Whether nobody gets a grant for the entity; what is no entity is never allowed."""
     try:
-        entity = str(place(cdap_type, parts).entity)
+        entity = str(resolve_entity(cdap_type, parts).entity)
     except InvalidEntity:
         return True
     return any(re.search(pattern, entity) for pattern in load_creations().skipped)

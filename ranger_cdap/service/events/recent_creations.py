@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ranger_cdap.cdap.answer import Answer, Examined, is_undecided
+from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, is_undecided
 from ranger_cdap.cdap.creations import Kind
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
 from ranger_cdap.config import Settings
 from ranger_cdap.service.events.record_events import RecordedChange, creations_and_deletions
-from ranger_cdap.service.wire.age import age_text
+from ranger_cdap.service.wire.durations import format_duration
 from ranger_cdap.service.wire.event_wire import Record
 
 KEPT: Final = 3_600_000
@@ -120,12 +120,12 @@ class RecentCreations:
         found = (self._sentence(examined) for answer in answers for examined in _open(answer))
         return "; ".join(dict.fromkeys(filter(None, found)))
 
-    def _sentence(self, examined: Examined) -> str:
+    def _sentence(self, examined: EvaluatedPrivilege) -> str:
         for entity in _granted_with(examined):
             given = {ANY, VISIBLE, *(access.upper() for access in self._creators.gives.get(entity.type, ()))}
             created = None if given.isdisjoint(examined.actions) else self._created(entity, examined.person)
             if created is not None:
-                age = age_text((self._now() - created) / 1000)
+                age = format_duration((self._now() - created) / 1000)
                 return f"{examined.person} created {entity} {age} ago, and the grant to its creator is not in force yet"
         return ""
 
@@ -149,7 +149,7 @@ class RecentCreations:
         return int(self._clock() * 1000)
 
 
-def _open(answer: Answer) -> Iterator[Examined]:
+def _open(answer: Answer) -> Iterator[EvaluatedPrivilege]:
     """What the person himself lacks, and no policy speaks of."""
     if not answer.allowed:
         for examined in answer.decided_by:
@@ -157,7 +157,7 @@ def _open(answer: Answer) -> Iterator[Examined]:
                 yield examined
 
 
-def _granted_with(examined: Examined) -> Iterator[EntityId]:
+def _granted_with(examined: EvaluatedPrivilege) -> Iterator[EntityId]:
     """The entities whose creator's grant would reach what was examined."""
     entity = examined.entity
     if isinstance(entity, EntityId):

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0)
@@ -115,7 +115,7 @@ class _PolicyDecisionPoint(Collector):
         yield CounterMetricFamily("ranger_pdp_requests_success", "Requests that were answered.", value=self._success)
         yield CounterMetricFamily("ranger_pdp_requests_bad_request", "Requests that were wrong.", value=self._bad)
         yield CounterMetricFamily("ranger_pdp_requests_error", "Requests that failed here.", value=self._error)
-        yield CounterMetricFamily("ranger_pdp_auth_failures", "Requests of nobody known.", value=self._not_known)
+        yield CounterMetricFamily("ranger_pdp_auth_failures", "Unauthenticated requests.", value=self._not_known)
         average = 1000 * self._seconds / self._total if self._total else 0.0
         yield GaugeMetricFamily("ranger_pdp_request_latency_avg_ms", "Average time of a request.", value=average)
 

@@ -66,7 +66,7 @@ class HttpServer:
     def _prepared(self, app: ASGIApp) -> uvicorn.Server:
         import uvicorn
 
-        from ranger_cdap.service.http.heads import bounded
+        from ranger_cdap.service.http.header_limits import bounded
 
         config = uvicorn.Config(
             app,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ranger_cdap.service.http.callers import Caller
 
 if TYPE_CHECKING:
-    from ranger_cdap.service.state.desk import Desk
+    from ranger_cdap.service.state.app_state import AppState
 
 NOBODY = Caller("", frozenset())
 
@@ -21,7 +21,7 @@ class Call:
     `base_url` is this service's address as the caller wrote it.
     """
 
-    desk: Desk
+    state: AppState
     caller: Caller
     body: Any
     query: Mapping[str, str]

@@ -24,7 +24,7 @@ Names = Annotated[list[Name], msgspec.Meta(max_length=MOST_NAMES)]
 Attributes = Annotated[dict[Name, Any], msgspec.Meta(max_length=MOST_ATTRIBUTES)]
 
 
-class Verdict(StrEnum):
+class PdpDecision(StrEnum):
     """A decision; only `ALLOW` lets anybody in."""
 
     ALLOW = "ALLOW"
@@ -110,7 +110,7 @@ class PolicyInfo(Ranger):
 class AccessResult(Ranger):
     """A decision, and the policy that made it."""
 
-    decision: Verdict
+    decision: PdpDecision
     policy: PolicyInfo | None = None
 
 
@@ -131,7 +131,7 @@ class PermissionResult(Ranger):
 class AuthzResult(Ranger):
     """What was decided on one access."""
 
-    decision: Verdict
+    decision: PdpDecision
     permissions: dict[str, PermissionResult]
     request_id: str | None = None
 
@@ -139,7 +139,7 @@ class AuthzResult(Ranger):
 class MultiAuthzResult(Ranger):
     """What was decided on each access, in the order asked."""
 
-    decision: Verdict
+    decision: PdpDecision
     accesses: list[AuthzResult]
     request_id: str | None = None
 

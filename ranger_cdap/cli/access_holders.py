@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cli.policy_book import PolicyBook
+from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine import ADMIN_ACCESS, AccessEntry, AccessRequest, Decision, PolicyEngine, Standing
 from ranger_cdap.engine.decide.acl import NOBODY_IN_PARTICULAR, Accesses
 from ranger_cdap.engine.model.wire import decode_user_store
@@ -16,7 +16,7 @@ from ranger_cdap.policies.refresh.documents import Documents
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class AccessHolder:
     """Somebody (`everybody`, a `user`, `group` or `role`), how he stands, and the groups that were counted in."""
 
     kind: str
@@ -25,7 +25,7 @@ class Reached:
     groups: tuple[str, ...] = ()
 
 
-def reached(authorizer: Authorizer, entity: EntityId, book: PolicyBook) -> Iterator[Reached]:
+def reached(authorizer: Authorizer, entity: EntityId, book: PolicyIndex) -> Iterator[AccessHolder]:
     """Everybody who stands somehow to the entity, as the engine decides.
 
     Raises:
@@ -38,19 +38,19 @@ def reached(authorizer: Authorizer, entity: EntityId, book: PolicyBook) -> Itera
     asks = _Asks(snapshot.engine, to_resource(entity, authorizer.decider.rules.instance))
     named_groups = table.groups.keys() | book.groups_in_roles
     members = _members(snapshot.documents, named_groups)
-    yield Reached("everybody", "", table.everybody)
+    yield AccessHolder("everybody", "", table.everybody)
     for user in sorted(table.users.keys() | members.keys()):
         groups = members.get(user, ())
         row = asks.accesses(user, groups) if groups else table.users[user]
         if user in table.users or row != table.everybody:
-            yield Reached("user", user, row, groups)
+            yield AccessHolder("user", user, row, groups)
     for group in sorted(named_groups):
         known = table.groups.get(group)
         row = asks.accesses(NOBODY_IN_PARTICULAR, (group,)) if known is None else known
         if known is not None or row != table.everybody:
-            yield Reached("group", group, row)
+            yield AccessHolder("group", group, row)
     for role, row in table.roles.items():
-        yield Reached("role", role, row)
+        yield AccessHolder("role", role, row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from keeper_world import FRESH, NOT_READY, FakeRanger, Started, may_read
 from policy_documents import SERVICE, policies, policy, roles
+from refresher_world import FRESH, NOT_READY, FakeRanger, Started, may_read
 
 from ranger_cdap.config import Settings
 
@@ -32,11 +32,11 @@ def asked_for_policies(ranger: FakeRanger) -> list[str]:
 
 def test_changes_come_into_force_without_a_whole_download(started: Started, ranger: FakeRanger) -> None:
     ranger.documents["policies"] = policies(1, policy(1), policy(2, "carol", namespace="ns2"))
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.documents["policies"] = delta(3, change(UPDATE, 1, "bob"), change(DELETE, 2), change(CREATE, 3, "dora"))
 
-    after = keeper.refresh()
+    after = refresher.refresh()
 
     assert (after.state, after.versions.policies) == (FRESH, 3)
     assert [may_read(after, user) for user in ("alice", "bob", "dora")] == [False, True, True]
@@ -49,11 +49,11 @@ def test_a_restart_finds_the_changed_policies_in_the_cache(
     started: Started, ranger: FakeRanger, settings: Settings
 ) -> None:
     ranger.documents["policies"] = policies(1, policy(1), policy(2, "carol", namespace="ns2"))
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     for version, changes in enumerate(([change(UPDATE, 1, "bob")], [change(DELETE, 2)], [change(CREATE, 4, "eve")]), 2):
         ranger.documents["policies"] = delta(version, *changes)
-        keeper.refresh()
+        refresher.refresh()
     on_disk = json.loads((settings.plugin.cache_dir / f"cdap_{SERVICE}.json").read_bytes())
     assert [(p["id"], p["policyItems"][0]["users"]) for p in on_disk["policies"]] == [(1, ["bob"]), (4, ["eve"])]
     assert on_disk["policyVersion"] == 4
@@ -78,28 +78,28 @@ def test_a_restart_finds_the_changed_policies_in_the_cache(
 def test_changes_that_can_not_be_applied_mean_a_whole_download(
     started: Started, ranger: FakeRanger, answer: bytes
 ) -> None:
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.changes, ranger.documents["policies"] = answer, policies(2, policy(1, "dora"))
-    after = keeper.refresh()
+    after = refresher.refresh()
     assert asked_for_policies(ranger) == ["policies -1", "policies 1", "policies -1"]
     assert (after.state, [may_read(after, user) for user in ("alice", "bob", "dora")]) == (FRESH, [False, False, True])
 
 
 def test_roles_that_change_with_the_policies_mean_a_whole_download(started: Started, ranger: FakeRanger) -> None:
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.changes, ranger.documents["policies"] = delta(2, change(UPDATE, 1, "bob")), policies(2, policy(1, "dora"))
     ranger.documents["roles"] = roles(2, ops=["bob"])
-    after = keeper.refresh()
+    after = refresher.refresh()
     assert (after.versions.roles, may_read(after, "dora")) == (2, True)
 
 
 def test_no_changes_change_nothing(started: Started, ranger: FakeRanger) -> None:
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.changes = delta(2)
-    after = keeper.refresh()
+    after = refresher.refresh()
     assert (after.state, after.versions.policies, may_read(after)) == (FRESH, 2, True)
 
 

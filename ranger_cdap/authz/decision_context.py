@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ranger_cdap.authz.people import People
+from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.profile import ANY, VISIBLE
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DecisionContext:
     """What decides now; `now` in epoch milliseconds, `client_ip` of whoever asks."""
 
     engine: PolicyEngine
-    people: People
+    people: GroupResolver
     instance: str
     now: int
     client_ip: str | None = None

@@ -30,7 +30,7 @@ class Mark(msgspec.Struct, frozen=True):
 Marks = Mapping[str, Mark]
 
 
-def confirm(checkpoints: Path, now: Marks) -> None:
+def verify(checkpoints: Path, now: Marks) -> None:
     """Nothing, if the ledger holds at least what it held after the last run with these checkpoints.
 
     Raises:
@@ -52,7 +52,7 @@ def confirm(checkpoints: Path, now: Marks) -> None:
             raise LedgerLost(f"{_what(checkpoints)}: its table `{table}` is older than after the last run; {_ADVICE}")
 
 
-def remember(checkpoints: Path, now: Marks) -> None:
+def save(checkpoints: Path, now: Marks) -> None:
     """From now on the ledger must be at least this one.
 
     Raises:

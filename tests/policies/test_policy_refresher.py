@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 import responses
-from keeper_world import (
+from policy_documents import SERVICE, policies, policy, roles
+from refresher_world import (
     DISABLED,
     EXPIRED,
     FRESH,
@@ -24,12 +25,11 @@ from keeper_world import (
     Started,
     may_read,
 )
-from policy_documents import SERVICE, policies, policy, roles
 
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot, spread_out
-from ranger_cdap.policies.refresh.refresher import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot, spread_out
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 
 def test_before_anything_was_loaded_nothing_decides(started: Started) -> None:
@@ -55,22 +55,22 @@ def test_an_empty_set_is_ready_and_denies(started: Started, ranger: FakeRanger) 
 
 
 def test_a_change_comes_into_force_with_the_next_refresh(started: Started, ranger: FakeRanger, clock: Clock) -> None:
-    keeper = started()
-    before = keeper.refresh()
+    refresher = started()
+    before = refresher.refresh()
     ranger.documents["policies"] = policies(2, policy(1, "bob"))
     clock.goes_on(30)
-    after = keeper.refresh()
+    after = refresher.refresh()
     assert (may_read(after), may_read(after, "bob")) == (False, True)
     assert may_read(before)
     assert ranger.asked[3:] == ["policies 1", "roles 1", "users 1"]
 
 
 def test_not_modified_changes_only_the_time_of_contact(started: Started, clock: Clock) -> None:
-    keeper = started()
-    before = keeper.refresh()
+    refresher = started()
+    before = refresher.refresh()
     clock.goes_on(100)
-    assert keeper.snapshot.state is STALE
-    after = keeper.refresh()
+    assert refresher.snapshot.state is STALE
+    after = refresher.refresh()
     assert after.state is FRESH
     assert after.engine is before.engine
     assert (after.contact_at, before.contact_at) == (clock.wall, clock.wall - 100)
@@ -79,10 +79,10 @@ def test_not_modified_changes_only_the_time_of_contact(started: Started, clock: 
 def test_a_change_of_roles_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
     item = {"roles": ["ops"], "accesses": [{"type": "read", "isAllowed": True}]}
     ranger.documents["policies"] = policies(1, policy(1, policyItems=[item]))
-    keeper = started()
-    assert not may_read(keeper.refresh(), "carol")
+    refresher = started()
+    assert not may_read(refresher.refresh(), "carol")
     ranger.documents["roles"] = roles(2, ops=["carol"])
-    assert may_read(keeper.refresh(), "carol")
+    assert may_read(refresher.refresh(), "carol")
 
 
 # kind of download, its answer, then what a process with policies and one without say
@@ -136,19 +136,19 @@ def test_what_brings_nothing_usable(
     assert "<" not in snapshot.reason
 
     ranger.is_back()
-    keeper = started()
-    before = keeper.refresh()
+    refresher = started()
+    before = refresher.refresh()
     ranger.answers(status, body, kind)
     clock.goes_on(31)
-    during = keeper.refresh()
+    during = refresher.refresh()
     assert (during.state, during.engine) == (FRESH, before.engine)
     assert said in during.reason
     clock.goes_on(60)
-    assert keeper.refresh().state is STALE
+    assert refresher.refresh().state is STALE
     clock.goes_on(86_400)
-    assert (keeper.refresh().state, keeper.snapshot.engine) == (EXPIRED, None)
+    assert (refresher.refresh().state, refresher.snapshot.engine) == (EXPIRED, None)
     ranger.is_back()
-    assert keeper.refresh().state is FRESH
+    assert refresher.refresh().state is FRESH
 
 
 @pytest.mark.parametrize("kind", ["policies", "roles"])
@@ -163,13 +163,13 @@ def test_not_modified_of_what_nobody_has_is_no_answer(started: Started, ranger: 
 def test_a_failed_login_is_repeated_less_often(started: Started, ranger: FakeRanger, kind: str) -> None:
     ranger.documents["policies"] = policies(1, policy(1), tagged=True)
     ranger.answers(401, b"", kind)
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     assert len(ranger.asked) <= 4
-    assert 300 / keeper.interval < 5
+    assert 300 / refresher.interval < 5
     ranger.is_back()
-    keeper.refresh()
-    assert keeper.interval == 30
+    refresher.refresh()
+    assert refresher.interval == 30
 
 
 def test_a_failure_that_passes_is_not_noticed(started: Started, ranger: FakeRanger) -> None:
@@ -181,31 +181,31 @@ def test_a_failure_that_passes_is_not_noticed(started: Started, ranger: FakeRang
 def test_a_disabled_service_decides_as_before_until_it_expires(
     started: Started, ranger: FakeRanger, clock: Clock
 ) -> None:
-    keeper = started()
-    before = keeper.refresh()
+    refresher = started()
+    before = refresher.refresh()
     ranger.answers(400, OFF)
     clock.goes_on(30)
-    during = keeper.refresh()
+    during = refresher.refresh()
     assert (during.state, during.engine) == (DISABLED, before.engine)
     assert "disabled" in during.reason
     clock.goes_on(86_400)
-    assert keeper.refresh().engine is None
+    assert refresher.refresh().engine is None
 
 
 def test_a_deleted_service_denies_and_no_restart_revives_it(started: Started, ranger: FakeRanger, clock: Clock) -> None:
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.answers(404, NO_SERVICE)
     clock.goes_on(30)
-    assert keeper.refresh().state is FRESH
+    assert refresher.refresh().state is FRESH
     clock.goes_on(30)
-    gone = keeper.refresh()
+    gone = refresher.refresh()
     assert (gone.state, gone.engine) == (GONE, None)
     assert SERVICE in gone.reason
     ranger.is_away()
     assert started().refresh().state is NOT_READY
     ranger.is_back()
-    assert keeper.refresh().state is FRESH
+    assert refresher.refresh().state is FRESH
 
 
 # Time, threads, listeners
@@ -219,8 +219,8 @@ def test_plugins_that_start_together_do_not_ask_together_for_ever() -> None:
 
 def test_policies_expire_while_a_download_hangs(started: Started, ranger: FakeRanger, clock: Clock) -> None:
     """The refreshing thread is busy; whoever asks for a decision sees that the policies grow old."""
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     hanging, released = threading.Event(), threading.Event()
 
     def hang(request: Any) -> Any:
@@ -230,19 +230,19 @@ def test_policies_expire_while_a_download_hangs(started: Started, ranger: FakeRa
 
     for registered in responses.mock.registered():
         registered.callback = hang  # type: ignore[attr-defined]
-    thread = threading.Thread(target=keeper.refresh)
+    thread = threading.Thread(target=refresher.refresh)
     thread.start()
     try:
         assert hanging.wait(10)
-        assert keeper.snapshot.state is FRESH
+        assert refresher.snapshot.state is FRESH
         clock.goes_on(91)
-        assert keeper.snapshot.state is STALE
+        assert refresher.snapshot.state is STALE
         clock.goes_on(86_400)
-        assert (keeper.snapshot.state, keeper.snapshot.engine) == (EXPIRED, None)
+        assert (refresher.snapshot.state, refresher.snapshot.engine) == (EXPIRED, None)
     finally:
         released.set()
         thread.join()
-    assert keeper.snapshot.state is FRESH
+    assert refresher.snapshot.state is FRESH
 
 
 def test_listeners_hear_of_swaps_and_states_and_can_not_stop_the_keeper(
@@ -254,15 +254,15 @@ def test_listeners_hear_of_swaps_and_states_and_can_not_stop_the_keeper(
         heard.append((snapshot.state, snapshot.versions.policies))
         raise RuntimeError("a broken listener")
 
-    keeper = started(on_change=listen)
-    keeper.refresh()
-    keeper.refresh()
+    refresher = started(on_change=listen)
+    refresher.refresh()
+    refresher.refresh()
     ranger.documents["policies"] = policies(2)
-    keeper.refresh()
+    refresher.refresh()
     ranger.is_away()
-    keeper.refresh()
+    refresher.refresh()
     clock.goes_on(100)
-    keeper.refresh()
+    refresher.refresh()
     assert heard == [(FRESH, 1), (FRESH, 2), (STALE, 2)]
 
 
@@ -271,14 +271,14 @@ def test_broken_policies_are_said_once_and_not_by_the_thousand(
 ) -> None:
     broken = [policy(n, resources={"galaxy": {"values": [f"g{n}"]}}) for n in range(1, 101)]
     ranger.documents["policies"] = policies(1, *broken)
-    keeper = started()
-    assert len(keeper.refresh().engine.problems) >= 100  # type: ignore[union-attr]
+    refresher = started()
+    assert len(refresher.refresh().engine.problems) >= 100  # type: ignore[union-attr]
     said = caplog.text.count("[unknown-resource]")
     assert 0 < said <= 20
     assert "more" in caplog.text
     caplog.clear()
     ranger.documents["policies"] = policies(2, *broken, policy(101))
-    keeper.refresh()
+    refresher.refresh()
     assert "[unknown-resource]" not in caplog.text
 
 
@@ -291,9 +291,9 @@ def test_the_background_thread_brings_changes_and_ends(ranger: FakeRanger, setti
             seen.set()
 
     admin = RangerAdmin(URL, username="cdapsvc", password=Secret("x"))
-    with PolicyKeeper(admin, quick, on_change=listen) as keeper:
-        keeper.start()
-        keeper.start()
+    with PolicyRefresher(admin, quick, on_change=listen) as refresher:
+        refresher.start()
+        refresher.start()
         ranger.documents["policies"] = policies(2)
         assert seen.wait(10)
         assert [t.name for t in threading.enumerate()].count("ranger-cdap-policies") == 1
@@ -301,11 +301,11 @@ def test_the_background_thread_brings_changes_and_ends(ranger: FakeRanger, setti
 
 
 def test_many_threads_that_refresh_and_look_see_whole_sets(started: Started, ranger: FakeRanger) -> None:
-    keeper, wrong = started(), []
+    refresher, wrong = started(), []
 
     def work() -> None:
         for _ in range(20):
-            snapshot = keeper.refresh()
+            snapshot = refresher.refresh()
             if snapshot.engine is None or snapshot.engine.policy_version != snapshot.versions.policies:
                 wrong.append(snapshot)
 
@@ -319,15 +319,15 @@ def test_many_threads_that_refresh_and_look_see_whole_sets(started: Started, ran
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert keeper.refresh().versions.policies == 29
+    assert refresher.refresh().versions.policies == 29
 
 
 def test_no_secret_is_ever_logged(started: Started, ranger: FakeRanger, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     for status in (401, 403, 500):
         ranger.answers(status, {"msgDesc": "Passw0rd!x"})
-        keeper.refresh()
-    assert "Passw0rd!x" not in caplog.text + keeper.snapshot.reason
+        refresher.refresh()
+    assert "Passw0rd!x" not in caplog.text + refresher.snapshot.reason
     assert "*****" in caplog.text

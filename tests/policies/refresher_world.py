@@ -1,4 +1,4 @@
-"""A keeper before a Ranger Admin that answers as told: downloads with versions, or whatever reply is wanted instead."""
+"""A refresher before a Ranger Admin that answers as told: downloads with versions, or whatever reply is wanted."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import responses
 from policy_documents import SERVICE, policies, policy, roles, tags, users
 
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper, Snapshot
-from ranger_cdap.policies.refresh.refresher import Instant, PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.refresh_state import Instant, PolicyState
 
-Started = Callable[..., PolicyKeeper]
+Started = Callable[..., PolicyRefresher]
 
 URL = "https://ranger.test:6182"
 FRESH, STALE, EXPIRED = PolicyState.FRESH, PolicyState.STALE, PolicyState.EXPIRED

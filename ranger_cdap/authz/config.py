@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from ranger_cdap.cdap.context import Context
-from ranger_cdap.cdap.enforcement import Enforcement, Outside, enforcement
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode, enforcement
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import Profile, load_profile
 from ranger_cdap.config import MasterSettings, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AuthorizationConfig:
     """What the settings say about deciding; `master` is the user CDAP itself runs as."""
 
     instance: str
@@ -35,7 +35,7 @@ class Rules:
         """
         cdap, enforce = settings.cdap, settings.enforce
         profile = load_profile(cdap.profile)
-        outside = Outside(enforce.outside) if enforce.outside else None
+        outside = UnenforcedMode(enforce.outside) if enforce.outside else None
         return cls(
             instance=cdap.instance,
             profile=profile,

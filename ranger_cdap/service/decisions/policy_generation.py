@@ -1,14 +1,14 @@
-"""`Generation`: a name for what decides just now, so that whoever keeps answers knows when to drop them."""
+"""`PolicyGeneration`: a name for what decides just now, so that whoever keeps answers knows when to drop them."""
 
 from __future__ import annotations
 
 import threading
 import uuid
 
-from ranger_cdap.policies.refresh.keeper import Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 
 
-class Generation:
+class PolicyGeneration:
     """Names states of the policies; another process, or the same one after a change, never uses a name again."""
 
     def __init__(self) -> None:

@@ -1,18 +1,18 @@
-"""The keeper, where policies of tags decide too."""
+"""The refresher, where policies of tags decide too."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from keeper_world import (
+from policy_documents import policies, policy, tags
+from refresher_world import (
     FRESH,
     NOT_READY,
     FakeRanger,
     Started,
     may_read,
 )
-from policy_documents import policies, policy, tags
 
 
 def test_without_tag_policies_nobody_asks_for_tags(started: Started, ranger: FakeRanger) -> None:
@@ -23,29 +23,29 @@ def test_without_tag_policies_nobody_asks_for_tags(started: Started, ranger: Fak
 
 def test_tag_policies_without_tags_decide_nothing_and_stop_nothing(started: Started, ranger: FakeRanger) -> None:
     ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    keeper = started()
-    assert may_read(keeper.refresh())
-    assert may_read(keeper.refresh())
+    refresher = started()
+    assert may_read(refresher.refresh())
+    assert may_read(refresher.refresh())
     assert [asked for asked in ranger.asked if asked.startswith("tags")] == ["tags -1", "tags 1"]
 
 
 def test_a_change_of_tags_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
     ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    keeper = started()
-    before = keeper.refresh()
+    refresher = started()
+    before = refresher.refresh()
     ranger.documents["tags"] = tags(2)
-    after = keeper.refresh()
+    after = refresher.refresh()
     assert (before.versions.tags, after.versions.tags) == (1, 2)
     assert after.engine is not before.engine
 
 
 def test_tag_policies_that_are_unlinked_need_no_tags_any_more(started: Started, ranger: FakeRanger) -> None:
     ranger.documents["policies"] = policies(1, policy(1), tagged=True)
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.documents["policies"] = policies(2, policy(1))
     ranger.answers(403, b"", "tags")
-    assert keeper.refresh().state is FRESH
+    assert refresher.refresh().state is FRESH
 
 
 def test_not_modified_from_the_start_means_no_tags(started: Started, ranger: FakeRanger) -> None:

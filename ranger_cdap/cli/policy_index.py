@@ -53,7 +53,7 @@ class ItemFound:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyBook:
+class PolicyIndex:
     """The policies of a download by their ids, and the roles."""
 
     policies: Mapping[int, Policy] = field(default_factory=dict)

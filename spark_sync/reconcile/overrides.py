@@ -56,7 +56,7 @@ def assign(
         anyone: the user need not be a candidate of a contested life, or the creator of a suspended one.
 
     Raises:
-        UnsafeGrant: the name does not stand for one user who may create.
+        UnsafeGrant: the name does not identify a single user who may create.
         InvalidInput: the ledger does not know that the entity exists, the user is not a candidate, or nothing changes.
     """
     check_grantee(user, non_creators=non_creators)

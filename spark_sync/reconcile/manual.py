@@ -13,7 +13,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.ledger import Change
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile import people
+from spark_sync.reconcile import overrides
 from spark_sync.reconcile.override_audit import Override, audit_record, on_record, override_audit
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLed
     """
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.ledger.lease import lease
-    from spark_sync.ledger.ledger_mark import CHECKPOINTS, confirm, remember
+    from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
     from spark_sync.spark.spark_errors import spark_errors
 
     state = settings.sync.state_dir
     with lease(state), spark_errors():
         ledger = DeltaLedger(spark, state, settings.cdap.instance)
         before = ledger.marks()
-        confirm(state / CHECKPOINTS, before)
+        verify(state / CHECKPOINTS, before)
         yield ledger
         if (after := ledger.marks()) != before:
-            remember(state / CHECKPOINTS, after)
+            save(state / CHECKPOINTS, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def retry(settings: Settings, spark: SparkSession, entities: Collection[EntityId
             lives = [life for entity in entities for life in _lives_of(ledger, entity) if life.is_open]
         else:
             lives = ledger.lives((State.BLOCKED, State.FAILED))
-        again = {life: people.retry(life) for life in lives}
+        again = {life: overrides.retry(life) for life in lives}
         pending = tuple(life for life in again.values() if life)
         ledger.record(Change(life.entity, (life,)) for life in pending)
     return Retried(pending, tuple(life for life, tried in again.items() if tried is None))
@@ -98,8 +98,8 @@ def assign(
     accesses = load_profile(settings.cdap.profile).resultant(entity.type)
     with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
         lives = _lives_of(ledger, entity)
-        before = people.current(entity, lives)
-        change = people.assign(
+        before = overrides.current(entity, lives)
+        change = overrides.assign(
             entity,
             lives,
             user,
@@ -108,7 +108,7 @@ def assign(
             decided=_decided(settings, now),
             anyone=anyone,
         )
-        if people.is_doubted(before) and not why.strip():
+        if overrides.is_doubted(before) and not why.strip():
             raise InvalidInput(f"`{entity}` is {before.state}; give the reason for the audit with --why")
         with on_record(audit, audit_record(settings, Override("assign", before, user, why), now=now)):
             ledger.record([change])
@@ -124,8 +124,8 @@ def forget(settings: Settings, spark: SparkSession, entity: EntityId, *, now: in
     """
     with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
         lives = _lives_of(ledger, entity)
-        before = people.current(entity, lives)
-        change = people.forget(entity, lives, decided=_decided(settings, now))
+        before = overrides.current(entity, lives)
+        change = overrides.forget(entity, lives, decided=_decided(settings, now))
         with on_record(audit, audit_record(settings, Override("forget", before, "", why), now=now)):
             ledger.record([change])
     return change.lives

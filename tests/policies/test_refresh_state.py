@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet
-from ranger_cdap.policies.refresh.refresher import (
+from ranger_cdap.policies.refresh.refresh_state import (
     CacheFailed,
     CacheFound,
     CacheWritten,
@@ -24,15 +24,15 @@ from ranger_cdap.policies.refresh.refresher import (
     Failure,
     Instant,
     Limits,
-    NoteContact,
     PolicyState,
+    QuarantineCache,
+    RecordContact,
     RefreshDue,
     RefresherState,
     RefreshFailed,
-    SetCacheAside,
     WriteCache,
     advance,
-    condition,
+    policy_state,
     step,
     wait,
 )
@@ -135,8 +135,8 @@ STATES: list[tuple[str, list[Event], float, PolicyState]] = [
 @pytest.mark.parametrize(("events", "look", "seen"), [row[1:] for row in STATES], ids=[row[0] for row in STATES])
 def test_states(events: list[Event], look: float, seen: PolicyState) -> None:
     state, _ = run(*events)
-    assert condition(state, at(look)) is seen
-    assert condition(advance(state, at(look)), at(look)) is seen
+    assert policy_state(state, at(look)) is seen
+    assert policy_state(advance(state, at(look)), at(look)) is seen
 
 
 @pytest.mark.parametrize("state", list(PolicyState))
@@ -155,7 +155,7 @@ def test_a_new_set_is_written_and_a_confirmed_one_only_noted() -> None:
     assert [type(c) for c in commands] == [WriteCache]
     state, commands = run(CacheWritten(at(1)), Confirmed(at(30), V1), state=state)
     (note,) = commands
-    assert isinstance(note, NoteContact)
+    assert isinstance(note, RecordContact)
     assert (note.contact.at, note.contact.age, note.contact.versions) == (NOON + 30, 0, V1.versions)
 
 
@@ -172,13 +172,13 @@ def test_a_set_that_did_not_reach_the_disk_is_written_again_before_anything_is_n
 def test_a_failure_notes_how_old_the_set_has_become() -> None:
     _, commands = run(CacheFound(at(0), V1, 10), failed(30))
     (note,) = commands
-    assert isinstance(note, NoteContact)
+    assert isinstance(note, RecordContact)
     assert (note.contact.at, note.contact.age, note.contact.noted) == (NOON - 10, 40, NOON + 30)
 
 
 def test_a_service_that_is_gone_leaves_nothing_behind() -> None:
     state, commands = run(Confirmed(at(0), V1), failed(30, Failure.MISSING), failed(60, Failure.MISSING))
-    assert commands == (SetCacheAside(),)
+    assert commands == (QuarantineCache(),)
     assert run(RefreshDue(at(90)), state=state)[1] == (Download(Versions()),)
 
 
@@ -230,10 +230,10 @@ class AnySequence(RuleBasedStateMachine):
             assert self.state.age >= before.age
             assert self.state.in_force is before.in_force
         for command in commands:
-            if isinstance(command, NoteContact):
+            if isinstance(command, RecordContact):
                 assert self.disk is self.state.in_force
                 assert command.contact.age >= self.real_age
-            if isinstance(command, SetCacheAside):
+            if isinstance(command, QuarantineCache):
                 self.disk = None
                 self.acceptable.clear()
             if isinstance(command, WriteCache):
@@ -279,12 +279,12 @@ class AnySequence(RuleBasedStateMachine):
     @invariant()
     def only_an_acceptable_set_decides(self) -> None:
         in_force = self.state.in_force
-        decides = condition(self.state, self.now()).decides
+        decides = policy_state(self.state, self.now()).decides
         assert not decides or (in_force is not None and id(in_force) in self.acceptable)
 
     @invariant()
     def what_decides_is_never_older_than_allowed(self) -> None:
-        if condition(self.state, self.now()).decides:
+        if policy_state(self.state, self.now()).decides:
             assert self.real_age <= LIMITS.max_staleness
 
     @invariant()

@@ -40,7 +40,7 @@ _ALWAYS: Final = {
 }
 
 
-class Gate:
+class RequestGuard:
     """ASGI middleware; `scope["state"]["request_id"]` is the name of the request, echoed or made here."""
 
     def __init__(

@@ -1,7 +1,7 @@
-"""`Crew`: carries out steps several at a time, the lives of one entity one after another, outcomes in the plan's order.
+"""`StepExecutor`: several steps at a time, the lives of one entity one after another, outcomes in the plan's order.
 
-What another change got in the way of is tried again, with growing, random pauses; so is all while Ranger Admin is away,
-as long as the patience lasts. Then, or if it does not let us in, no further step is begun.
+A step that met a concurrent modification is retried, with growing, random pauses; so is every step while Ranger Admin
+is unavailable, as long as the patience lasts. Then, or if the account is refused, no further step is begun.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Crew:
+class StepExecutor:
     """`size` steps at a time, for one plan. `error`: why it could not do all, None while it could."""
 
     size: int

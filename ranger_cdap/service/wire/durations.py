@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def age_text(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A length of time in one or two words, rounded down."""
     whole = max(0, int(seconds))
     for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):

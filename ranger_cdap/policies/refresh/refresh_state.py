@@ -1,6 +1,6 @@
 """When policies may decide: a pure state machine over downloads, failures and the passing of time.
 
-`step(state, event)` gives the next state and what is to be done; the keeper does it (architecture.md, "A refresh").
+`step(state, event)` gives the next state and what is to be done; the refresher does it (architecture.md, "A refresh").
 Laws: without a compiled download or a valid cache nothing is in force; an age never goes down without a contact;
 what is older than the longest staleness does not decide; what Ranger Admin says is gone does not come
 back from a cache.
@@ -72,7 +72,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
+class LastContact:
     """The last time Ranger Admin confirmed the set of these versions, kept beside the cache.
 
     `at` is that time, `age` how old it was at `noted`, both in seconds since 1970.
@@ -160,7 +160,7 @@ class CacheFailed:
 Event = CacheFound | RefreshDue | Confirmed | RefreshFailed | CacheWritten | CacheFailed
 
 
-# Commands: what the keeper has to do. It answers a download with `Confirmed` or `RefreshFailed`, all others with
+# Commands: what the refresher has to do. It answers a download with `Confirmed` or `RefreshFailed`, all others with
 # `CacheWritten` or `CacheFailed`.
 
 
@@ -176,22 +176,22 @@ class WriteCache:
     """Write a set and, after it, its contact."""
 
     policy_set: PolicySet
-    contact: Contact
+    contact: LastContact
 
 
 @dataclass(frozen=True, slots=True)
-class NoteContact:
+class RecordContact:
     """Write the contact alone: the set on disk is the one in force."""
 
-    contact: Contact
+    contact: LastContact
 
 
 @dataclass(frozen=True, slots=True)
-class SetCacheAside:
+class QuarantineCache:
     """Make sure that no restart finds the cache."""
 
 
-Command = Download | WriteCache | NoteContact | SetCacheAside
+Command = Download | WriteCache | RecordContact | QuarantineCache
 
 
 def step(state: RefresherState, event: Event) -> tuple[RefresherState, tuple[Command, ...]]:
@@ -224,7 +224,7 @@ def advance(state: RefresherState, now: Instant) -> RefresherState:
     return replace(state, now=now, age=state.age + passed, missing=missing)
 
 
-def condition(state: RefresherState, now: Instant) -> PolicyState:
+def policy_state(state: RefresherState, now: Instant) -> PolicyState:
     """How good the policies are at a moment that is not before the state's."""
     if state.in_force is None:
         return PolicyState.GONE if state.gone else PolicyState.NOT_READY
@@ -294,15 +294,15 @@ def _missing(state: RefresherState, event: RefreshFailed) -> tuple[RefresherStat
         gone=True,
         cache_problem=state.cache_problem,
     )
-    return gone, (SetCacheAside(),)
+    return gone, (QuarantineCache(),)
 
 
 def _note(state: RefresherState) -> tuple[Command, ...]:
     if state.in_force is None or not state.on_disk:
         return ()
-    return (NoteContact(_contact(state, state.in_force)),)
+    return (RecordContact(_contact(state, state.in_force)),)
 
 
-def _contact(state: RefresherState, policy_set: PolicySet) -> Contact:
+def _contact(state: RefresherState, policy_set: PolicySet) -> LastContact:
     at = state.now.wall if state.contact_at is None else state.contact_at
-    return Contact(at=at, age=state.age, noted=state.now.wall, versions=policy_set.versions)
+    return LastContact(at=at, age=state.age, noted=state.now.wall, versions=policy_set.versions)

@@ -1,4 +1,4 @@
-"""The loop around the refresher: downloads, compiles, keeps the cache, and swaps what decides by one assignment."""
+"""The loop around the state machine: downloads, compiles, keeps the cache, and swaps what decides by one assignment."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from ranger_cdap.policies.refresh.documents import (
     with_users,
 )
 from ranger_cdap.policies.refresh.policy_text import PolicyText
-from ranger_cdap.policies.refresh.refresher import (
+from ranger_cdap.policies.refresh.refresh_state import (
     CacheFailed,
     CacheFound,
     CacheWritten,
@@ -54,14 +54,14 @@ from ranger_cdap.policies.refresh.refresher import (
     Failure,
     Instant,
     Limits,
-    NoteContact,
     PolicyState,
+    QuarantineCache,
+    RecordContact,
     RefreshDue,
     RefresherState,
     RefreshFailed,
-    SetCacheAside,
     WriteCache,
-    condition,
+    policy_state,
     step,
     wait,
 )
@@ -126,7 +126,7 @@ def spread_out() -> float:
     return random.uniform(0.9, 1.1)  # noqa: S311 no secret depends on it
 
 
-class PolicyKeeper:
+class PolicyRefresher:
     """Keeps the policies of one service fresh; safe to share between threads.
 
     `refresh` and the background thread never raise for what Ranger Admin or the disk does: the snapshot tells.
@@ -178,7 +178,7 @@ class PolicyKeeper:
         """What may decide now; policies grow old here also while a download hangs."""
         state, snapshot = self._current
         now = self._clock()
-        return snapshot if condition(state, now) is snapshot.state else self._look(state, now)
+        return snapshot if policy_state(state, now) is snapshot.state else self._look(state, now)
 
     @property
     def interval(self) -> float:
@@ -200,7 +200,7 @@ class PolicyKeeper:
             raise failed
         return snapshot
 
-    def nudge(self) -> None:
+    def request_refresh(self) -> None:
         """Have the background thread ask now instead of later, and do not wait for it.
 
         After a failed login nothing becomes earlier, so that nudges can't lock the account.
@@ -272,9 +272,9 @@ class PolicyKeeper:
                     return self._download(command.known)
                 case WriteCache():
                     self._cache.write(command.policy_set.documents, command.contact)
-                case NoteContact():
+                case RecordContact():
                     self._cache.note(command.contact)
-                case SetCacheAside():
+                case QuarantineCache():
                     self._cache.set_aside("the service is not in Ranger Admin any more")
         except CacheError as e:
             return CacheFailed(self._clock(), str(e))
@@ -327,7 +327,7 @@ class PolicyKeeper:
         roles = self._admin.download_roles(service, last_known_version=known.roles, by=by)
         if in_force is None:
             if text is None or roles is None:
-                raise UnexpectedAnswer("Ranger Admin says that nothing changed since a version nobody has")
+                raise UnexpectedAnswer("Ranger Admin answered 304 to a request without a known version")
             return self._whole(text, roles, Documents(text, roles), known)
         held = in_force.documents
         roles = held.roles if roles is None else roles
@@ -385,7 +385,7 @@ class PolicyKeeper:
             ) from e
 
     def _look(self, state: RefresherState, now: Instant) -> Snapshot:
-        found = condition(state, now)
+        found = policy_state(state, now)
         in_force = state.in_force
         return Snapshot(
             engine=in_force.engine if in_force is not None and found.decides else None,

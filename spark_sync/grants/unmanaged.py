@@ -33,7 +33,7 @@ _NOT_PLAIN: Final[Signs] = {
 }
 
 
-def why_not_add(policy: Policy, grant: Grant) -> str | None:
+def merge_obstacle(policy: Policy, grant: Grant) -> str | None:
     """Why this grant must not be added to that policy, in a few words; nothing if it may be."""
     return _reason(policy, grant, {**_OUT_OF_REACH, **_NOT_PLAIN})
 
@@ -46,7 +46,7 @@ def why_not_take_out(policy: Policy, grant: Grant) -> str | None:
     return _reason(policy, grant, _OUT_OF_REACH)
 
 
-def twin(policy: Policy, others: Iterable[Policy]) -> Policy | None:
+def duplicate_policy(policy: Policy, others: Iterable[Policy]) -> Policy | None:
     """Another policy in force for exactly that resource, as one that overrides or has a period may be.
 
     Grant and revoke REST take whichever they find first, so with a twin nobody knows which one they would change.

@@ -20,7 +20,7 @@ class Membership:
     known: bool = True
 
 
-class People:
+class GroupResolver:
     """The groups of everybody who takes part in one question, each looked up once."""
 
     def __init__(
@@ -50,7 +50,7 @@ class People:
             supplied = frozenset(group for answer in self._hook(user=person) for group in _names(answer))
         except Exception as e:
             logger.warning(
-                "a hook could not look up groups: %s; who is in a group that loses something, counts as in it",
+                "group lookup failed: %s; treating the user as a member of every group named in a deny",
                 type(e).__name__,
             )
             return Membership(groups, known=False)

@@ -1,4 +1,4 @@
-"""`Judge`: the policies of one Ranger service at one moment; what one request asks, is decided by the same ones."""
+"""`ServiceDecider`: the policies of one Ranger service at one moment; all that one request asks is decided by them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.http.reply import Refused
 
 
-class Question(NamedTuple):
+class PolicyQuestion(NamedTuple):
     """What is decided, and what the user does by it, where that has a name of its own."""
 
     request: AccessRequest
@@ -30,7 +30,7 @@ class Decided(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class ServiceDecider:
     """Decides for one service; `now` in epoch milliseconds."""
 
     service: RangerService
@@ -46,7 +46,7 @@ class Judge:
         """Whether the service has resources of that type."""
         return any(resource.name == resource_type for resource in self.definition.resources)
 
-    def decide(self, *questions: Question) -> list[Decided]:
+    def decide(self, *questions: PolicyQuestion) -> list[Decided]:
         """The decisions, in order; audited together, so that a disk they must wait for is waited for once.
 
         What must be audited and cannot be is denied.
@@ -65,11 +65,11 @@ class Judge:
             self.service.audit.write_later(self._records(questions, decided))
         return decided
 
-    def _records(self, questions: Sequence[Question], decided: Sequence[Decided]) -> list[AuditRecord]:
+    def _records(self, questions: Sequence[PolicyQuestion], decided: Sequence[Decided]) -> list[AuditRecord]:
         pairs = zip(questions, decided, strict=True)
         return [self._record(question, *one) for question, one in pairs if one.decision.audited]
 
-    def _record(self, question: Question, decision: Decision, name: str) -> AuditRecord:
+    def _record(self, question: PolicyQuestion, decision: Decision, name: str) -> AuditRecord:
         request, action = question
         return record_of(
             decision,
@@ -87,15 +87,15 @@ class Judge:
         )
 
 
-class Judges:
-    """The judges of one request, each appointed when first needed."""
+class DeciderRegistry:
+    """The deciders of one request, created lazily."""
 
     def __init__(self, services: Mapping[str, RangerService]) -> None:
         self._services = services
-        self._judges: dict[str, Judge] = {}
+        self._deciders: dict[str, ServiceDecider] = {}
 
-    def of(self, name: str | None, type_: str | None) -> Judge:
-        """The judge of the service with that name, or else of the first of that type.
+    def of(self, name: str | None, type_: str | None) -> ServiceDecider:
+        """The decider of the service with that name, or else of the first of that type.
 
         Raises:
             InvalidInput: neither is given, or there is no such service.
@@ -105,43 +105,43 @@ class Judges:
         if name:
             if name not in self._services:
                 raise AuthzProblem.SERVICE_NOT_FOUND.error(name)
-            return _telling_all(self._judge(name))
+            return _telling_all(self._decider(name))
         if not type_:
             raise AuthzProblem.SERVICE_MANDATORY.error()
-        for judge in map(self._judge, self._services):
-            if judge.definition.name == type_:
-                return _telling_all(judge)
+        for decider in map(self._decider, self._services):
+            if decider.definition.name == type_:
+                return _telling_all(decider)
         raise AuthzProblem.SERVICE_TYPE_NOT_FOUND.error(type_)
 
-    def first_with(self, resource_type: str) -> Judge | None:
-        """The judge of the first service that has such resources; None if none has.
+    def first_with(self, resource_type: str) -> ServiceDecider | None:
+        """The decider of the first service that has such resources; None if none has.
 
         Raises:
             NotReady: as `of`.
             Refused: as `of`.
         """
-        for judge in map(self._judge, self._services):
-            if judge.knows(resource_type):
-                return _telling_all(judge)
+        for decider in map(self._decider, self._services):
+            if decider.knows(resource_type):
+                return _telling_all(decider)
         return None
 
-    def _judge(self, name: str) -> Judge:
-        if name not in self._judges:
+    def _decider(self, name: str) -> ServiceDecider:
+        if name not in self._deciders:
             service = self._services[name]
             snapshot = service.snapshot
             if snapshot.engine is None:
                 raise NotReady(f"service `{name}` is not ready: {snapshot.reason}")
-            self._judges[name] = Judge(service, snapshot.engine, service.now())
-        return self._judges[name]
+            self._deciders[name] = ServiceDecider(service, snapshot.engine, service.now())
+        return self._deciders[name]
 
 
-def _telling_all(judge: Judge) -> Judge:
-    """The judge, if policies decide access only: without the mask or filter that belongs to it, an answer shows more.
+def _telling_all(decider: ServiceDecider) -> ServiceDecider:
+    """The decider, if policies decide access only: without the mask or filter that belongs to it, an answer shows more.
 
     Raises:
         Refused: some policy masks or filters.
     """
-    engine, definition = judge.engine, judge.definition
+    engine, definition = decider.engine, decider.definition
     shows_less = any(
         isinstance(d, dict) and d.get("resources") for d in (definition.dataMaskDef, definition.rowFilterDef)
     )
@@ -151,4 +151,4 @@ def _telling_all(judge: Judge) -> Judge:
             f"policies of service `{engine.service_name}` mask data or filter rows, which can't be told here; "
             "ask Ranger's own Policy Decision Point about this service",
         )
-    return judge
+    return decider

@@ -7,14 +7,14 @@ import threading
 
 import msgspec
 
-from ranger_cdap.authz.rules import Rules
+from ranger_cdap.authz.config import AuthorizationConfig
 
 logger = logging.getLogger(__name__)
 
 _SHOWN = 200
 
 
-class Hello(msgspec.Struct, forbid_unknown_fields=True):
+class Handshake(msgspec.Struct, forbid_unknown_fields=True):
     """What the extension knows of its CDAP; everything but its own version may be missing.
 
     `records`: whether it delivers a record of every request that CDAP answered.
@@ -28,7 +28,7 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True):
     records: bool | None = None
 
 
-class HelloLog:
+class SettingsDrift:
     """Remembers what CDAP said last; logs a difference once."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class HelloLog:
             logger.warning("%s", difference)
 
 
-def differences(hello: Hello, rules: Rules, admin_users: tuple[str, ...]) -> tuple[str, ...]:
+def differences(hello: Handshake, rules: AuthorizationConfig, admin_users: tuple[str, ...]) -> tuple[str, ...]:
     """Where CDAP says otherwise than the settings, a sentence each; what it does not say is no difference."""
     said = [
         ("instance", hello.instance, rules.instance, "cdap.instance"),

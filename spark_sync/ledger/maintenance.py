@@ -29,7 +29,7 @@ def is_due(directory: Path, now: int) -> bool:
         return False
 
 
-def tidy(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> None:
+def vacuum(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> None:
     """Forget events that are older than `keep_days` and decided, join small files, drop old versions.
 
     An event that comes again after it was forgotten changes nothing: lives stay, and with them the time up to which

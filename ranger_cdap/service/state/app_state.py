@@ -1,4 +1,4 @@
-"""`Desk`: everything the handlers of one decision service answer from."""
+"""`AppState`: everything the handlers of one decision service answer from."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.checks.checks import Unknown
 from ranger_cdap.config import Settings
-from ranger_cdap.service.decisions.generation import Generation
+from ranger_cdap.service.decisions.policy_generation import PolicyGeneration
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
-from ranger_cdap.service.grants.grant_bridge import Bridge
+from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, state_metrics, token_key_metrics
 from ranger_cdap.service.http.signing_keys import FetchedKeys
-from ranger_cdap.service.state.hello import HelloLog
+from ranger_cdap.service.state.handshake import SettingsDrift
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AppState:
     """The Ranger services by name (CDAP's first), CDAP's enforcer over the first, and what is counted."""
 
     settings: Settings
@@ -31,10 +31,10 @@ class Desk:
     enforcer: AccessEnforcer
     services: Mapping[str, RangerService]
     metrics: ServiceMetrics
-    generation: Generation = field(default_factory=Generation)
-    hello: HelloLog = field(default_factory=HelloLog)
+    generation: PolicyGeneration = field(default_factory=PolicyGeneration)
+    hello: SettingsDrift = field(default_factory=SettingsDrift)
     events: Events | None = None
-    bridge: Bridge | None = None
+    bridge: GrantForwarder | None = None
     token_keys: FetchedKeys | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
@@ -54,7 +54,7 @@ class Desk:
         if self.token_keys is not None:
             self.token_keys.close()
         for service in self.services.values():
-            service.keeper.close()
+            service.refresher.close()
         self.authorizer.close()
 
     def read_metrics(self) -> Iterable[Metric]:
@@ -75,7 +75,7 @@ class Desk:
             unknown.add_metric([what.value], counted.get(what, 0))
         yield unknown
         audit = next(iter(self.services.values())).audit
-        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records no sink will ever have.", value=audit.lost)
+        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records dropped.", value=audit.lost)
         refused = "Audit records that could not be written, so that what they were to say was denied."
         yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=audit.refused)
         if self.events is not None:

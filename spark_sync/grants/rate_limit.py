@@ -1,4 +1,4 @@
-"""`PacedRanger`: Ranger Admin, asked no more often than so many times a second, by however many threads."""
+"""`RateLimitedRanger`: Ranger Admin, asked no more often than so many times a second, by however many threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 UNLIMITED: Final = 0.0
 
 
-class Turns:
+class RateLimiter:
     """Gives turns at equal distances: at most `rate` a second, as many as go if that is 0."""
 
     def __init__(
@@ -41,10 +41,10 @@ class Turns:
         self._sleep(mine - now)
 
 
-class PacedRanger:
+class RateLimitedRanger:
     """As `spark_sync.grants.writer.PolicyRest`; each request waits for its turn."""
 
-    def __init__(self, ranger: PolicyRest, turns: Turns) -> None:
+    def __init__(self, ranger: PolicyRest, turns: RateLimiter) -> None:
         self._ranger, self._turns = ranger, turns
 
     def create_policy(self, policy: Policy) -> Policy:

@@ -1,9 +1,10 @@
-"""The keeper and its cache on disk: what a restart finds, and what a disk does not take."""
+"""The refresher and its cache on disk: what a restart finds, and what a disk does not take."""
 
 from __future__ import annotations
 
 import pytest
-from keeper_world import (
+from policy_documents import SERVICE
+from refresher_world import (
     EXPIRED,
     FRESH,
     NOT_READY,
@@ -13,7 +14,6 @@ from keeper_world import (
     Started,
     may_read,
 )
-from policy_documents import SERVICE
 
 from ranger_cdap.config import Settings
 
@@ -34,6 +34,7 @@ def test_the_cache_decides_while_ranger_admin_is_away(started: Started, ranger: 
     assert (expired.state, expired.engine) == (EXPIRED, None)
 
 
+@pytest.mark.slow
 def test_restarts_under_a_clock_set_back_make_nothing_younger(
     started: Started, ranger: FakeRanger, clock: Clock
 ) -> None:
@@ -44,10 +45,10 @@ def test_restarts_under_a_clock_set_back_make_nothing_younger(
     clock.wall -= 7 * 86_400
     assert started().refresh().state is STALE
     for _ in range(90):
-        keeper = started()
-        keeper.refresh()
+        refresher = started()
+        refresher.refresh()
         clock.goes_on(1000)
-        keeper.refresh()
+        refresher.refresh()
     assert started().refresh().state is EXPIRED
 
 
@@ -77,16 +78,16 @@ def test_a_disk_that_does_not_take_the_cache_stops_no_decision(
     started: Started, ranger: FakeRanger, settings: Settings, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.plugin.cache_dir.write_text("a file where the directory should be")
-    keeper = started()
-    snapshot = keeper.refresh()
+    refresher = started()
+    snapshot = refresher.refresh()
     assert (snapshot.state, may_read(snapshot)) == (FRESH, True)
-    assert "can't be made" in keeper.snapshot.cache_problem
+    assert "can't be made" in refresher.snapshot.cache_problem
     clock.goes_on(30)
-    keeper.refresh()
+    refresher.refresh()
     assert caplog.text.count("can't be made") == 1
     settings.plugin.cache_dir.unlink()
     clock.goes_on(30)
-    keeper.refresh()
-    assert keeper.snapshot.cache_problem == ""
+    refresher.refresh()
+    assert refresher.snapshot.cache_problem == ""
     ranger.is_away()
     assert may_read(started().refresh())

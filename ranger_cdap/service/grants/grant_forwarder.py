@@ -1,4 +1,4 @@
-"""`Bridge`: grants that people make in CDAP, passed on to Ranger in their own name.
+"""`GrantForwarder`: grants that people make in CDAP, passed on to Ranger in their own name.
 
 CDAP checks nothing before it calls. Law: nothing is given or taken but by a named user who has ADMIN on exactly that
 entity, everything he gives, and the right to delegate there, by the policies Ranger has at this moment; and then
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import denied
-from ranger_cdap.cdap.checks.legacy import accesses_of
+from ranger_cdap.cdap.checks.legacy_privileges import accesses_of
 from ranger_cdap.cdap.entity import EntityId, entity_type, from_cdap, to_resource
 from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, check_grantee, grant_for, held
 from ranger_cdap.cdap.profile import Operation, Privilege
@@ -24,7 +24,7 @@ from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import ConfigError, InvalidInput, RangerCdapError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.service.decisions.ranger_service import RangerService
-from ranger_cdap.service.grants.granted import granted_to, is_plain, policies_of
+from ranger_cdap.service.grants.entity_grants import granted_to, is_plain, policies_of
 from ranger_cdap.service.wire.cdap_wire import WireEntity, WirePrincipal
 from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest
 
@@ -50,7 +50,7 @@ class _Asked:
     grant: Grant
 
 
-class Bridge:
+class GrantForwarder:
     """Passes grants on, one at a time.
 
     Raises:
@@ -64,7 +64,7 @@ class Bridge:
         self._one_at_a_time = threading.Lock()
 
     @classmethod
-    def of(cls, settings: Settings, authorizer: Authorizer, service: RangerService) -> Bridge | None:
+    def of(cls, settings: Settings, authorizer: Authorizer, service: RangerService) -> GrantForwarder | None:
         """That of the settings; None where `service.grants` is `refuse`.
 
         Raises:
@@ -79,7 +79,7 @@ class Bridge:
         return cls(authorizer, service, admin)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the session."""
         self._admin.close()
 
     def grant(self, request: GrantRequest) -> GrantReply:

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from keeper_world import NOT_READY, Clock, FakeRanger, Started, may_read
 from policy_documents import users
+from refresher_world import NOT_READY, Clock, FakeRanger, Started, may_read
 
 from ranger_cdap.config import Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.keeper import PolicyKeeper
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 
 
 def test_groups_come_from_the_user_store(started: Started, ranger: FakeRanger) -> None:
@@ -24,11 +24,11 @@ def test_groups_come_from_the_user_store(started: Started, ranger: FakeRanger) -
 
 def test_a_change_of_groups_alone_comes_into_force(started: Started, ranger: FakeRanger) -> None:
     ranger.documents["users"] = users(1, alice=["sales"])
-    keeper = started()
-    keeper.refresh()
+    refresher = started()
+    refresher.refresh()
     ranger.documents["users"] = users(2, alice=[])
-    assert keeper.refresh().groups_of("alice") == frozenset()
-    assert keeper.refresh().versions.users == 2
+    assert refresher.refresh().groups_of("alice") == frozenset()
+    assert refresher.refresh().versions.users == 2
 
 
 def test_a_restart_without_ranger_knows_the_groups(started: Started, ranger: FakeRanger) -> None:
@@ -65,10 +65,10 @@ def test_users_that_can_not_be_had_mean_not_ready(started: Started, ranger: Fake
 def test_who_does_not_want_groups_does_not_ask_for_users(ranger: FakeRanger, settings: Settings, clock: Clock) -> None:
     ranger.answers(403, b"", "users")
     plugin = msgspec.structs.replace(settings.plugin, use_ranger_groups=False)
-    with PolicyKeeper(
+    with PolicyRefresher(
         RangerAdmin.connect(settings.ranger, plugin.username, plugin.password),
         msgspec.structs.replace(settings, plugin=plugin),
         clock=clock,
-    ) as keeper:
-        assert may_read(keeper.refresh())
+    ) as refresher:
+        assert may_read(refresher.refresh())
     assert not any(asked.startswith("users") for asked in ranger.asked)
