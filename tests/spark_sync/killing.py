@@ -46,7 +46,7 @@ STEPS = {
     "a policy is taken back, its successor not sent": Step(RANGER, "RangerAdmin.delete_policy", after=True),
     "between two policies": Step(RANGER, "RangerAdmin.create_policy", after=True, nth=2),
     "all is sent, nothing recorded": Step("spark_sync.grants.push", "_record"),
-    "all is recorded, the ledger's version not noted": Step("spark_sync.job", "remember"),
+    "all is recorded, the ledger's version not noted": Step("spark_sync.job", "save"),
 }
 
 

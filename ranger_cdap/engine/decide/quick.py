@@ -1,12 +1,12 @@
 """Fast path: decisions that depend only on principal, resource and access type; the first step that hits decides.
 
-What makes these fast: a resource that policies name is one look-up away from its node, a user from the set of all he
-is, and a node from its steps; what each step tells is made once. So a decision makes nothing but look-ups.
+What makes these fast: a resource that policies name is one look-up away from its node, a user from their
+principal set, and a node from its steps; the decision of each step is built once. So a decision is only look-ups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -97,48 +97,6 @@ class QuickDecider:
             if not named.isdisjoint(who) and (not excepted or excepted.isdisjoint(who)):
                 return told if self._zone is None else replaced(told, zone=self._zone)
         return self._told(node.otherwise)
-
-    def decide_many(
-        self, requests: Iterable[AccessRequest], otherwise: Callable[[AccessRequest], Decision]
-    ) -> list[Decision]:
-        """The decisions of `decide` where all it needs is at hand, of `otherwise` for the rest; in the order asked.
-
-        The same look-ups as in `decide`, one after another in one loop: calling functions would take as long again.
-        """
-        decisions: list[Decision] = []
-        add, shapes, principals = decisions.append, self._shapes, self._principals.remembered
-        for request in requests:
-            resource = request.resource
-            shape, known = shapes.get(tuple(resource)), principals.get(request.user)
-            if (
-                shape is not None
-                and known is not None
-                and known[0] == request.groups
-                and request.owner is None
-                and request.roles is None
-                and request.matching_scope is MatchingScope.SELF
-                and not request.element_scopes
-                and not request.all_access_types
-                and not request.all_access_type_groups
-                and request.groups_known
-            ):
-                try:
-                    node = shape.known.get(shape.values(resource))
-                except TypeError:
-                    node = None
-                if node is not None and not node.conditional:
-                    steps = node.ready.get(request.access_type)  # the reserved ones never have any
-                    if steps is not None:
-                        who = known[1]
-                        for names, excepted, told in steps:
-                            if not names.isdisjoint(who) and (not excepted or excepted.isdisjoint(who)):
-                                add(told)
-                                break
-                        else:
-                            add(node.otherwise)
-                        continue
-            add(otherwise(request))
-        return decisions
 
     def _decide_wide(self, request: AccessRequest) -> Decision | None:
         """Whether an access type, or anything at all, is allowed here or below."""
