@@ -117,7 +117,7 @@ def _names_cedar(item: Json, form: str) -> str:
 
 
 def casbin(policies: Sequence[Json], asked: Sequence[Asked]) -> Decide:
-    """Casbin's enforcer with its glob function; exceptions become denials, which it can't tell apart."""
+    """Casbin's enforcer with its glob function; exceptions become denials, which it cannot tell apart."""
     from casbin import Enforcer, Model  # type: ignore[import-not-found, unused-ignore]
 
     model = Model()

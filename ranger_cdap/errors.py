@@ -1,4 +1,4 @@
-"""Every error this project raises: one tree, one stable code a class, one sentence a message, one remedy.
+"""Every error this project raises: one tree, with one stable code, one message and one remedy per class.
 
 A message is for the person who must act: what happened, where, what to do. It is lower case, has no full stop,
 quotes foreign text in backticks and never holds a secret. Exceptions of other libraries are translated at the boundary.
@@ -18,7 +18,7 @@ class RangerCdapError(Exception):
 
 
 class InvalidInput(RangerCdapError):
-    """What a person or a program gave us is not acceptable; nothing was done."""
+    """The input of a user or a program is not acceptable; nothing was done."""
 
     code = "invalid-input"
     exit_code = 3
@@ -29,14 +29,14 @@ class ConfigError(InvalidInput):
     """A setting is unknown, missing or has a value that is not allowed."""
 
     code = "config"
-    remedy = "Correct the setting the message names; `ranger-cdap config show` tells where each value comes from."
+    remedy = "Correct the setting the message names; `ranger-cdap config show` shows where each value comes from."
 
 
 class UnknownEntityType(InvalidInput):
     """CDAP has no such entity type, or this project does not know it."""
 
     code = "unknown-entity-type"
-    remedy = "Take one of the types the message proposes; `ranger-cdap operations` lists them with their operations."
+    remedy = "Use one of the types the message proposes; `ranger-cdap operations` lists them with their operations."
 
 
 class InvalidEntity(InvalidInput):
@@ -50,14 +50,14 @@ class UnknownOperation(InvalidInput):
     """The profile has no such operation."""
 
     code = "unknown-operation"
-    remedy = "Take an operation of `ranger-cdap operations`, or another `cdap.profile`."
+    remedy = "Use an operation of `ranger-cdap operations`, or another `cdap.profile`."
 
 
 class UnsafeGrant(InvalidInput):
     """The grant would reach further than one user on one entity, so it is not sent."""
 
     code = "unsafe-grant"
-    remedy = "Grant it by hand in Ranger if it is wanted, or name another creator: `ranger-cdap sync assign`."
+    remedy = "Grant it manually in Ranger if it is wanted, or name another creator: `ranger-cdap sync assign`."
 
 
 class NotReady(RangerCdapError):
@@ -71,42 +71,42 @@ class NotReady(RangerCdapError):
 
 
 class PolicySetError(RangerCdapError):
-    """The set of policies as a whole can't be used: unreadable, of another service, or its definition unusable."""
+    """The set of policies as a whole cannot be used: unreadable, of another service, or its definition unusable."""
 
     code = "policy-set"
     remedy = "Fix the reported problem in Ranger Admin. The previous policies stay in effect."
 
 
 class CacheError(RangerCdapError):
-    """The policy cache on disk can't be read or written."""
+    """The policy cache on disk cannot be read or written."""
 
     code = "cache"
-    remedy = "Make `plugin.cache_dir` a directory of this user alone, with room; what is in it can be downloaded again."
+    remedy = "Make `plugin.cache_dir` a directory of this user alone, with free space; it may be emptied."
 
 
 class PluginError(RangerCdapError):
-    """A plugin is missing, broken, or answered what its hook does not allow."""
+    """A plugin is missing, broken, or returned a value its hook does not allow."""
 
     code = "plugin"
     remedy = "Fix or uninstall the plugin the message names; until then, operations it controls are denied."
 
 
 class AuditSinkError(RangerCdapError):
-    """An audit sink did not take records; they may be sent again."""
+    """An audit sink did not accept records; they may be sent again."""
 
     code = "audit-sink"
-    remedy = "See to the sink; records wait in `audit.spool_dir` and are sent when it works again."
+    remedy = "Check the sink; records wait in `audit.spool_dir` and are sent when it works again."
 
 
 class AuditRefused(AuditSinkError):
-    """An audit sink does not want records as they are; sending them again would not help."""
+    """An audit sink rejects the records; sending them again would not help."""
 
     code = "audit-refused"
-    remedy = "Compare the sink's schema with the audit records; the refused ones are lost and counted."
+    remedy = "Compare the sink's schema with the audit records; the rejected ones are lost and counted."
 
 
 class SyncError(RangerCdapError):
-    """The sync job can't go on."""
+    """The sync job failed."""
 
     code = "sync"
     remedy = "Do what the message says, then run the job again; pending grants stay in the ledger."
@@ -116,25 +116,25 @@ class SparkMissing(SyncError):
     """PySpark or its Delta jars are not installed."""
 
     code = "spark-missing"
-    remedy = "Run `pip install 'ranger-cdap[spark]'`, and see that Java 17 and Delta's jars are there."
+    remedy = "Run `pip install 'ranger-cdap[spark]'`, and check that Java 17 and Delta's jars are installed."
 
 
 class CdapError(RangerCdapError):
-    """A call to CDAP did not give what was asked for."""
+    """A call to CDAP failed."""
 
     code = "cdap"
-    remedy = "Look whether the address is CDAP's router, then at CDAP's log."
+    remedy = "Check that the address is CDAP's router, then look at CDAP's log."
 
 
 class CdapUnreachable(CdapError):
-    """No connection to CDAP, a time-out, or CDAP failed (5xx); the same again may do."""
+    """No connection to CDAP, a time-out, or CDAP failed (5xx); safe to retry."""
 
     code = "cdap-unreachable"
     remedy = "Check address and network; run the command again when CDAP answers."
 
 
 class CdapForbidden(CdapError):
-    """CDAP does not accept the token (401), or the account lacks a right (403)."""
+    """CDAP rejects the token (401), or the account lacks a privilege (403)."""
 
     code = "cdap-forbidden"
     remedy = "Give a valid token of an account that may read everything."
@@ -148,7 +148,7 @@ class CdapNotFound(CdapError):
 
 
 class LeaseHeld(SyncError):
-    """Another run of the sync job is going on."""
+    """Another run of the sync job is in progress."""
 
     code = "lease-held"
     exit_code = 5
@@ -156,7 +156,7 @@ class LeaseHeld(SyncError):
 
 
 class LedgerLost(SyncError):
-    """The ledger does not hold what its checkpoints say was read; nothing is decided by it."""
+    """The ledger lacks events that its checkpoints say were read; it is not used."""
 
     code = "ledger-lost"
     remedy = "Take a new inventory and baseline, then `ranger-cdap sync reconcile --adopt`."
@@ -177,7 +177,7 @@ class ExtensionMissing(RangerCdapError):
 
 
 class RangerAdminError(RangerCdapError):
-    """A call to Ranger Admin did not give what was asked for."""
+    """A call to Ranger Admin failed."""
 
     code = "ranger-admin"
     remedy = "Run `ranger-cdap doctor`, then look at Ranger Admin's log at the time of the request."
@@ -196,15 +196,15 @@ class AdminUnreachable(RangerAdminError):
     """No connection, a timeout, or a gateway reports that Ranger Admin is unavailable."""
 
     code = "ranger-admin-unreachable"
-    remedy = "Check `ranger.url`, network and TLS with `ranger-cdap doctor`; what is in force goes on deciding."
+    remedy = "Check `ranger.url`, network and TLS with `ranger-cdap doctor`; the last policies stay in effect."
 
 
 class NotConnected(AdminUnreachable):
-    """There was no connection, so nothing was sent: asking again, or elsewhere, does nothing twice."""
+    """There was no connection, so nothing was sent; safe to retry, also elsewhere."""
 
 
 class AuthenticationFailed(RangerAdminError):
-    """Ranger Admin does not accept the credentials (401); five tries lock the account."""
+    """Ranger Admin rejects the credentials (401); five tries lock the account."""
 
     code = "ranger-admin-authentication"
     remedy = "Correct the account's password or token before trying again: five tries lock the account."
@@ -232,17 +232,17 @@ class ServiceNotFound(NotFound):
 
 
 class ServiceDisabled(RangerAdminError):
-    """The service is switched off in Ranger Admin (400 OPER_NOT_ALLOWED_FOR_STATE)."""
+    """The service is disabled in Ranger Admin (400 OPER_NOT_ALLOWED_FOR_STATE)."""
 
     code = "ranger-service-disabled"
-    remedy = "Switch the service on in Ranger Admin; until then the last policies go on deciding."
+    remedy = "Enable the service in Ranger Admin; until then the last policies stay in effect."
 
 
 class RequestRejected(RangerAdminError):
-    """Ranger Admin refuses what was sent (400); `reason_codes` holds its numbers, like 3010."""
+    """Ranger Admin rejects the request (400); `reason_codes` holds its numbers, like 3010."""
 
     code = "ranger-admin-rejected"
-    remedy = "Correct what Ranger's own sentence in the message names."
+    remedy = "Correct the problem that Ranger's own sentence in the message names."
 
     def __init__(
         self,
@@ -269,16 +269,16 @@ class AdminFailed(RangerAdminError):
     """Ranger Admin failed (5xx)."""
 
     code = "ranger-admin-failed"
-    remedy = "Look at Ranger Admin's log and database; run it again when Ranger Admin works."
+    remedy = "Look at Ranger Admin's log and database; run it again once Ranger Admin works."
 
 
 class UnexpectedAnswer(RangerAdminError):
-    """The answer is not what Ranger Admin sends: another program's page, garbage, or cut short."""
+    """The response is not one of Ranger Admin: another program's page, garbage, or cut short."""
 
     code = "ranger-admin-unexpected"
-    remedy = "See whether `ranger.url` leads to Ranger Admin and not to a proxy's page."
+    remedy = "Check that `ranger.url` leads to Ranger Admin and not to a proxy's page."
 
 
 def reason(error: OSError | UnicodeError) -> str:
-    """Why a file can't be read or written, in words for the person who gave its name."""
+    """Why a file cannot be read or written, in words for the person who gave its name."""
     return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it is not UTF-8"

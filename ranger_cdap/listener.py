@@ -11,7 +11,7 @@ def listen(address: str, port: int, *, backlog: int, advice: str) -> socket.sock
     """A socket that takes connections from now on; they wait until somebody answers them. Port 0 is a free one.
 
     Raises:
-        ServerError: the port can't be used; the message ends with the advice.
+        ServerError: the port cannot be used; the message ends with the advice.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     # The protocol is named because asyncio sends small answers without delay only where it sees TCP.
@@ -23,5 +23,5 @@ def listen(address: str, port: int, *, backlog: int, advice: str) -> socket.sock
     except (OSError, OverflowError) as e:
         listener.close()
         why = reason(e) if isinstance(e, OSError) else e
-        raise ServerError(f"port `{port}` on `{address}` can't be used: {why}; {advice}") from None
+        raise ServerError(f"port `{port}` on `{address}` cannot be used: {why}; {advice}") from None
     return listener

@@ -19,7 +19,7 @@ def ranger_cdap_event_sources() -> Mapping[str, EventSource]:  # type: ignore[em
 
 @hookspec
 def ranger_cdap_resultant(entity: EntityId, user: str, accesses: tuple[str, ...]) -> Collection[str] | None:
-    """The access types that `user` is to get on the entity he created, or nothing for those of the profile.
+    """The access types that `user` is to get on the entity they created, or nothing for those of the profile.
 
     `accesses` is what the profile gives. A tuple, list or set of `read`, `write`, `admin`, `execute`, perhaps empty. A
     hook is asked when a grant is about to be sent, not when one stands. Where one raises, nothing is sent and the

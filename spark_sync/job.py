@@ -1,4 +1,4 @@
-"""One run of the sync job: read what is new, fold it into lives, send Ranger what the ledger owes, record what came."""
+"""One run of the sync job: read what is new, fold it into lives, send pending changes to Ranger, record results."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def run_once(
     progress: Progress = lambda _: None,
     dry: bool = False,
 ) -> RunReport:
-    """Everything that is new since the last run, then everything the ledger owes; safe to repeat and to kill.
+    """Read everything new since the last run, then send all pending changes; safe to repeat and to kill.
 
     Args:
         now: the time of the run, in epoch milliseconds; what is younger than the hold-back waits for a later run.
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
-        progress: is told in a few words what begins.
+        progress: receives a short message when a stage begins.
         dry: send nothing; pending grants stay in the ledger and are the report's `planned`.
 
     Raises:
@@ -109,7 +109,7 @@ def run_once(
 def fold_settings(
     settings: Settings, baseline: Baseline | None, marks: Mapping[str, Watermark], now: int
 ) -> FoldSettings:
-    """What the fold needs of the settings, the profile's resultant privileges and the watermarks among it.
+    """The settings that the fold needs, with the profile's resultant privileges and the watermarks.
 
     A baseline counts only if each journal that there is now was there when it was taken.
     """

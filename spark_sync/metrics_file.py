@@ -17,10 +17,10 @@ _FIGURES = {
     "ranger_cdap_sync_run_end_timestamp_seconds": "When the last run ended, in seconds since 1970.",
     "ranger_cdap_sync_complete": "1 if the last run brought Ranger up to date, 0 if it had to stop before.",
     "ranger_cdap_sync_oldest_owed_timestamp_seconds": (
-        "When the oldest change happened that Ranger is still owed, in seconds since 1970; NaN without one."
+        "Time of the oldest change that is still pending, in seconds since 1970; NaN without one."
     ),
     "ranger_cdap_sync_granted": "Grants the last run made.",
-    "ranger_cdap_sync_revoked": "Grants the last run took back.",
+    "ranger_cdap_sync_revoked": "Grants the last run revoked.",
 }
 
 
@@ -56,13 +56,13 @@ def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
 
 
 def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) -> None:
-    """Write the figures in one step, so that nobody reads half of them.
+    """Write the figures in one step, so that no reader sees half of them.
 
     Raises:
-        SyncError: the file can't be written.
+        SyncError: the file cannot be written.
     """
     text = metrics_text(report, began=began, ended=ended)
     try:
         replace_file(path, [text], mode=0o644)  # the exporter runs as somebody else
     except OSError as e:
-        raise SyncError(f"`sync.metrics_file` `{path}` can't be written: {reason(e)}") from e
+        raise SyncError(f"`sync.metrics_file` `{path}` cannot be written: {reason(e)}") from e

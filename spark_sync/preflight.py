@@ -1,4 +1,4 @@
-"""What can be found wrong before Spark is started, which takes seconds; each command asks for what it needs."""
+"""Checks before Spark is started, which takes seconds; each command runs those it needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_ledger(settings: Settings) -> None:
     Raises:
         SparkMissing: PySpark or a configured jar is missing.
         LeaseHeld: a run is going on.
-        SyncError: the state directory can't be used.
+        SyncError: the state directory cannot be used.
     """
     check_spark(settings)
     check_lease(settings.sync.state_dir)
@@ -39,7 +39,7 @@ def check_reading(settings: Settings) -> None:
 
     Raises:
         SparkMissing: PySpark or a configured jar is missing.
-        SyncError: the state directory can't be used.
+        SyncError: the state directory cannot be used.
     """
     check_spark(settings)
     check_directory(settings.sync.state_dir)
@@ -49,7 +49,7 @@ def check_ranger(settings: Settings) -> None:
     """The settings say how to sign in to Ranger Admin; it is not asked.
 
     Raises:
-        ConfigError: they do not, or the address or a file of certificates can't be used.
+        ConfigError: they do not, or the address or a file of certificates cannot be used.
     """
     if settings.ranger.auth == "basic" and not settings.sync.username:
         raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
@@ -60,7 +60,7 @@ def check_confirm(settings: Settings) -> None:
     """The settings say how to ask CDAP what exists, if it is to be asked; it is not asked.
 
     Raises:
-        ConfigError: an address, the token or a file of certificates of `sync.confirm` can't be used.
+        ConfigError: an address, the token or a file of certificates of `sync.confirm` cannot be used.
     """
     if settings.sync.confirm.url:
         with confirm_clients(settings):

@@ -1,4 +1,4 @@
-"""What a run did, for people and for programs."""
+"""The report of a run, for people and for programs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RunReport:
 
     @property
     def owed(self) -> int:
-        """How many lives Ranger is still to be told of."""
+        """Number of lives with a pending change."""
         return sum(self.counts.get(state, 0) for state in PENDING_STATES)
 
     @property

@@ -1,4 +1,4 @@
-"""What the ledger holds and how far behind it is, for `sync status`."""
+"""Contents and delay of the ledger, for `sync status`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class StatusReport:
 
 
 def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport:
-    """What the ledger holds; only reads, so it may be asked while a run is going on.
+    """The contents of the ledger; only reads, so it may be asked while a run is going on.
 
     Raises:
         SyncError: Spark or the ledger failed.

@@ -12,7 +12,7 @@ def at(moment: str) -> int:
 
 
 DATES = [
-    # the text, the moment it means; None where it can't be read
+    # the text, the moment it means; None where it cannot be read
     ("2026/11/22", "2026-11-22"),
     ("2026/1/2", "2026-01-02"),
     (" 2026/\t1/ 2", "2026-01-02"),

@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "how-to" / "run-in-containers.md"
 OBJECTS: dict[tuple[str, str], dict[str, Any]] = {
     (each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(FILE.read_text(encoding="utf-8"))
 }
-# Everything else it needs is made by hand, as the page says.
+# Everything else it needs is made manually, as the page says.
 BY_HAND = {("configMap", "ranger-ca"), ("secret", "ranger-cdap-secrets"), ("secret", "ranger-cdap-tls")}
 
 

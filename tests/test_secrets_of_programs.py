@@ -140,7 +140,7 @@ def test_a_program_refuses_without_a_secret_of_its_own_and_starts_without_others
     if missing is not None:
         how(place / f"secret-of-{missing}")
     if missing in needed:
-        with pytest.raises(ConfigError, match=f"`{place}/secret-of-{missing}` can't be read: "):
+        with pytest.raises(ConfigError, match=f"`{place}/secret-of-{missing}` cannot be read: "):
             start()
         assert not [left for left in ("cache", "events", "state", "spool") if (place / left).exists()]
     else:
@@ -189,7 +189,7 @@ def test_a_secret_that_can_be_read_later_is_had_later(tmp_path: Path) -> None:
     secret = resolve_secret(f"file:{file}")
     assert (secret.is_set, secret == resolve_secret(f"file:{file}"), secret == Secret("")) == (True, True, False)
     for ask in (secret.reveal, secret.accepted):
-        with pytest.raises(ConfigError, match=f"secret file `{file}` can't be read: No such file"):
+        with pytest.raises(ConfigError, match=f"secret file `{file}` cannot be read: No such file"):
             ask()
     file.write_text("later\n")
     assert (secret.problem, secret.reveal(), secret.accepted()) == ("", "later", ("later",))

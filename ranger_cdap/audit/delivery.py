@@ -168,7 +168,7 @@ class Delivery:
             try:
                 fits = self._spool.append(batch)
             except OSError as e:
-                logger.warning("the audit spool of `%s` can't be written: %s", self._name, _said(e))
+                logger.warning("the audit spool of `%s` cannot be written: %s", self._name, _said(e))
                 self._disk_works = False
                 break
             self._drop_first(len(batch))

@@ -36,7 +36,7 @@ class LogSink:
         self._encode = msgspec.json.Encoder().encode
 
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Log each record; JSON escapes line breaks, so a hostile name can't forge a line."""
+        """Log each record; JSON escapes line breaks, so a hostile name cannot forge a line."""
         for record in records:
             self._log.info("%s", self._encode(record).decode())
 

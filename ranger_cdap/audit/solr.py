@@ -53,7 +53,7 @@ class SolrSink:
     """A Solr collection by its address, like `https://solr:8983/solr/ranger_audits`; TLS is verified.
 
     Raises:
-        ConfigError: the address, the password's file or the file of certificates can't be used.
+        ConfigError: the address, the password's file or the file of certificates cannot be used.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class SolrSink:
                 largest=_LARGEST_ANSWER,
             )
         except (NoAnswer, TooLarge, TooSlow) as e:
-            raise AuditSinkError(f"Solr at `{self._url}` can't be reached: {e}") from None
+            raise AuditSinkError(f"Solr at `{self._url}` cannot be reached: {e}") from None
         if status == HTTPStatus.BAD_REQUEST:
             raise AuditRefused(f"Solr at `{self._url}` refuses audit records: {_said(answer)}")
         if status != HTTPStatus.OK or not _succeeded(answer):

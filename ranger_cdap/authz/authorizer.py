@@ -35,7 +35,7 @@ class Partition:
 class Authorizer:
     """Decides CDAP operations by Ranger policies; safe to share between threads.
 
-    One call uses one set of policies and one time for everything it asks. What can't be decided is denied.
+    One call uses one set of policies and one time for everything it asks. What cannot be decided is denied.
     Groups of a user are those passed, those Ranger knows, and those of hooks. A context manager that closes itself.
     """
 
@@ -70,7 +70,7 @@ class Authorizer:
         that an installation has which sets none; no settings file is read.
 
         Raises:
-            InvalidInput: a file can't be read, or holds something else.
+            InvalidInput: a file cannot be read, or holds something else.
             PluginError: an installed plugin is not usable.
         """
         settings = settings or Settings()
@@ -85,7 +85,7 @@ class Authorizer:
                 options=EngineOptions(conditions=condition_makers(plugins)),
             )
         except PolicySetError as e:
-            raise InvalidInput(f"`{policies}` can't be used: {e}") from None
+            raise InvalidInput(f"`{policies}` cannot be used: {e}") from None
         return cls(Decider(fixed, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins))
 
     @property
@@ -201,9 +201,9 @@ class Authorizer:
         return snapshot.engine.who_can(resource)
 
     def refresh(self, *, wait: bool = True) -> Snapshot:
-        """Ask Ranger Admin for changes now, and give what is in force then; without `wait`, have them asked for soon.
+        """Ask Ranger Admin for changes now, and give what is in effect then; without `wait`, have them asked for soon.
 
-        What was in force goes on deciding where this fails. Without `wait` the answer is what is in force already,
+        What was in effect goes on deciding where this fails. Without `wait` the answer is what is in effect already,
         and a failure is told by `snapshot`, later. After a failed login only `wait` asks before its time: five
         failures within 300 s lock the account.
 
@@ -233,4 +233,4 @@ def _content(path: str | PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be read: {reason(e)}") from None
+        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None

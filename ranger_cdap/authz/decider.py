@@ -69,7 +69,7 @@ class Visibility:
 class Decider:
     """Decides rows of operations and writes the audit; safe to share between threads.
 
-    One call uses one set of policies and one time for everything it asks. What can't be decided is denied.
+    One call uses one set of policies and one time for everything it asks. What cannot be decided is denied.
     """
 
     def __init__(

@@ -157,7 +157,7 @@ def denied(operation: str, entity: EntityId, person: str, reason: str, *, ready:
 
 def _undecidable(operation: Operation, context: Context) -> str:
     roles = " or ".join(f"`{role}`" for role in unnamed(operation, context))
-    return f"`{operation.name}` can't be decided unless it is said what plays the part of {roles}"
+    return f"`{operation.name}` cannot be decided unless it is said what plays the part of {roles}"
 
 
 def _examine(need: Need, ask: Ask, inherits: bool) -> EvaluatedPrivilege:

@@ -64,7 +64,7 @@ def grant_for(
     try:
         checked = entity_id(entity.type, entity.parts)
     except (InvalidEntity, UnknownEntityType) as e:
-        raise UnsafeGrant(f"`{entity}` can't be granted: {e}") from None
+        raise UnsafeGrant(f"`{entity}` cannot be granted: {e}") from None
     if entity_type(checked.type).parent is None:
         raise UnsafeGrant("the whole instance is never granted to a creator")
     resource = to_resource(checked, instance)

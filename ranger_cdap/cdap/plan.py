@@ -35,7 +35,7 @@ def plan(
 ) -> tuple[tuple[Need, ...], ...]:
     """The alternatives of the operation that can hold; to be allowed, every need of one of them must be met.
 
-    An alternative that needs an entity nobody named can't hold (`unnamed` says which). A row that asks only what lies
+    An alternative that needs an entity nobody named cannot hold (`unnamed` says which). A row that asks only what lies
     above its entity may be asked of that as well: of a namespace, whether its datasets may be listed.
 
     Raises:

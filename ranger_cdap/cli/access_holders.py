@@ -17,7 +17,7 @@ from ranger_cdap.policies.refresh.documents import Documents
 
 @dataclass(frozen=True, slots=True)
 class AccessHolder:
-    """Somebody (`everybody`, a `user`, `group` or `role`), how he stands, and the groups that were counted in."""
+    """A holder (`everybody`, a `user`, `group` or `role`), their accesses, and the groups that were counted in."""
 
     kind: str
     name: str
@@ -80,7 +80,7 @@ def _entry(decision: Decision) -> AccessEntry | None:
 
 
 def _members(documents: Documents | None, named_groups: Set[str]) -> dict[str, tuple[str, ...]]:
-    """The users Ranger knows to be in a group that policies or roles name, each with all his groups."""
+    """The users Ranger knows to be in a group that policies or roles name, each with all their groups."""
     if documents is None or documents.users is None:
         return {}
     mapping = decode_user_store(documents.users).userGroupMapping

@@ -36,10 +36,10 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
 
 
 def confirm(question: str) -> None:
-    """Ask a person whether he wants what was shown.
+    """Ask the user to confirm what was shown.
 
     Raises:
-        Abort: he does not.
+        Abort: the user declined.
         InvalidInput: stdin is not a terminal.
     """
     try:

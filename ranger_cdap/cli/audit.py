@@ -51,7 +51,7 @@ def verify(context: click.Context, invocation: Invocation, files: tuple[Path, ..
 
     FILEs are read in the order given, oldest first; default: `audit.file` and the files it was rotated to.
 
-    The chain has no key. Anyone who can rewrite all of it can compute it anew, and a missing beginning or end breaks
+    The chain has no key. Anyone who can rewrite all of it can compute it again, and a missing beginning or end breaks
     nothing: keep the last record's number and hash, which this command prints, where no one who can write the files
     can change it, and give it with --expect.
     """

@@ -63,7 +63,7 @@ def _write(jar: ExtensionJar, out: Path) -> Path:
 
     Raises:
         ExtensionMissing: the package was built without the jars.
-        InvalidInput: the folder can't be written to.
+        InvalidInput: the folder cannot be written to.
     """
     found = jar.find()
     if found is None:
@@ -76,5 +76,5 @@ def _write(jar: ExtensionJar, out: Path) -> Path:
         out.mkdir(parents=True, exist_ok=True)
         path.write_bytes(found.read_bytes())
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
+        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
     return path.resolve()

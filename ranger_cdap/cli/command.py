@@ -38,7 +38,7 @@ def quiet_option() -> click.Option:
 
 
 class Described(click.Command):
-    """What its help and the reference tell besides the options: examples that work, and how it can end.
+    """Help beyond the options, shown in the reference as well: working examples and exit codes.
 
     `exits` says what an exit code means here, where that is more than its meaning everywhere. A command `answers`
     unless what it prints has a form of its own: a page, a script, lines of JSON. A group has no outcome of its own,

@@ -20,7 +20,7 @@ _MASK = "*****"
 
 @click.group("config", cls=Group, examples=("ranger-cdap config show",))
 def config_group() -> None:
-    """Show the settings in force, and all there are."""
+    """Show the settings in effect, and all there are."""
 
 
 @config_group.command(cls=Command, examples=("ranger-cdap config show", "ranger-cdap config show --json"))

@@ -63,7 +63,7 @@ USE_RANGER_GROUPS = "use.rangerGroups"
     type=click.Choice(["safe", "ranger"]),
     default="safe",
     show_default=True,
-    help="Whether what can't be evaluated allows nothing, or is what Ranger's Java engine makes of it.",
+    help="Whether what cannot be evaluated allows nothing, or is what Ranger's Java engine makes of it.",
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Where answers go; standard output if not given.")
 @pass_invocation
@@ -111,7 +111,7 @@ def evaluate(
 
 
 def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> object:
-    """The answer to one line; one that can't be read is answered with an error."""
+    """The answer to one line; one that cannot be read is answered with an error."""
     id_ = _id_of(line)
     try:
         asked = msgspec.json.decode(line, type=EvalRequest)
@@ -147,7 +147,7 @@ def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger
 
 
 def _proxies(value: str) -> frozenset[str]:
-    """The addresses listed; a list of blanks names nobody, as in Java, while no list believes everybody."""
+    """The addresses listed; a list of blanks trusts no address, as in Java, while no list trusts all."""
     listed = value.rstrip(",")
     return frozenset(map(str.strip, listed.split(","))) if listed else frozenset()
 
@@ -181,7 +181,7 @@ def _input(path: Path) -> Iterator[BinaryIO]:
     try:
         file = path.open("rb")
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be read: {reason(e)}") from None
+        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
     with file:
         yield file
 
@@ -195,6 +195,6 @@ def _output(path: Path | None) -> Iterator[BinaryIO]:
     try:
         file = path.open("wb")
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
+        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
     with file:
         yield file

@@ -57,7 +57,7 @@ class _Expect(msgspec.Struct, forbid_unknown_fields=True, rename={"takes_part": 
 
 
 def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
-    """The expectations of a file, in its order; one that can't be read refuses them all.
+    """The expectations of a file, in its order; one that cannot be read refuses them all.
 
     A file without any is refused, too: a test that tests nothing looks like one that is passed.
 

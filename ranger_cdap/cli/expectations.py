@@ -58,7 +58,7 @@ def test_command(
     with authorizer_by(invocation, files) as authorizer:
         if authorizer.snapshot.engine is None:
             raise NotReady(authorizer.snapshot.reason)
-        # A word for an expectation that can't be asked comes before any answer.
+        # A word for an expectation that cannot be asked comes before any answer.
         for expectation in expectations:
             expectation.must_be_about(authorizer.decider.rules.profile, str(file))
         book = PolicyIndex.of(authorizer.snapshot.documents)

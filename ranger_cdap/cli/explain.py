@@ -58,7 +58,7 @@ def explain(invocation: Invocation, asked: Question, files: PolicyFiles | None) 
 
 
 def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Explanation]) -> None:
-    """What is wrong with the policies that had a say, or with all; of the others only how many there are."""
+    """The problems of the policies that took part in the decision, or of all; of the others only the number."""
     looked_at = {entry.policy_id for because in tried for entry in because.others}
     looked_at |= {because.examined.decision.policy_id for because in tried}
     telling = [problem for problem in problems if problem.policy_id is None or problem.policy_id in looked_at]

@@ -67,7 +67,7 @@ class Explainer:
         """The reason of one privilege."""
         decision = examined.decision
         if decision.reason == _SUPER_USER:
-            change = f"take {examined.person} and his groups out of the super users of the service"
+            change = f"take {examined.person} and their groups out of the super users of the service"
             return Explanation(examined, "super users may do everything", change)
         if decision.policy_id < 0:
             return self._nobody_says(examined)
@@ -80,7 +80,7 @@ class Explainer:
             return Explanation(examined, f"{named} denies all that it does not allow", change)
         if decision.reason:
             change = f"repair {named}; `ranger-cdap policies lint` shows what is wrong with it"
-            return Explanation(examined, f"{named} can't be used, so it denies everybody: {decision.reason}", change)
+            return Explanation(examined, f"{named} cannot be used, so it denies everybody: {decision.reason}", change)
         items = self._items_of_all(examined, DENY)
         change = f"{self._taking(examined, named, items)}, or add a deny exception for {examined.person} there"
         gives = "; if no policy allows it then, one has to"
@@ -136,7 +136,7 @@ class Explainer:
         return tuple(e for e in self._trace(examined) if e.outcome in _SHOWN or e.reason == _UNHELD_CONDITION)
 
     def _trace(self, examined: EvaluatedPrivilege) -> tuple[TraceEntry, ...]:
-        """The same asked anew, policy by policy."""
+        """The same evaluated again, policy by policy."""
         if self._moment is None:
             return ()
         entity = examined.entity.probes()[0] if isinstance(examined.entity, EntityPattern) else examined.entity
@@ -154,7 +154,7 @@ class _Traced:
 
 
 def changes(answer: Answer, reasons: Sequence[Explanation]) -> tuple[str, tuple[str, ...]]:
-    """What heads the list of changes for the other answer, and the changes."""
+    """The heading of the list of changes for the other answer, and the changes."""
     if not answer.allowed:
         lacked = tuple(dict.fromkeys(because.change for because in reasons if not because.examined.held))
         return ("to have it allowed, do all of this" if len(lacked) > 1 else "to have it allowed"), lacked

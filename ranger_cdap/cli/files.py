@@ -19,32 +19,32 @@ def read_file(path: Path) -> bytes:
     """The content of a file; `-` is standard input.
 
     Raises:
-        InvalidInput: it can't be read; the message says why.
+        InvalidInput: it cannot be read; the message says why.
     """
     if str(path) == "-":
         return sys.stdin.buffer.read()
     try:
         return path.read_bytes()
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be read: {reason(e)}") from None
+        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
 
 
 def decoded(path: Path, decode: Callable[[bytes], Decoded]) -> Decoded:
-    """What the decoder of a download makes of a file.
+    """Decode a file like a download.
 
     Raises:
-        InvalidInput: it can't be read, or is no such download.
+        InvalidInput: it cannot be read, or is no such download.
     """
     content = read_file(path)
     try:
         return decode(content)
     except PolicySetError as e:
-        raise InvalidInput(f"`{path}` can't be used: {e}") from None
+        raise InvalidInput(f"`{path}` cannot be used: {e}") from None
 
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """What goes wrong with policies inside of it is the fault of a file that a person named.
+    """Report errors of policies inside this block as errors of the file that the user named.
 
     Raises:
         InvalidInput: in the place of PolicySetError.
@@ -52,7 +52,7 @@ def usable(path: Path) -> Iterator[None]:
     try:
         yield
     except PolicySetError as e:
-        raise InvalidInput(f"`{path}` can't be used: {_no_download(path) or e}") from None
+        raise InvalidInput(f"`{path}` cannot be used: {_no_download(path) or e}") from None
 
 
 class _Download(msgspec.Struct, rename="camel"):
@@ -60,7 +60,7 @@ class _Download(msgspec.Struct, rename="camel"):
 
 
 def _no_download(path: Path) -> str:
-    """What to say of a file that is whole, and something else: people try an export, which has policies, too."""
+    """The message about a valid file of another kind: people try an export, which has policies, too."""
     try:
         named = msgspec.json.decode(path.read_bytes(), type=_Download).service_name
     except (OSError, msgspec.DecodeError):
@@ -72,9 +72,9 @@ def write_file(path: Path, content: bytes) -> None:
     """Put content into a file.
 
     Raises:
-        InvalidInput: it can't be written; the message says why.
+        InvalidInput: it cannot be written; the message says why.
     """
     try:
         path.write_bytes(content)
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
+        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None

@@ -20,7 +20,7 @@ no use for. `examples/plugin/` is one that can be installed. `ranger-cdap plugin
 with `RANGER_CDAP_TRACE_PLUGINS=1` every call is shown on standard error.
 
 Hooks are synchronous and may be called from several threads at once. The order of plugins is not a contract: none can
-rely on being asked before another one. A plugin that can't be loaded, that implements a hook that does not exist, or
+rely on being asked before another one. A plugin that cannot be loaded, that implements a hook that does not exist, or
 that gives a name which another one has given stops the program with the error code `plugin`. A plugin runs with
 all the rights of the program: install only what you trust like the program itself.
 """

@@ -59,7 +59,7 @@ class Invocation:
         """The plugins of this call.
 
         Raises:
-            PluginError: an installed plugin can't be loaded.
+            PluginError: an installed plugin cannot be loaded.
         """
         return plugin_manager()
 

@@ -78,7 +78,7 @@ def _readable(raw: msgspec.Raw) -> Policy | None:
 
 
 def _download(invocation: Invocation) -> Documents:
-    """What Ranger has now, by the account of the plugin; the cache plays no part."""
+    """The current policies of Ranger, by the account of the plugin; the cache is not used."""
     settings = invocation.settings
     service, plugin = settings.ranger.service, settings.plugin
     by = Downloader.here("lint", service)

@@ -75,7 +75,7 @@ def command_line() -> click.Group:
     """The group with the commands of all plugins.
 
     Raises:
-        PluginError: an installed plugin can't be loaded.
+        PluginError: an installed plugin cannot be loaded.
     """
 
     @click.group(
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as e:
         if os.environ.get("RANGER_CDAP_DEBUG"):
             raise
-        what = f"`{visible(str(e.filename))}` can't be used" if e.filename else "the answer can't be written"
+        what = f"`{visible(str(e.filename))}` cannot be used" if e.filename else "the answer cannot be written"
         click.echo(f"ranger-cdap: {what}: {reason(e)}; RANGER_CDAP_DEBUG=1 shows where", err=True)
         return ExitCode.ERROR
     except Exception as e:

@@ -45,7 +45,7 @@ _COLUMNS = ("operation", "needs", "gives", "requirements", "remark")
 
 
 def page() -> str:
-    """The whole page: the default profile, what the others ask otherwise, and what can't be enforced."""
+    """The whole page: the default profile, what the others ask otherwise, and what cannot be enforced."""
     default = load_profile("default")
     parts = [_HEAD, f"## Profile `default`: {default.title}\n", _table(lines(default))]
     for profile in map(load_profile, profile_names()[1:]):
@@ -55,7 +55,7 @@ def page() -> str:
     details = sorted({line.operation.rpartition(".")[2] for line in lines(default) if line.shows == "details"})
     told = [(f"`{name}`", text.format(details=", ".join(details)), requirement) for name, requirement, text in _OPTIONS]
     parts.append(_markdown(("setting", "what it does", "requirement"), told))
-    parts.append("## What can't be enforced\n")
+    parts.append("## What cannot be enforced\n")
     unasked = [(", ".join(one.ids), one.reason) for one in load_acceptance().not_enforceable]
     parts.append(_markdown(("requirements", "why"), unasked))
     return "\n".join(parts)

@@ -22,7 +22,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class _Parameter(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
-    """What all have in common."""
+    """Base of all parameter types."""
 
 
 class EntityParameter(_Parameter):
@@ -67,7 +67,7 @@ class OperationParameter(_Parameter):
 
 
 class ProfileParameter(_Parameter):
-    """The name of a profile; whether there is one of it, whoever loads it knows."""
+    """The name of a profile; its existence is checked when it is loaded."""
 
     name = "profile"
 

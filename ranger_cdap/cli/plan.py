@@ -42,7 +42,7 @@ def _print(
     if not alternatives:
         roles = " or ".join(unnamed(row, context))
         invocation.console.print(
-            f"this can't be decided unless it is said what plays the part of {roles}: --with ROLE=ENTITY"
+            f"this cannot be decided unless it is said what plays the part of {roles}: --with ROLE=ENTITY"
         )
     for number, needs in enumerate(alternatives, 1):
         invocation.console.print(f"alternative {number}:" if len(alternatives) > 1 else "all of this is needed:")

@@ -42,7 +42,7 @@ class PolicyFiles:
         """Their contents.
 
         Raises:
-            InvalidInput: one of them can't be read, or holds something else.
+            InvalidInput: one of them cannot be read, or holds something else.
             PolicySetError: that of the policies is no JSON object.
         """
         return documents(

@@ -106,7 +106,7 @@ class PolicyIndex:
 
 
 def readable_policies(download: ServicePolicies) -> Iterator[Policy]:
-    """The policies of a download, of its zones and its tags; what can't be read the engine tells."""
+    """The policies of a download, of its zones and its tags; the engine reports the unreadable ones."""
     raws = [*(download.policies or ())]
     for zone in download.securityZones.values():
         raws += zone.policies

@@ -24,7 +24,7 @@ Part = tuple[str, EntityId | EntityPattern]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person typed."""
+    """The arguments as typed."""
 
     user: str
     operation: str

@@ -58,7 +58,7 @@ def _prefer_short_waits() -> None:
 
 
 def _log_json(level: int) -> None:
-    # A command that ends says itself how its policies are; here nobody else would.
+    # A command that ends reports the state of its policies itself; a service has to log it.
     logging.getLogger("ranger_cdap.policies.refresh.policy_refresher").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())

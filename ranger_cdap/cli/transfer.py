@@ -109,7 +109,7 @@ def _plan(invocation: Invocation, user: str, file: Path) -> tuple[Step, ...]:
     try:
         wanted = from_file(content)
     except InvalidInput as e:
-        raise InvalidInput(f"`{file}` can't be used: {e}") from None
+        raise InvalidInput(f"`{file}` cannot be used: {e}") from None
     with administrator(invocation, user) as admin:
         return plan(wanted, admin.policy_documents(invocation.settings.ranger.service))
 

@@ -17,7 +17,7 @@ from ranger_cdap.cli.policy_index import PolicyIndex
 @click.command(
     cls=Command,
     examples=("ranger-cdap who dataset:ns1.purchases", "ranger-cdap who namespace:ns1 --policies download.json --json"),
-    exits={ExitCode.OK: "shown, whoever it is", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
+    exits={ExitCode.OK: "shown, also if there is no one", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
 )
 @click.argument("entity", type=ENTITY, metavar="ENTITY")
 @policy_files
@@ -27,7 +27,7 @@ def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> 
     policies and roles name, and the users Ranger knows to be in one of these groups.
 
     A row of a group or a role is for somebody who is nothing else; so is that of a user, but for the groups Ranger
-    knows him to be in (`plugin.use_ranger_groups`), which the row names. `conditional` depends on a condition, a time
+    knows them to be in (`plugin.use_ranger_groups`), which the row names. `conditional` depends on a condition, a time
     or a tag. The access `_admin` is the right to edit policies on the entity.
     """
     with authorizer_by(invocation, files) as authorizer:
@@ -42,7 +42,7 @@ def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> 
         for access, entry in one.accesses.items()
     ]
     if not rows:
-        invocation.console.print(f"nobody has any access to {entity}")
+        invocation.console.print(f"no one has any access to {entity}")
         return
     invocation.print_table(["who", "name", "access", "", "by", "in groups"], rows)
 

@@ -52,7 +52,7 @@ JWKS: Final = AddressSetting("service.jwt.jwks_url", "https://issuer.example/key
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredAddress:
-    """What stands in a setting, and whether the one beside it permits plain http."""
+    """The address of a setting, and whether the setting beside it permits plain http."""
 
     setting: AddressSetting
     url: str
@@ -101,7 +101,7 @@ def checked_address(url: str, setting: AddressSetting, *, allow_plain_http: bool
         raise ConfigError(f"`{setting.name}` must be an address like `{setting.example}`, not {url[:100]!a}")
     if found["scheme"] == "http" and not (allow_plain_http or _is_loopback(found["host"])):
         own = "127.0.0.1 for this machine, " if found["host"].lower() == "localhost" else ""
-        permission = f", or `{setting.permission}` if nobody else can reach the way" if setting.permission else ""
+        permission = f", or `{setting.permission}` if no one else has access" if setting.permission else ""
         raise ConfigError(
             f"`{setting.name}` is `{url}`, which others can read and change on its way: use {own}https://{permission}"
         )

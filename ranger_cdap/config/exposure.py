@@ -21,7 +21,7 @@ def secrets(layer: Layer, struct: type[msgspec.Struct], kind: type) -> Iterator[
 def exposed_files(
     layers: Iterable[Layer], struct: type[msgspec.Struct], kind: type, keys: Iterable[str | Path | None]
 ) -> tuple[Path, ...]:
-    """The files that hold a secret, in force or not, or are a private key, and that everybody here can read."""
+    """The files that hold a secret, in effect or not, or are a private key, and that everybody here can read."""
     found = [Path(key) for key in keys if key]
     for layer in layers:
         for name, text in secrets(layer, struct, kind):

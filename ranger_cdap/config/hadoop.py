@@ -24,7 +24,7 @@ TLS_FILE: Final = "ranger-policymgr-ssl.xml"
 _TLS_FILE_KEY: Final = "ranger.plugin.cdap.policy.rest.ssl.config.file"
 _AUDIT_SWITCH: Final = "xasecure.audit.is.enabled"
 _SINKS: Final = "audit.sinks"
-_UNSET: Final = ("", "NONE")  # Ranger's installer writes NONE for what it was not told
+_UNSET: Final = ("", "NONE")  # Ranger's installer writes NONE for a missing value
 _LARGEST_FILE: Final = 1 << 20
 
 
@@ -44,7 +44,7 @@ class _Property:
 
 
 class _UnusableError(Exception):
-    """A value can't be used; the message says why, without it."""
+    """A value cannot be used; the message says why, without it."""
 
 
 def hadoop_layer(
@@ -158,7 +158,7 @@ def _read(path: Path) -> dict[str, _Property]:
             raise ConfigError(f"Hadoop configuration file `{path}` is larger than {_LARGEST_FILE} bytes")
         root = parse(path, forbid_dtd=True).getroot()
     except OSError as e:
-        raise ConfigError(f"Hadoop configuration file `{path}` can't be read: {reason(e)}") from None
+        raise ConfigError(f"Hadoop configuration file `{path}` cannot be read: {reason(e)}") from None
     except (ParseError, DefusedXmlException, ValueError):
         root = None
     if root is None or root.tag != "configuration":

@@ -38,14 +38,14 @@ def file_layer(path: Path) -> Layer:
     """The values of a TOML file.
 
     Raises:
-        ConfigError: it can't be read, or is not TOML.
+        ConfigError: it cannot be read, or is not TOML.
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"configuration file `{path}` does not exist") from None
     except (OSError, UnicodeDecodeError) as e:
-        raise ConfigError(f"configuration file `{path}` can't be read: {reason(e)}") from None
+        raise ConfigError(f"configuration file `{path}` cannot be read: {reason(e)}") from None
     except tomllib.TOMLDecodeError as e:
         raise ConfigError(f"configuration file `{path}` is not TOML: {e}") from None
     origins = {

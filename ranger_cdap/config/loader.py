@@ -65,7 +65,7 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
     """The settings of a file, overridden by the environment; without a path, `ranger-cdap.toml` here if there is one.
 
     Raises:
-        ConfigError: the file can't be read, a key is unknown, or a value is not allowed.
+        ConfigError: the file cannot be read, a key is unknown, or a value is not allowed.
     """
     return read_configuration(path, environ).settings
 
@@ -76,7 +76,7 @@ def read_configuration(
     """The settings of flags (`table.key=value`), environment, file and the Java plugin's files, with their origins.
 
     Raises:
-        ConfigError: a file can't be read, a key is unknown, a value is not allowed, or a flag holds a secret.
+        ConfigError: a file cannot be read, a key is unknown, a value is not allowed, or a flag holds a secret.
     """
     environ = os.environ if environ is None else environ
     if path is None and (default := Path("ranger-cdap.toml")).is_file():

@@ -175,7 +175,7 @@ def resolve_secret(text: str, environ: Mapping[str, str] | None = None) -> Secre
 
 
 def _content(path: Path) -> str:
-    """What the file holds.
+    """The contents of the file.
 
     Raises:
         OSError: it is not there, or this process may not read it.
@@ -190,4 +190,4 @@ def _content(path: Path) -> str:
 
 
 def _unreadable(path: Path, error: OSError | UnicodeError) -> ConfigError:
-    return ConfigError(f"secret file `{path}` can't be read: {reason(error)}")
+    return ConfigError(f"secret file `{path}` cannot be read: {reason(error)}")

@@ -17,7 +17,7 @@ class CallerSettings(Table, frozen=True):
     name: str
     """The name it proves, and the audit and the log show."""
     roles: tuple[Literal["enforce", "audit", "grant", "evaluate", "delegate"], ...]
-    """What it may ([decision-service.md](decision-service.md))."""
+    """Its roles ([decision-service.md](decision-service.md))."""
     secret: Secret | None = None
     """Its secret; without one it comes with a token (`[service.jwt]`) or through a proxy (`[service.proxy]`)."""
     rate: int | None = None
@@ -48,14 +48,14 @@ class JwtSettings(Table, frozen=True):
 
 
 class ProxySettings(Table, frozen=True):
-    """A proxy that has asked callers who they are; none without addresses."""
+    """A proxy that has authenticated the caller; none without addresses."""
 
     addresses: tuple[str, ...] = ()
     """Where its requests come from."""
     header: str = "X-Forwarded-User"
     """The header in which it names the caller."""
     secret: Secret | None = None
-    """What it must show besides."""
+    """The proxy's own secret, as second proof."""
     secret_header: str = "X-Proxy-Secret"  # noqa: S105 a header, not a secret
     """The header in which it shows that."""
 
@@ -112,7 +112,7 @@ class ServiceSettings(Table, frozen=True):
     events_group: str = ""
     """The group that may read what is there, and write nothing; without it only its owner reads."""
     grants: Literal["refuse", "bridge"] = "refuse"
-    """What becomes of grants made in CDAP: refused, or passed on to Ranger in the name of who makes them."""
+    """The treatment of grants made in CDAP: refused, or passed on to Ranger in the name of the user who makes them."""
     bridge_username: str = ""
     """The account that passes them on; in `policy.grantrevoke.auth.users` of the service."""
     bridge_password: Secret = Secret("")

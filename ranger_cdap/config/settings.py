@@ -19,7 +19,7 @@ class RangerSettings(Table, frozen=True):
     url: str = "http://127.0.0.1:6080"
     """The address of Ranger Admin; of one that runs several times all of them, separated by commas or as a list."""
     allow_plain_http: bool = False
-    """Plain http in `url` beyond this machine; whoever is on the way can read passwords and change policies."""
+    """Plain http in `url` beyond this machine; anyone on the network path can read passwords and change policies."""
     service: str = "cdapdev"
     """The Ranger service with CDAP's policies."""
     auth: Literal["basic", "bearer", "kerberos", "certificate"] = "basic"
@@ -56,14 +56,14 @@ class CdapSettings(Table, frozen=True):
 
 
 class EnforceSettings(Table, frozen=True):
-    """What is enforced, while CDAP is brought under Ranger piece by piece; by default everything."""
+    """The part that is enforced, while CDAP is brought under Ranger piece by piece; by default everything."""
 
     operations: tuple[str, ...] | None = None
     """The operations that are enforced, like `dataset.get` or `dataset.*`; without it all."""
     entity_types: tuple[str, ...] | None = None
     """The entity types that are enforced; without it all."""
     outside: Literal["report", "deny"] | None = None
-    """What becomes of everything else, and must be said where there is some: decided, told and allowed, or denied."""
+    """The treatment of everything else, required where there is some: decided, reported and allowed, or denied."""
 
 
 class AdminSettings(Table, frozen=True):
@@ -81,7 +81,7 @@ class MasterSettings(Table, frozen=True):
     user: str = ""
     """Its name; `cdap` if empty."""
     create: Literal["deny", "preview", "allow"] = "preview"
-    """What it may create in user namespaces: nothing, what a preview needs, or everything."""
+    """The entities it may create in user namespaces: none, those a preview needs, or all."""
 
     @property
     def name(self) -> str:
@@ -128,7 +128,7 @@ class AuditSettings(Table, frozen=True):
     solr_url: str = ""
     """The collection of the sink `solr`, like `https://solr:8983/solr/ranger_audits`."""
     solr_allow_plain_http: bool = False
-    """Plain http in `solr_url` beyond this machine; whoever is on the way can read its password and the records."""
+    """Plain http in `solr_url` beyond this machine; anyone on the network path can read password and records."""
     solr_username: str = ""
     """The account in Solr."""
     solr_password: Secret = Secret("")

@@ -23,9 +23,9 @@ class SourceSettings(Table, frozen=True):
     instance: str | None = None
     """The instance whose events count; without it `cdap.instance`."""
     callers: tuple[str, ...] = ()
-    """`data-plane`: the callers of the decision service whose records are believed; nobody's without."""
+    """`data-plane`: the callers of the decision service whose records are trusted; without it no caller's."""
     rank: int | None = None
-    """Of several sources that tell of one creation, the highest says who the creator is; without it the kind's."""
+    """Of several sources that report one creation, the highest names the creator; default: the rank of the kind."""
     marker: Secret = Secret("")
     """`http-access`: what begins and ends each line that is believed."""
     bootstrap: str = ""
@@ -37,7 +37,7 @@ class SourceSettings(Table, frozen=True):
     url: str = ""
     """`audit-messaging`: the address of CDAP's messaging service."""
     allow_plain_http: bool = False
-    """Plain http in `url` beyond this machine; whoever is on the way can read the token and become a creator."""
+    """Plain http in `url` beyond this machine; anyone on the network path can read the token and become a creator."""
     token_file: Path | None = None
     """A token for that address."""
     ca_file: Path | None = None
@@ -45,7 +45,7 @@ class SourceSettings(Table, frozen=True):
 
 
 class ConfirmSettings(Table, frozen=True):
-    """Asking CDAP whether an entity exists where the events cannot tell ([more](../how-to/operate-the-sync.md))."""
+    """Asking CDAP whether an entity exists where the events do not show it ([more](../how-to/operate-the-sync.md))."""
 
     url: str = ""
     """The address of CDAP's router; empty: CDAP is not asked."""
@@ -70,7 +70,7 @@ class ConfirmSettings(Table, frozen=True):
 
 
 class SyncSettings(Table, frozen=True):
-    """The sync job: who is a creator, since when, how he gets his grant ([more](../how-to/operate-the-sync.md))."""
+    """The sync job: who is a creator, since when, how they get their grant ([more](../how-to/operate-the-sync.md))."""
 
     username: str = ""
     """The account that writes grants; it must administer the policies of the service."""
@@ -79,25 +79,25 @@ class SyncSettings(Table, frozen=True):
     state_dir: Path = msgspec.field(default_factory=UserDirectory("data", "sync"))
     """The ledger, the checkpoints of the sources, the lease and the dead letters."""
     sources: tuple[SourceSettings, ...] = ()
-    """What is read: one table `[[sync.sources]]` each."""
+    """The sources that are read: one table `[[sync.sources]]` each."""
     hold_back: float = 120.0
-    """Seconds that every source has to tell of an event before it is decided; 0 for a single source only."""
+    """Seconds that every source has to report an event before it is decided; 0 for a single source only."""
     clock_skew: float = 2.0
     """Seconds by which the clocks of two processes may differ."""
     unfinished_after: float = 600.0
     """Seconds after which an allowed request counts as lost if no record says how it ended; greater than zero."""
     uncorroborated: Literal["hold", "grant"] = "hold"
-    """What becomes of creations where no check is journalled: held, or granted though one stolen secret forges them."""
+    """Creations where no check is journalled: held, or granted, although one stolen secret can forge them."""
     non_creators: tuple[str, ...] = ("cdap", "root")
-    """Users who never get anything for what they create; the master user is one of them anyway."""
+    """Users who never get a grant for what they create; the master user is always one of them."""
     mapped: dict[str, str] = msgspec.field(default_factory=dict)
-    """Users who stand for others, for the master user perhaps: a table `[sync.mapped]`."""
+    """Users whose creations count as those of another user (e.g. the master user's): a table `[sync.mapped]`."""
     impersonated: Literal["owner", "requester"] = "owner"
-    """Who gets what is created for an impersonated user: he, or who asked for it."""
+    """The creator of what is created for an impersonated user: that user (`owner`), or the user who asked for it."""
     keep_days: int = 365
     """Days that decided events are kept; greater than zero. Lives stay for good."""
     delegate_admin: bool = False
-    """The creator may pass on what he got."""
+    """The creator may delegate their grant to others."""
     extra_group: str = ""
     """A group that gets what the creator gets, like `cdap_{namespace}`; must hold `{namespace}`."""
     merge_into_foreign: bool = False
@@ -105,14 +105,14 @@ class SyncSettings(Table, frozen=True):
     concurrency: int = 4
     """Grants that are sent at a time; greater than zero."""
     rate: float = 0.0
-    """Requests a second at most, of all together; 0: as many as go."""
+    """Most requests per second, all workers together; 0: no limit."""
     patience: float = 60.0
-    """Seconds that Ranger Admin may be away before a run ends; what is owed stays owed."""
+    """Seconds that Ranger Admin may be unavailable before a run ends; pending grants stay in the ledger."""
     jars_dir: Path | None = None
     """Spark's jars for Delta Lake and Kafka, without `spark-submit`; without it `jars` of the virtual environment."""
     allow_open_spark: bool = False
     """With `spark-submit`, run where anyone who reaches Spark's ports can run code as the job and read its data."""
     metrics_file: Path | None = None
-    """The figures of each run, for the text files of Prometheus's node exporter."""
+    """The metrics of each run, for the textfile collector of Prometheus's node exporter."""
     confirm: ConfirmSettings = ConfirmSettings()
     """Asking CDAP: the table `[sync.confirm]`."""

@@ -32,7 +32,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     """All checks, from the network inwards; `now` is the time since 1970.
 
     Raises:
-        ConfigError: a file of certificates can't be used.
+        ConfigError: a file of certificates cannot be used.
     """
     settings = configuration.settings
     ranger = settings.ranger

@@ -55,7 +55,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the accounts could see of the service: its policies, and its settings."""
+    """The parts of the service that the accounts could see: its policies, and its settings."""
 
     policies: ServicePolicies | None = None
     service: Mapping[str, Any] | None = None
@@ -143,7 +143,7 @@ def _decoded(download: bytes | None) -> tuple[ServicePolicies | None, list[Findi
     try:
         return (decode_service_policies(download), []) if download else (None, [])
     except PolicySetError as e:
-        return None, [failed("policies", f"they can't be read: {e}", "look at the service in Ranger Admin")]
+        return None, [failed("policies", f"they cannot be read: {e}", "look at the service in Ranger Admin")]
 
 
 def examine_service(settings: Settings, seen: Seen) -> Iterator[Finding]:
@@ -175,7 +175,7 @@ def _purpose(account: Account, settings: Settings, policies: ServicePolicies) ->
 
 
 def _readable(policies: ServicePolicies) -> Iterator[Policy]:
-    """Those that can be read; `ranger-cdap policies lint` tells of the others."""
+    """Those that can be read; `ranger-cdap policies lint` reports the others."""
     for raw in policies.policies or ():
         with suppress(PolicySetError):
             yield decode_policy(raw)

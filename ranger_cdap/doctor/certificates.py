@@ -44,9 +44,9 @@ def _examine(setting: str, file: Path, now: float, *, of_authorities: bool = Fal
     try:
         ends = _ends(file.read_text(encoding="utf-8", errors="replace"))
     except PermissionError as e:
-        return note(check, f"`{file}` can't be read: {reason(e)}", "run this as the user that shows it too")
+        return note(check, f"`{file}` cannot be read: {reason(e)}", "run this as the user that shows it too")
     except OSError as e:
-        return failed(check, f"`{file}` can't be read: {reason(e)}", f"correct `{setting}`")
+        return failed(check, f"`{file}` cannot be read: {reason(e)}", f"correct `{setting}`")
     except (ValueError, IndexError):
         ends = []
     if not ends:

@@ -43,11 +43,11 @@ class _Kept:
         except PermissionError as e:
             if users.of_viewer and self.program not in users.of_viewer:
                 return well(self.check, f"`{directory}` is out of reach of user {users.viewer}, who looks")
-            return failed(self.check, f"`{directory}` can't be looked at: {reason(e)}", f"correct `{self.setting}`")
+            return failed(self.check, f"`{directory}` cannot be looked at: {reason(e)}", f"correct `{self.setting}`")
         except OSError as e:
-            return failed(self.check, f"`{directory}` can't be looked at: {reason(e)}", f"correct `{self.setting}`")
+            return failed(self.check, f"`{directory}` cannot be looked at: {reason(e)}", f"correct `{self.setting}`")
         if problem := self._problem(directory, status, users):
-            advice = f"give it to the user {self.user} runs as, for nobody else to write (chown, chmod 700)"
+            advice = f"give it to the user {self.user} runs as, not writable by anyone else (chown, chmod 700)"
             return failed(self.check, f"`{directory}` {problem}", advice)
         if status.st_uid == users.viewer.uid:
             return well(self.check, f"`{directory}` is ours alone and can be written")
@@ -67,7 +67,7 @@ class _Kept:
             return "can be read by others"
         if above := _of_the_other(directory, users.other(self.program)):
             return f"is below `{above}` of the other program's user, who could put another in its place"
-        return "" if expected or os.access(directory, _WRITE) else "can't be written"
+        return "" if expected or os.access(directory, _WRITE) else "cannot be written"
 
 
 _CACHE: Final = _Kept(
@@ -130,7 +130,7 @@ def examine_users(settings: Settings, users: Users) -> Iterator[Finding]:
 
 
 def examine_events(settings: Settings, users: Users) -> Finding:
-    """What is stored there is believed by the sync job, so nobody else may write it; it names people."""
+    """The sync job trusts the files stored there, so no one else may write them; they name people."""
     check, directory = "records for the sync job", settings.service.events_dir
     chown = "chown it to the user the service runs as"
     try:
@@ -138,7 +138,7 @@ def examine_events(settings: Settings, users: Users) -> Finding:
     except FileNotFoundError:
         return note(check, f"`{directory}` is not there", "nothing to do: the service makes it")
     except OSError as e:
-        seen = f"`{directory}` can't be looked at: {reason(e)}"
+        seen = f"`{directory}` cannot be looked at: {reason(e)}"
         return failed(check, seen, "correct `service.events_dir`, or let the sync job pass what is above (chmod o+x)")
     if not stat.S_ISDIR(status.st_mode):
         return failed(check, f"`{directory}` is not a directory", "correct `service.events_dir`")
@@ -162,7 +162,7 @@ def _handed_over(
     if group and number is None:
         return failed(check, f"there is no group `{group}`", "groupadd it, or correct `service.events_group`")
     if reader is not None and not group:
-        seen = f"user {reader}, who runs the sync job, can't read `{directory}`"
+        seen = f"user {reader}, who runs the sync job, cannot read `{directory}`"
         return failed(check, seen, "set `service.events_group` to a group of both users, and restart the service")
     for person in (users.runs.get(Program.SERVICE), reader):
         if person is not None and person.uid != ROOT and number is not None and number not in person.groups:
@@ -173,7 +173,7 @@ def _handed_over(
         seen = f"`{directory}` is open to others than its owner" + (f" and the group `{group}`" if group else "")
         return failed(check, seen, f"chmod {access.directory_mode:o} {directory}")
     if status.st_uid == users.viewer.uid and not os.access(directory, _WRITE):
-        return failed(check, f"`{directory}` can't be written", f"chmod 700 {directory}, or another disk")
+        return failed(check, f"`{directory}` cannot be written", f"chmod 700 {directory}, or another disk")
     if wrong := _not_in_line(directory, status, access, users.viewer):
         advice = "restart the decision service: at its start it makes all of them fit `service.events_group`"
         seen = f"`{wrong}` does not allow what `service.events_group` says, or belongs to another user"
@@ -208,7 +208,7 @@ def _fits(status: os.stat_result, access: EventAccess, mode: int) -> bool:
 
 
 def _of_the_other(directory: Path, other: Person | None) -> Path | None:
-    """What is above a directory and belongs to a user who could so replace the directory."""
+    """The parents of a directory that belong to a user who could therefore replace it."""
     if other is None or other.uid == ROOT:
         return None
     for above in directory.absolute().parents:

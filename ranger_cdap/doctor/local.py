@@ -31,7 +31,7 @@ def examine_cache(settings: Settings, users: Users, ranger_version: int | None, 
         if owner in (users.viewer.uid, ROOT):
             yield _lag(settings, ranger_version, now)
         elif owner is not None:
-            yield skipped("policies in the cache", f"only user {name_of(owner)} can tell: run this as that user too")
+            yield skipped("policies in the cache", f"only user {name_of(owner)} can check: run this as that user too")
 
 
 def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
     try:
         found = cache.look(now)
     except CacheError as e:
-        return failed(check, str(e), "make the files readable for the user the plugin runs as, and for nobody else")
+        return failed(check, str(e), "make the files readable for the user the plugin runs as, and for no one else")
     if found is None:
         advice = "nothing to do: the plugin downloads them when it starts"
         return failed(check, "; ".join(told), advice) if told else note(check, "none yet", advice)
@@ -99,7 +99,7 @@ def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
 
 
 def examine_rules(settings: Settings) -> Iterator[Finding]:
-    """What is enforced, and whether administrators and master user are who they should be."""
+    """Check the enforced part, the administrators and the master user."""
     check, enforce = "enforcement", settings.enforce
     try:
         AuthorizationConfig.of(settings)
@@ -131,7 +131,7 @@ def _people(settings: Settings) -> Iterator[Finding]:
         yield well("master user", seen)
     else:
         advice = "set `master.user` to the user CDAP runs as, then run `ranger-cdap setup`: it makes its policies"
-        yield note("master user", f"{seen}; that is the default, nobody has set it", advice)
+        yield note("master user", f"{seen}; that is the default, it is not set", advice)
     named = [name for name in (settings.plugin.username, settings.sync.username, master) if name]
     if len(set(named)) < len(named):
         yield note("accounts", "one account serves several purposes", "use one account for one purpose")

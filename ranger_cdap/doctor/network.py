@@ -27,7 +27,7 @@ def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], f
     try:
         found = sorted({str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)})
     except OSError:
-        yield failed(f"name of {url}", f"`{host}` can't be resolved", "correct `ranger.url`, or the name service")
+        yield failed(f"name of {url}", f"`{host}` cannot be resolved", "correct `ranger.url`, or the name service")
         return
     yield well(f"name of {url}", f"`{host}` is {', '.join(found)}")
     connection: HTTPConnection = (
@@ -43,7 +43,7 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
     """Each address that is reached by plain http beyond this machine."""
     exposed = dict.fromkeys(address for address in configured_addresses(settings) if is_exposed(address.url))
     for address in exposed:
-        seen = "plain http: whoever is on the way can read its secrets and change its answers"
+        seen = "plain http: anyone on the network path can read its secrets and change its answers"
         advice = f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out"
         yield note(f"encryption of `{address.setting.name}` {address.url}", seen, advice)
     yield from (kafka := [found for source in settings.sync.sources if (found := _kafka(source))])
@@ -57,16 +57,16 @@ def _kafka(source: SourceSettings) -> Finding | None:
     named = {name.lower(): option for name, option in source.options.items()}
     option = named.get("kafka.security.protocol")
     if option is not None and option.problem:
-        return None  # the checks of secrets tell who needs it
+        return None  # the checks of secrets report who needs it
     protocol = option.reveal() if option is not None else "PLAINTEXT"
     if not exposed or protocol.upper().endswith("SSL"):
         return None
-    seen = f"{protocol}: whoever is on the way to {', '.join(exposed)} can become a creator"
+    seen = f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator"
     return note(f"encryption of source `{source.name}`", seen, "set its option `kafka.security.protocol` to `SASL_SSL`")
 
 
 def no_connection(error: OSError) -> str:
-    """Why there is none, in words for whoever started the other side."""
+    """Why there is none, in words for the user who started the other side."""
     if isinstance(error, TimeoutError):
         return "no connection in time"
     if isinstance(error, ssl.SSLError):
@@ -113,7 +113,7 @@ def _clock(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Fi
     except (OSError, HTTPException, ValueError):
         there = None
     if there is None:
-        return skipped(check, "it does not tell its time")
+        return skipped(check, "it does not report its time")
     apart = abs(now() - there)
     if apart <= _CLOCKS_AGREE:
         return well(check, "agrees with the clock of this machine")

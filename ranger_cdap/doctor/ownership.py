@@ -82,7 +82,7 @@ def _cdap(settings: Settings) -> Finding:
         tls = TlsFiles(str(confirm.ca_file) if confirm.ca_file else None)
         exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)
     except PermissionError as e:
-        return note(check, f"not tried: token file `{e.filename}` can't be read: {reason(e)}", _AS_SYNC)
+        return note(check, f"not tried: token file `{e.filename}` cannot be read: {reason(e)}", _AS_SYNC)
     except (ConfigError, OSError, UnicodeDecodeError) as e:
         return failed(check, str(e), "correct `[sync.confirm]`")
     headers = {"Authorization": f"Bearer {token}"} if token else {}

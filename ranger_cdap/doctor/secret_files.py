@@ -14,7 +14,7 @@ from ranger_cdap.doctor.users import ROOT, Person, Users
 def examine_secret_files(settings: Settings, users: Users) -> Iterator[Finding]:
     """Who can read the files with secrets: as root of both users, otherwise of the one that looks.
 
-    A program whose user is not known is somebody else's business, unless nobody is known at all or root looks.
+    A program whose user is unknown is skipped, unless no user is known at all or root runs this.
     """
     files = secret_files(settings)
     for program in Program:
@@ -55,7 +55,7 @@ def _of_user(program: Program, person: Person, files: tuple[SecretFile, ...], us
             advice = f"chown it to {_plain(owner)}, chmod 600" if owner else "chmod 600"
             yield failed(check, seen, advice)
     if fine:
-        yield well(check, f"user {person} can read them" + (", and those of nobody else" if users.are_two else ""))
+        yield well(check, f"user {person} can read them" + (", and no others" if users.are_two else ""))
 
 
 def _can_read(person: Person, file: SecretFile) -> bool:

@@ -29,7 +29,7 @@ _DIFFERENCES: Final = re.compile(rb"^ranger_cdap_hello_differences (\S+)$", re.M
 
 
 def examine_decision_service(settings: Settings, users: Users) -> Iterator[Finding]:
-    """All its checks; none where nobody may ask it."""
+    """All its checks; none without callers."""
     service = settings.service
     if not service.callers:
         return
@@ -105,13 +105,13 @@ def _grants(settings: Settings) -> Finding:
         return failed(check, seen, "make an account of its own for the bridge")
     if not any(Role.GRANT in caller.roles for caller in service.callers):
         return failed(check, "no caller has the role `grant`", "add one for CDAP's extension, or set `grants = refuse`")
-    return note(check, "passed on to Ranger for whoever has ADMIN and delegateAdmin", "works with CDAP 6.11 and later")
+    return note(check, "passed on to Ranger for users with ADMIN and delegateAdmin", "works with CDAP 6.11 and later")
 
 
 def _running(service: ServiceSettings) -> Iterator[Finding]:
     check = "running decision service"
     if not service.port:
-        yield skipped(check, "`service.port` is 0, so nobody knows where it answers")
+        yield skipped(check, "`service.port` is 0, so its port is unknown")
         return
     if service.tls_client_ca and not service.tls_probe_certificate:
         yield skipped(check, "it requires a client certificate, and `service.tls_probe_certificate` is not set")
@@ -125,7 +125,7 @@ def _running(service: ServiceSettings) -> Iterator[Finding]:
         yield failed(check, str(e), "correct `service.tls_probe_certificate` and `.tls_probe_key`")
         return
     except OSError as e:
-        seen = f"its certificate `{service.tls_certificate}` can't be read: {reason(e)}"
+        seen = f"its certificate `{service.tls_certificate}` cannot be read: {reason(e)}"
         denied = isinstance(e, PermissionError)
         yield skipped(check, seen) if denied else failed(check, seen, "correct `service.tls_certificate`")
         return

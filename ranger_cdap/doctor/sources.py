@@ -1,4 +1,4 @@
-"""What the sync job believes: it can read the files of its sources, and nobody but their owner can write them."""
+"""Check the sources of the sync job: it can read their files, and only their owner can write them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HADOOP_S: Final = re.compile(r"[{\\^]|\*\*")
 
 
 def examine_sources(settings: Settings, users: Users) -> Iterator[Finding]:
-    """Whoever can write to a source can make himself a creator, so nobody but its owner may."""
+    """Anyone who can write to a source can become a creator, so only its owner may."""
     for source in settings.sync.sources:
         if source.path is not None:
             yield _examine(source, source.path, users)
@@ -31,7 +31,7 @@ def examine_sources(settings: Settings, users: Users) -> Iterator[Finding]:
 def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
     check = f"files of source `{source.name}`"
     if any(part.endswith(":") for part in path.parts):
-        return skipped(check, f"`{path}` is of another file system; nobody but CDAP may write there")
+        return skipped(check, f"`{path}` is of another file system; only CDAP may write there")
     directory = _above_the_pattern(path.absolute())
     try:
         if not directory.exists():
@@ -40,7 +40,7 @@ def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
         unreadable = _unreadable(path.absolute(), directory, users)
         owner = directory.stat().st_uid
     except OSError as e:
-        seen = f"`{e.filename or directory}` can't be looked at: {reason(e)}"
+        seen = f"`{e.filename or directory}` cannot be looked at: {reason(e)}"
         if users.of_viewer == {Program.SYNC}:
             return failed(check, seen, _advice(source, users.viewer))
         if users.of_viewer:
@@ -48,16 +48,16 @@ def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
         return failed(check, seen, "run this as the user the sync job runs as")
     if open_to_others is not None:
         seen = f"`{open_to_others}` can be written by others, who could make themselves creators"
-        return failed(check, seen, "let nobody write there but CDAP, or what stores for it (chmod go-w)")
+        return failed(check, seen, "only CDAP, or the service that stores for it, may write there (chmod go-w)")
     if unreadable is not None:
         reader = users.runs[Program.SYNC]
-        seen = f"user {reader}, who runs the sync job, can't read `{unreadable}`"
+        seen = f"user {reader}, who runs the sync job, cannot read `{unreadable}`"
         return failed(check, seen, _advice(source, reader))
     return well(check, f"`{directory}` can be written by its owner alone, user {name_of(owner)}")
 
 
 def _unreadable(path: Path, directory: Path, users: Users) -> Path | None:
-    """The first of the files that the sync job's user can't read, if root or that user looks."""
+    """The first of the files that the sync job's user cannot read, if root or that user looks."""
     reader = users.runs.get(Program.SYNC)
     if reader is None or users.viewer.uid not in (ROOT, reader.uid):
         return None
@@ -99,7 +99,7 @@ def _open_to_others(path: Path, directory: Path) -> Iterator[Path]:
 
 
 def _read_from(path: Path, directory: Path) -> Iterator[Path]:
-    """What a source reads, or more where Hadoop's pattern is not one of ours."""
+    """The files a source reads, or more where Hadoop's pattern is not one of ours."""
     if directory == path:
         return path.iterdir() if path.is_dir() else iter((path,))
     pattern = str(path.relative_to(directory))
@@ -107,7 +107,7 @@ def _read_from(path: Path, directory: Path) -> Iterator[Path]:
 
 
 def _writable(places: Iterable[Path]) -> Iterator[Path]:
-    """Those of the places that others can write to; what is gone meanwhile nobody can."""
+    """Those of the places that others can write to; those that are gone meanwhile do not count."""
     for place in places:
         with suppress(FileNotFoundError):
             if place.stat().st_mode & _OTHERS:

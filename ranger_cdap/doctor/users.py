@@ -1,4 +1,4 @@
-"""The users of this machine that the decision service and the sync job run as, as far as their directories tell."""
+"""The users of this machine that the decision service and the sync job run as, as far as their directories show."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Person:
         """Whether this user reaches a file and may do this with it.
 
         Raises:
-            OSError: it can't be looked at.
+            OSError: it cannot be looked at.
         """
         if self.uid == os.geteuid():
             return os.access(path, mode, effective_ids=True)

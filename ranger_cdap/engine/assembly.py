@@ -182,7 +182,7 @@ def _with_zones(
 def _with_unreadable_zone(
     zones: Mapping[str, Policies], table: ZoneTable, compiler: PolicyCompiler, model: ServiceModel
 ) -> Mapping[str, Policies]:
-    """The zones with the one for what may lie in a zone that can't be read, if there is such a thing."""
+    """The zones with the one for what may lie in a zone that cannot be read, if there is such a thing."""
     if not table.doubts or not compiler.cautious:
         return zones
     nobody = Record(msgspec.Raw(b"null"), None, NOBODY.resources, compiler, NOBODY)
@@ -201,7 +201,7 @@ def _filters(
     prefix: str,
     doubts: list[Doubt],
 ) -> tuple[CompiledFilter, ...]:
-    """The audit filters of a service; none where they can't be read, as in Ranger."""
+    """The audit filters of a service; none where they cannot be read, as in Ranger."""
     if document is None or compiler is None:
         return ()
     try:
@@ -213,12 +213,12 @@ def _filters(
 
 
 def _refuse_unusable_tags(policies: wire.ServicePolicies, tags: wire.ServiceTags | None) -> None:
-    """Raises PolicySetError where tag policies are there and can't be judged."""
+    """Raises PolicySetError where tag policies are there and cannot be judged."""
     linked = policies.tagPolicies
     name = f"service `{policies.serviceName}`"
     if linked is not None and tags is None:
         raise PolicySetError(
-            f"{name} has tag policies, which can't be judged without the service's tags: give these, too"
+            f"{name} has tag policies, which cannot be judged without the service's tags: give these, too"
         )
     if linked is not None and linked.policies and (linked.serviceDef is None or not linked.serviceName):
         raise PolicySetError(f"{name} has tag policies without the definition or the name of their service")

@@ -79,8 +79,8 @@ class PolicyEngine:
         """An engine of a full download.
 
         Raises:
-            PolicySetError: the set belongs to another service, its definition can't be used, tags are missing, or,
-                where the engine is to follow Java, a policy can't be used.
+            PolicySetError: the set belongs to another service, its definition cannot be used, tags are missing, or,
+                where the engine is to follow Java, a policy cannot be used.
         """
         with _nothing_collected():
             return cls(assemble(policies, service, roles, tags, options))
@@ -89,7 +89,7 @@ class PolicyEngine:
         """An engine that decides as one built of the changed policies would; this one stays as it is.
 
         Raises:
-            PolicySetError: the deltas can't be applied; all policies have to be downloaded.
+            PolicySetError: the deltas cannot be applied; all policies have to be downloaded.
         """
         return PolicyEngine(after_deltas(self._parts, document))
 
@@ -121,7 +121,7 @@ class PolicyEngine:
         return self._parts.problems
 
     def evaluate(self, request: AccessRequest) -> Decision:
-        """The decision on one request. Never raises; what can't be judged is not allowed."""
+        """The decision on one request. Never raises; what cannot be judged is not allowed."""
         quick = self._quick
         if quick is not None:
             decision = quick.decide(request)

@@ -32,7 +32,7 @@ def plugin_manager(*, entry_points: bool = True) -> pluggy.PluginManager:
     """A manager with the hooks, the built-in plugins and, if wanted, all installed ones.
 
     Raises:
-        PluginError: an installed plugin can't be loaded, or implements a hook that does not exist.
+        PluginError: an installed plugin cannot be loaded, or implements a hook that does not exist.
     """
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
@@ -41,7 +41,7 @@ def plugin_manager(*, entry_points: bool = True) -> pluggy.PluginManager:
         try:
             manager.load_setuptools_entrypoints(hookspecs.PROJECT)
         except Exception as e:
-            raise PluginError(f"a plugin of the entry point group `{hookspecs.PROJECT}` can't be loaded: {e}") from e
+            raise PluginError(f"a plugin of the entry point group `{hookspecs.PROJECT}` cannot be loaded: {e}") from e
         complete(manager)
     trace_if_wanted(manager)
     return manager

@@ -64,7 +64,7 @@ def create_app(state: AppState, callers: Callers, rows: Sequence[Row]) -> ASGIAp
 
 
 class _Endpoint:
-    """One row: who asks, may he, what did he send, and the handler."""
+    """Serve one route: authenticate the caller, check the role, read the body, run the handler."""
 
     def __init__(self, row: Row, state: AppState, callers: Callers, shares: Shares) -> None:
         self._row = row

@@ -48,7 +48,7 @@ class DecisionService:
 
     @property
     def state(self) -> AppState:
-        """What it answers from."""
+        """The state the handlers share."""
         return self._state
 
     def run(self) -> None:

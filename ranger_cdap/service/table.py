@@ -40,7 +40,7 @@ _GRANT: Final = frozenset({Role.GRANT})
 _ASK: Final = frozenset({Role.EVALUATE, Role.DELEGATE})
 
 _LONGEST: Final = 250_000
-"""Bytes of a question of those who ask for themselves: it is read at one go, and nobody is answered meanwhile."""
+"""Most bytes of a request by callers that ask about themselves: its parsing blocks all other requests."""
 
 _UNTOLD: Final = {501: ErrorBody}
 _UNTOLD_IN_TEXT: Final = {501: str}
@@ -53,47 +53,47 @@ CDAP: Final = (
         waits=cdap_api.may_wait, works=cdap_api.may_be_long,
     ),
     Row(
-        "POST", "/cdap/v1/visible", _ENFORCE, cdap_api.visible, "Which of these does somebody see?",
+        "POST", "/cdap/v1/visible", _ENFORCE, cdap_api.visible, "List which of these a user may see",
         VisibleRequest, VisibleReply, works=True,
     ),
-    Row("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Who is this service?", Handshake, HelloReply),
+    Row("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Compare settings with CDAP", Handshake, HelloReply),
 )  # fmt: skip
 
 EVENTS: Final = (
     Row(
-        "POST", "/cdap/v1/audit", _AUDIT, events_api.audit, "Keep what CDAP answered for the sync job",
+        "POST", "/cdap/v1/audit", _AUDIT, events_api.audit, "Store records of CDAP's answers for the sync job",
         AuditRequest, AuditReply, waits=True,
     ),
 )  # fmt: skip
 
 GRANTS: Final = (
     Row(
-        "POST", "/cdap/v1/grant", _GRANT, grant_api.grant, "Somebody in CDAP gives permissions",
+        "POST", "/cdap/v1/grant", _GRANT, grant_api.grant, "Grant permissions in the name of a user of CDAP",
         GrantRequest, GrantReply, waits=True,
     ),
     Row(
-        "POST", "/cdap/v1/revoke", _GRANT, grant_api.revoke, "Somebody in CDAP takes permissions away",
+        "POST", "/cdap/v1/revoke", _GRANT, grant_api.revoke, "Revoke permissions in the name of a user of CDAP",
         GrantRequest, GrantReply, waits=True,
     ),
     Row(
-        "POST", "/cdap/v1/grants", _GRANT, grant_api.grants, "What was somebody given?",
+        "POST", "/cdap/v1/grants", _GRANT, grant_api.grants, "List the grants of a principal",
         GrantsRequest, GrantsReply, waits=True,
     ),
 )  # fmt: skip
 
 PDP: Final = (
     Row(
-        "POST", "/authz/v1/authorize", _ASK, pdp.authorize, "May somebody do this, by Ranger's permissions?",
+        "POST", "/authz/v1/authorize", _ASK, pdp.authorize, "Evaluate one permission check of the PDP API",
         AuthzRequest, AuthzResult, waits=cdap_api.audit_waits,
         works=True, longest=_LONGEST, also=_UNTOLD, challenge=_PDP_CHALLENGE,
     ),
     Row(
-        "POST", "/authz/v1/authorizeMulti", _ASK, pdp.authorize_multi, "May somebody do each of these?",
+        "POST", "/authz/v1/authorizeMulti", _ASK, pdp.authorize_multi, "Evaluate several permission checks",
         MultiAuthzRequest, MultiAuthzResult, waits=cdap_api.audit_waits,
         works=True, longest=_LONGEST, also=_UNTOLD, challenge=_PDP_CHALLENGE,
     ),
     Row(
-        "POST", "/authz/v1/permissions", _DELEGATE, pdp.permissions, "Who may do what on this?",
+        "POST", "/authz/v1/permissions", _DELEGATE, pdp.permissions, "List who may do what on a resource",
         ResourcePermissionsRequest, ResourcePermissions, works=True, longest=_LONGEST, also=_UNTOLD,
         challenge=_PDP_CHALLENGE,
     ),
@@ -101,29 +101,29 @@ PDP: Final = (
 
 AUTHZEN: Final = (
     Row(
-        "POST", authzen.EVALUATION, _ASK, authzen.evaluation, "May a subject do this?",
+        "POST", authzen.EVALUATION, _ASK, authzen.evaluation, "Evaluate one AuthZEN request",
         EvaluationRequest, Evaluated, waits=cdap_api.audit_waits,
         works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
-        "POST", authzen.EVALUATIONS, _ASK, authzen.evaluations, "May a subject do each of these?",
+        "POST", authzen.EVALUATIONS, _ASK, authzen.evaluations, "Evaluate AuthZEN requests",
         EvaluationsRequest, EvaluatedAll, waits=cdap_api.audit_waits,
         works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
-        "POST", authzen.SEARCH_SUBJECT, _DELEGATE, authzen.search_subject, "Who may do this?",
+        "POST", authzen.SEARCH_SUBJECT, _DELEGATE, authzen.search_subject, "List the subjects of an action",
         EvaluationRequest, Subjects, works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
-        "POST", authzen.SEARCH_ACTION, _DELEGATE, authzen.search_action, "What may a subject do?",
+        "POST", authzen.SEARCH_ACTION, _DELEGATE, authzen.search_action, "List the actions of a subject",
         EvaluationRequest, Actions, works=True, longest=_LONGEST, also=_UNTOLD_IN_TEXT, error=text_error,
         challenge=_PDP_CHALLENGE,
     ),
     Row(
-        "GET", "/.well-known/authzen-configuration", _ASK, authzen.configuration, "What AuthZEN finds here",
+        "GET", "/.well-known/authzen-configuration", _ASK, authzen.configuration, "AuthZEN metadata",
         gives=Configuration, error=text_error, challenge=_PDP_CHALLENGE,
     ),
 )  # fmt: skip
@@ -136,10 +136,10 @@ HEALTH: Final = (
 
 PAGE: Final = (
     Row(
-        "GET", "/", _DELEGATE, page.show, "The page for a person: the policies, and may somebody do something, and why",
+        "GET", "/", _DELEGATE, page.show, "The web page: policies, permission checks and their reasons",
         works=True, also={400: str}, query=page.QUERY, content_type=page.HTML, error=page.html_error,
     ),
-    Row("GET", "/style.css", _DELEGATE, page.style, "How the page looks", content_type=page.CSS),
+    Row("GET", "/style.css", _DELEGATE, page.style, "Style sheet of the page", content_type=page.CSS),
 )  # fmt: skip
 
 _ALL: Final = (*CDAP, *EVENTS, *GRANTS, *PDP, *AUTHZEN, *HEALTH, *PAGE)

@@ -44,7 +44,7 @@ def inventory(
 ) -> None:
     """List everything in CDAP, for `sync baseline`.
 
-    The account must be allowed to read everything: what it does not see is not in the list, and whoever touches that
+    The account must be allowed to read everything: what it does not see is not in the list, and anyone who touches that
     first would become its owner.
     """
     with (

@@ -34,7 +34,7 @@ def as_json(life: Life) -> dict[str, object]:
 
 
 def say_changes(invocation: Invocation, lives: Iterable[Life]) -> None:
-    """What a person's word made of lives, and what the next run will do for it."""
+    """The lives after a manual override, and the effect of the next run."""
     owed = False
     for life in lives:
         owed = owed or life.state is not State.KNOWN

@@ -61,8 +61,8 @@ def matrix_command(
     """Show which users and groups can read, write, administer and execute which entities of NAMESPACE.
 
     Entities are those that policies about the namespace name, and those of the inventory; users and groups are those
-    that these policies and their roles name, and those given. A user counts with the groups Ranger knows him to be in
-    (`plugin.use_ranger_groups`), a group alone is for somebody who is nothing else, and everybody is whoever no policy
+    that these policies and their roles name, and those given. A user counts with the groups Ranger knows them to be in
+    (`plugin.use_ranger_groups`), a group alone is for a user with nothing else, and everybody is anyone no policy
     names. The row `dataset:ns1.*` is for what every dataset gives. Nothing is audited.
     """
     wanted = entity_id("namespace", [namespace])
@@ -109,7 +109,7 @@ def _show(invocation: Invocation, found: Matrix) -> None:
     else:
         for entity, *cells in rows:
             shown = [f"{name} {letters}" for name, letters in zip(columns[1:], cells, strict=True) if letters]
-            invocation.console.print(f"{entity}: {', '.join(shown) or 'nobody'}")
+            invocation.console.print(f"{entity}: {', '.join(shown) or 'no one'}")
     invocation.messages.print("R read, W write, A admin, X execute; ? depends on a condition or a time, ! is denied")
 
 

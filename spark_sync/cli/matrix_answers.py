@@ -61,7 +61,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a column is about: `everybody`, a `user` with the groups he is known to be in, or a `group`."""
+    """The subject of a column: `everybody`, a `user` with the groups they are known to be in, or a `group`."""
 
     kind: str
     name: str
@@ -154,7 +154,7 @@ def _cell(engine: PolicyEngine, instance: str, entity: EntityId | EntityPattern,
 
 
 def _mark(decisions: Sequence[Decision]) -> Mark:
-    """What holds for all of them: what denies one of them decides."""
+    """The answer for all of them: a denial of one of them decides."""
     decision = next((d for d in decisions if not is_allowed(d)), decisions[0])
     allowed = is_allowed(decision)
     if any(d.conditional for d in decisions):

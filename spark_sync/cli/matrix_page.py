@@ -69,7 +69,7 @@ def _page(matrix: Matrix, book: PolicyIndex) -> Iterator[str]:
     yield (
         f"<p>Service {_text(matrix.service)}, policies of version {matrix.policy_version}, as decided at "
         f"{_text(matrix.taken)}: {len(matrix.entities)} entities, {len(matrix.subjects)} columns. A user has the "
-        "groups named below him; a group is for somebody who is nothing else.</p>\n"
+        "groups named below them; a group is for a user with nothing else.</p>\n"
     )
     yield (
         f'<p class="legend"><span>{_letters()}</span><span><b>R</b> allowed</span>'

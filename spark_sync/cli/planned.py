@@ -48,7 +48,7 @@ def _accesses(step: Step) -> tuple[str, ...]:
 
 
 def _policy(step: Step) -> str:
-    """The policy's id where the ledger has one; a new one is told by its name."""
+    """The policy's id where the ledger has one; a new one is shown by its name."""
     if step.life.policy_id >= 0:
         return str(step.life.policy_id)
     return step.policy.name if isinstance(step, CreateGrant) else ""

@@ -111,7 +111,7 @@ def show(
 
 
 def sentence(finding: Finding) -> str:
-    """What was found, in a few words."""
+    """The finding, in a few words."""
     life, policy = finding.life, finding.policy
     number = f"policy {policy.id}" if policy else f"policy {life.policy_id}" if life else "no policy"
     match finding.drift:
@@ -123,21 +123,21 @@ def sentence(finding: Finding) -> str:
             state, who = (life.state, life.creator) if life else ("", "")
             return f"the grant of `{who}` is {state}, but the inventory does not have the entity"
         case Drift.MISSING if life and life.merged:
-            return f"what was added to {number} for `{life.creator}` was taken out by hand"
+            return f"what was added to {number} for `{life.creator}` was taken out manually"
         case Drift.MISSING:
-            return f"{number} of `{life.creator if life else ''}` was deleted by hand"
+            return f"{number} of `{life.creator if life else ''}` was deleted manually"
         case Drift.EDITED if life and not life.is_open:
-            return f"{number} was changed by hand and still stands, but its entity is gone"
+            return f"{number} was changed manually and still stands, but its entity is gone"
         case Drift.EDITED:
-            return f"{number} of `{life.creator if life else ''}` was changed by hand"
+            return f"{number} of `{life.creator if life else ''}` was changed manually"
         case Drift.UNKNOWN:
-            return "exists, but the ledger does not know it: whoever touches it may become its creator"
+            return "exists, but the ledger does not know it: anyone who touches it may become its creator"
         case Drift.OWNERLESS:
             return "has no creator"
 
 
 def remedy(finding: Finding) -> str:
-    """What settles it."""
+    """The options that settle it."""
     if fitting := actions(finding):
         return ", ".join(f"--{action}" for action in fitting)
     match finding.drift:
@@ -165,4 +165,4 @@ def to_json(finding: Finding) -> dict[str, object]:
 
 
 def _names(users: tuple[str, ...]) -> str:
-    return ", ".join(f"`{user}`" for user in users) or "nobody by name"
+    return ", ".join(f"`{user}`" for user in users) or "no user by name"

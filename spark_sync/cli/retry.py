@@ -1,4 +1,4 @@
-"""`ranger-cdap sync retry`: try anew what is blocked or failed."""
+"""`ranger-cdap sync retry`: retry blocked and failed grants."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
         invocation.print_json({name: [as_json(life) for life in getattr(report, name)] for name in report.__slots__})
         return
     for life in report.not_stuck:
-        invocation.console.print(f"{life.entity} is {life.state}; only what is blocked or failed is tried anew")
+        invocation.console.print(f"{life.entity} is {life.state}; only blocked or failed grants are retried")
     if report.pending:
         for life in report.pending:
             invocation.console.print(f"{life.entity} is pending for `{life.creator}`")

@@ -83,7 +83,7 @@ def _follow(invocation: Invocation, settings: Settings, interval: float) -> None
 
 
 def tell(invocation: Invocation, report: RunReport, *, dry: bool = False) -> None:
-    """What a run did, and then why it stopped before its end.
+    """Print the result of a run, and then why it stopped before its end.
 
     Raises:
         RangerAdminError: it did.
@@ -154,7 +154,7 @@ def show(invocation: Invocation, report: RunReport) -> None:
     if report.error:
         invocation.console.print(
             f"Ranger is not up to date: {len(report.granted)} granted, {len(report.revoked)} revoked; what was read is"
-            f" in the ledger, and what Ranger is owed ({report.owed}) goes out with the next run"
+            f" in the ledger, and pending changes ({report.owed}) go out with the next run"
         )
         return
     written = "nothing new was written to Ranger" if report.wrote_nothing else "Ranger is up to date"

@@ -63,7 +63,7 @@ def show(invocation: Invocation, report: StatusReport) -> None:
 
 
 def _show_doubts(invocation: Invocation, report: StatusReport) -> None:
-    """Lives without a grant because nobody can tell whose they are, or whether they still are."""
+    """Lives without a grant because their creator, or their existence, is undecidable."""
     if contested := report.waiting_in(State.CONTESTED):
         invocation.print_table(
             ["contested", "candidates", "why"],

@@ -1,1 +1,1 @@
-"""From pending lives to policies in Ranger Admin, and nobody else's policies touched."""
+"""From pending lives to policies in Ranger Admin, without touching policies of others."""

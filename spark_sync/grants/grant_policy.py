@@ -55,7 +55,7 @@ def resources_of(grant: Grant) -> dict[str, PolicyResource]:
 
 
 def content_of(policy: Policy) -> str:
-    """SHA-256 of everything that people can edit in a policy; equal means that nobody did, in whatever field."""
+    """SHA-256 of everything that people can edit in a policy; equal means that no field was edited."""
     items = [
         msgspec.structs.replace(item, accesses=sorted(item.accesses, key=lambda access: access.type))
         for item in policy.policyItems

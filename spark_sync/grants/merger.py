@@ -1,7 +1,7 @@
 """Grants in somebody else's policy (`sync.merge_into_foreign`): by grant REST, in two steps, and taken out again.
 
 First the ledger says what is to be added, then it is added: after a kill in between, what we added is still known. What
-a person does between our look and our request, Ranger can't tell us beforehand; docs/explanation/grants.md names it.
+a person does between our look and our request, Ranger cannot tell us beforehand; docs/explanation/grants.md names it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def take_out(step: RevokeMerged, ranger: PolicyRest) -> Life:
     there = held(theirs, step.grant.user) & frozenset(step.grant.accesses) if theirs else ()
     if theirs is None or not there:
         return step.done
-    by_hand = f"take {', '.join(_sorted(there))} for `{step.grant.user}` out of it by hand"
+    by_hand = f"take {', '.join(_sorted(there))} for `{step.grant.user}` out of it manually"
     if why := why_not_take_out(theirs, step.grant) or _has_twin(theirs, step.service, step.grant, ranger):
         return step.life.become(stuck, reason=f"policy {theirs.id} {why}; {by_hand}")
     try:
@@ -108,7 +108,7 @@ def _met_somebody(step: Merge, left: frozenset[str], before: Policy, after: Poli
 
 
 def _intending(life: Life, accesses: Collection[str], theirs: Policy | None = None) -> Life:
-    """The life as it must stand in the ledger before anything is added; without accesses it begins anew."""
+    """The life as it must stand in the ledger before anything is added; without accesses it starts again."""
     there = theirs if accesses else None
     return life.become(
         State.PENDING,

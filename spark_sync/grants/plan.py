@@ -1,4 +1,4 @@
-"""`plan`: from what the ledger owes Ranger to the steps of a push. Pure, but for what plugins' hooks do."""
+"""`plan`: turns pending changes of the ledger into the steps of a push. Pure, except for plugins' hooks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PlanSettings:
 
 @dataclass(frozen=True, slots=True)
 class CreateGrant:
-    """Create this policy, or bring ours up to date: the life's creator is to have his grant.
+    """Create this policy, or bring ours up to date: the life's creator is to have their grant.
 
     `former`: contents of ours that may be replaced (`content_of`). `may_merge`: somebody else's policy on the resource
     may get the grant instead.
@@ -155,7 +155,7 @@ def _taking_back(life: Life, done: Life, settings: PlanSettings) -> Step:
 
 
 def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:
-    """What the life's policy looks like if nobody edited it; a run may have been killed before it wrote that down."""
+    """The life's policy as it is if it was not edited; a run may have been killed before it wrote that down."""
     if life.written:
         yield life.written
     possible = {ACCESS_TYPES, life.accesses or ACCESS_TYPES}
@@ -170,7 +170,7 @@ def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:
 
 
 def _grant(life: Life, accesses: tuple[str, ...], settings: PlanSettings) -> Grant:
-    # Whoever is configured as a non-creator since was none when we wrote his policy, so it is still taken back.
+    # A user configured as a non-creator since was none when we wrote their policy, so it is still revoked.
     return grant_for(life.entity, _owner(life), settings.instance, accesses, non_creators=())
 
 

@@ -1,4 +1,4 @@
-"""`push`: sends Ranger what the ledger owes and records what came of it. A kill at any point is healed by the next one.
+"""`push`: sends pending changes to Ranger and records the results. A kill at any point is repaired by the next one.
 
 See docs/explanation/grants.md for what is written, what is never touched, and what remains for people to see to.
 """
@@ -22,7 +22,7 @@ from spark_sync.ledger.ledger import Change, Ledger
 from spark_sync.ledger.life import OWED, Life, State
 
 CHUNK: Final = 5_000
-"""So many outcomes are recorded at a time: a kill in a long back-fill costs no more than looking at those again."""
+"""Outcomes recorded at a time: a kill in a long back-fill costs no more than looking at those again."""
 ROUNDS: Final = 5
 """How often a life may say what it is going to do next (`spark_sync.grants.merger`); two are needed."""
 
@@ -31,13 +31,13 @@ def ranger_admin(settings: Settings) -> RangerAdmin:
     """Ranger Admin as `sync.username`; nothing is sent yet.
 
     Raises:
-        ConfigError: the address or a file of certificates can't be used.
+        ConfigError: the address or a file of certificates cannot be used.
     """
     return RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password)
 
 
 class Pushed(NamedTuple):
-    """What became of the lives, in order; `error` is why it stopped before its end, None if it did not."""
+    """The resulting lives, in order; `error` is why it stopped before its end, None if it did not."""
 
     outcomes: list[Outcome]
     error: RangerAdminError | None = None
@@ -56,16 +56,16 @@ def push(
     resultant: Resultant | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Pushed:
-    """Send everything the ledger owes and record it.
+    """Send all pending changes and record the results.
 
     Args:
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
         resultant: what creators get in the end; what the installed plugins make of it if `None`.
-        progress: is told in a few words how far it is.
+        progress: receives short progress messages.
 
     Raises:
         ConfigError: the settings do not go together.
-        PluginError: a plugin can't be loaded.
+        PluginError: a plugin cannot be loaded.
     """
     owed: Iterable[Life] = ledger.lives(OWED)
     if not owed:
@@ -95,21 +95,21 @@ def push(
 
 
 def planned(ledger: Ledger, settings: Settings, *, resultant: Resultant | None = None) -> list[Step]:
-    """What a push would begin with, from the ledger alone: Ranger is not asked, so what it has is not known.
+    """The first steps of a push, from the ledger alone: Ranger is not asked, so its policies are unknown.
 
     Raises:
         ConfigError: the settings do not go together.
-        PluginError: a plugin can't be loaded.
+        PluginError: a plugin cannot be loaded.
     """
     return list(plan(ledger.lives(OWED), plan_settings(settings, resultant)))
 
 
 def plan_settings(settings: Settings, resultant: Resultant | None = None) -> PlanSettings:
-    """What the plan needs of the settings.
+    """The settings that the plan needs.
 
     Raises:
-        ConfigError: grants are to be added to other people's policies in nobody's name, or the extra group is none.
-        PluginError: a plugin can't be loaded.
+        ConfigError: grants are to be added to other people's policies without an account, or the extra group is none.
+        PluginError: a plugin cannot be loaded.
     """
     sync = settings.sync
     if sync.merge_into_foreign and not sync.username:

@@ -1,4 +1,4 @@
-"""What a creator gets in the end: what the profile gives, changed by the plugins' hook `ranger_cdap_resultant`."""
+"""The accesses of a creator: those of the profile, changed by the plugins' hook `ranger_cdap_resultant`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.manager import plugin_manager
 
 Resultant = Callable[[EntityId, str, tuple[str, ...]], tuple[str, ...]]
-"""The access types that a user gets on an entity he created, where the profile gives the last argument."""
+"""The access types that a user gets on an entity they created, where the profile gives the last argument."""
 
 
 def as_the_profile_says(_entity: EntityId, _user: str, accesses: tuple[str, ...]) -> tuple[str, ...]:
@@ -21,10 +21,10 @@ def as_the_profile_says(_entity: EntityId, _user: str, accesses: tuple[str, ...]
 
 
 def installed_resultant() -> Resultant:
-    """What the installed plugins make of it.
+    """Return the accesses after the installed plugins.
 
     Raises:
-        PluginError: a plugin can't be loaded.
+        PluginError: a plugin cannot be loaded.
     """
     return resultant_of(plugin_manager())
 
@@ -32,7 +32,7 @@ def installed_resultant() -> Resultant:
 def resultant_of(manager: pluggy.PluginManager) -> Resultant:
     """What the plugins of a manager make of it; each is asked about what the profile gives, so no order matters.
 
-    What one plugin takes away nobody gets, whatever another one adds. The function raises PluginError where a plugin
+    An access one plugin removes is not granted, whatever another adds. The function raises PluginError where a plugin
     raises, or answers with anything but some of the four access types.
     """
 

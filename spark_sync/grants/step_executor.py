@@ -31,9 +31,9 @@ from spark_sync.ledger.life import Life, State
 TRIES: Final = 6
 """How often a step is tried that meets other changes, or makes Ranger Admin fail."""
 FAILURES: Final = 5
-"""So many steps in a row that Ranger Admin fails at mean that it is not for the steps' sake."""
+"""Steps in a row that fail in Ranger Admin before the cause is taken to be Ranger Admin, not the steps."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
-_AHEAD: Final = 8  # entities waiting for each one that is worked on, so that nobody ever waits for the plan
+_AHEAD: Final = 8  # entities waiting for each one that is worked on, so that no worker ever waits for the plan
 
 
 class Outcome(NamedTuple):
@@ -85,7 +85,7 @@ class StepExecutor:
         return done
 
     def _insist(self, step: Step, ranger: PolicyRest) -> Life | None:
-        """The life after the step; as it was, with the reason, if this step can't be done now; None if none can."""
+        """The life after the step; as it was, with the reason, if this step cannot be done now; None if none can."""
         tries, deadline = 0, time.monotonic() + self.patience
         while not self._over.is_set():
             tries += 1

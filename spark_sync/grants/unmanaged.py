@@ -2,7 +2,7 @@
 
 Grant REST takes away every deny that speaks against what is granted, and what it gives in a policy that overrides
 others or has conditions reaches further than a grant of ours. So only a policy that plainly allows is added to. Revoke
-REST changes only what names the user, and finds only what is enabled and in force for exactly that resource.
+REST changes only what names the user, and finds only what is enabled and in effect for exactly that resource.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def merge_obstacle(policy: Policy, grant: Grant) -> str | None:
 
 
 def why_not_take_out(policy: Policy, grant: Grant) -> str | None:
-    """Why this grant can't be taken out of that policy without harm, in a few words; nothing if it can."""
+    """Why this grant cannot be taken out of that policy without harm, in a few words; nothing if it can."""
     taking_away = (*policy.denyPolicyItems, *policy.allowExceptions, *policy.denyExceptions)
     if any(grant.user in item.users for item in taking_away):
         return f"has denials or exceptions for `{grant.user}`"
@@ -47,7 +47,7 @@ def why_not_take_out(policy: Policy, grant: Grant) -> str | None:
 
 
 def duplicate_policy(policy: Policy, others: Iterable[Policy]) -> Policy | None:
-    """Another policy in force for exactly that resource, as one that overrides or has a period may be.
+    """Another policy in effect for exactly that resource, as one that overrides or has a period may be.
 
     Grant and revoke REST take whichever they find first, so with a twin nobody knows which one they would change.
     """

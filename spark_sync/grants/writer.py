@@ -1,4 +1,4 @@
-"""The writer: creates our policies by POST, deletes them when their entity is gone, touches nobody else's.
+"""The writer: creates our policies by POST, deletes them when their entity is gone, touches no others.
 
 The exception, where it is switched on, is in `spark_sync.grants.merger`.
 """
@@ -83,14 +83,14 @@ def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRes
 
 
 def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest) -> Life:
-    """Our policy gets the content it is to have, if nobody but us has touched it."""
+    """Our policy gets the content it is to have, if only we have touched it."""
     life = step.life
     if ours is None or ours.id is None:
-        return life.become(State.BLOCKED, reason=f"edited: policy {life.policy_id} was deleted by hand")
+        return life.become(State.BLOCKED, reason=f"edited: policy {life.policy_id} was deleted manually")
     if content_of(ours) == content_of(step.policy):
         return _applied(step, ours)
     if content_of(ours) not in step.former:
-        reason = f"edited: policy {ours.id} was changed by hand"
+        reason = f"edited: policy {ours.id} was changed manually"
         return life.become(State.BLOCKED, reason=reason, policy_id=ours.id)
     read = ours.version or 0
     answer = ranger.update_policy(replaced(step.policy, id=ours.id, version=ours.version))
@@ -99,7 +99,7 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest
         return written
     lost = f"version {read + 1}" if answer.version == read + 2 else f"everything since version {read}"
     reason = (
-        f"edited: policy {ours.id} was changed by hand while version {answer.version} was written, which replaced"
+        f"edited: policy {ours.id} was changed manually while version {answer.version} was written, which replaced"
         f" {lost}; Ranger keeps it in the policy's history"
     )
     return life.become(
@@ -141,7 +141,7 @@ def _take_back(step: RevokePolicy, ranger: PolicyRest) -> Life:
     if found is None or found.id is None:
         return step.done
     if content_of(found) not in step.contents:
-        reason = f"edited: policy {found.id} was changed by hand; delete it if it is not wanted"
+        reason = f"edited: policy {found.id} was changed manually; delete it if it is not wanted"
         return step.life.become(_when_stuck(step), reason=reason)
     try:
         with contextlib.suppress(NotFound):  # somebody else deleted it in this moment, which is what we wanted

@@ -17,13 +17,13 @@ DEAD_LETTERS: Final = "dead-letters.jsonl"
 """The file in the state directory."""
 
 OLDER: Final = "dead-letters.1.jsonl"
-"""What was in it before it was full."""
+"""The previous file, kept when it was full."""
 
 MOST_OF_A_FILE: Final = 100
 """Lines of one file that are shown one by one; the others are counted in one letter more."""
 
 FULL: Final = 16_000_000
-"""Bytes from which on the file is begun anew."""
+"""Bytes after which the file is started again."""
 
 
 @dataclass(frozen=True, slots=True)

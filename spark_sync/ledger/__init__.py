@@ -1,1 +1,1 @@
-"""What the sync job remembers: events, the lives of entities they fold into, and the tables of both."""
+"""The state of the sync job: events, the lives of entities they fold into, and the tables of both."""

@@ -1,4 +1,4 @@
-"""What ends a life, and what leaves in doubt whether it has ended."""
+"""Events that end a life, and events that leave its end in doubt."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Absences:
-    """The proofs that an entity was gone, in their order, and the deletions of which nobody can tell what they did."""
+    """The proofs that an entity was gone, in their order, and the deletions with an unknown outcome."""
 
     proofs: tuple[Absence, ...]
     doubts: tuple[Request, ...]
@@ -106,7 +106,7 @@ def _left_by(
     settings: FoldSettings,
     listed: Listed | None,
 ) -> set[str] | None:
-    """The versions that were left after one was deleted; `None` where nobody can tell."""
+    """The versions that were left after one was deleted; `None` where that is unknown."""
     if not (deletion.settled and counts(deletion, settings)):
         return None
     skew = settings.skew

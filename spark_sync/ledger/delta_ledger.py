@@ -276,7 +276,7 @@ class DeltaLedger:
             return _Progress()
         except (OSError, msgspec.DecodeError) as e:
             raise SyncError(
-                f"`{self._progress}` can't be read ({type(e).__name__}); delete it to fold all again"
+                f"`{self._progress}` cannot be read ({type(e).__name__}); delete it to fold all again"
             ) from e
 
     def _set_folded(self, progress: _Progress) -> None:

@@ -31,7 +31,7 @@ class Stage(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What the request did to the entity: it succeeded, nobody can tell, or it changed nothing."""
+    """The outcome of the request for the entity: it succeeded, it is unknown, or it changed nothing."""
 
     DONE = "done"
     UNCLEAR = "unclear"

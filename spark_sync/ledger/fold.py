@@ -1,7 +1,7 @@
 """`fold`: from what is known of one entity to its lives. Pure; order, number and batches of the events do not matter.
 
 Law: the creator of a life is the user whose request created the entity, or no one. What was decided
-stands: an owner never changes, but a life is contested or suspended where it turns out that nobody can tell.
+stands: an owner never changes, but a life is contested or suspended where it becomes undecidable.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """What is known of an entity, under the settings."""
+    """The knowledge about an entity, under the settings."""
 
     entity: EntityId
     evidence: Evidence

@@ -1,4 +1,4 @@
-"""What the fold must know besides events."""
+"""Inputs of the fold besides events."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def lease(directory: Path) -> Iterator[None]:
 
     Raises:
         LeaseHeld: another process holds it; the message says which.
-        SyncError: the directory can't be made or written, or others can write to it.
+        SyncError: the directory cannot be made or written, or others can write to it.
     """
     lock = _locked(directory)
     holder = directory / HOLDER
@@ -41,7 +41,7 @@ def check_directory(directory: Path) -> None:
     """A state directory is there, made for its owner only if it was not, and can be read.
 
     Raises:
-        SyncError: it can't be made or read, or others can write to it.
+        SyncError: it cannot be made or read, or others can write to it.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def check_directory(directory: Path) -> None:
             " chmod go-w it"
         )
     if not os.access(directory, os.R_OK | os.X_OK):
-        raise _unusable(directory, "it can't be read")
+        raise _unusable(directory, "it cannot be read")
 
 
 def check_lease(directory: Path) -> None:
@@ -64,7 +64,7 @@ def check_lease(directory: Path) -> None:
 
     Raises:
         LeaseHeld: another process holds it; the message says which.
-        SyncError: the directory can't be made or written, or others can write to it.
+        SyncError: the directory cannot be made or written, or others can write to it.
     """
     _locked(directory).release()
 
@@ -86,4 +86,4 @@ def _locked(directory: Path) -> BaseFileLock:
 
 
 def _unusable(directory: Path, why: str) -> SyncError:
-    return SyncError(f"the state directory `{directory}` can't be used: {why}; correct `sync.state_dir`")
+    return SyncError(f"the state directory `{directory}` cannot be used: {why}; correct `sync.state_dir`")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What the fold needs of one entity: the events that may still change something, and its lives in the ledger."""
+    """Inputs of the fold for one entity: the events that may still change something, and its lives in the ledger."""
 
     entity: EntityId
     events: tuple[EntityEvent, ...]
@@ -26,7 +26,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a fold or a push changes of one entity: lives to write, numbers of unconfirmed lives that are no more."""
+    """The changes of a fold or a push for one entity: lives to write, numbers of unconfirmed lives that are no more."""
 
     entity: EntityId
     lives: tuple[Life, ...] = ()

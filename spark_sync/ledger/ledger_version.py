@@ -35,7 +35,7 @@ def verify(checkpoints: Path, now: Marks) -> None:
 
     Raises:
         LedgerLost: it is older, or another one.
-        SyncError: the mark can't be read.
+        SyncError: the mark cannot be read.
     """
     path = checkpoints / NAME
     try:
@@ -43,7 +43,7 @@ def verify(checkpoints: Path, now: Marks) -> None:
     except FileNotFoundError:
         return
     except (OSError, msgspec.MsgspecError) as e:
-        raise SyncError(f"`{path}` can't be read ({type(e).__name__}); take a new baseline") from e
+        raise SyncError(f"`{path}` cannot be read ({type(e).__name__}); take a new baseline") from e
     for table, mark in before.items():
         found = now.get(table)
         if found is None or found.id != mark.id:

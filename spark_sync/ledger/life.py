@@ -1,4 +1,4 @@
-"""`Life`: the time from an entity's creation to its deletion, who created it, and whether Ranger has been told."""
+"""`Life`: the time from an entity's creation to its deletion, its creator, and whether its grant is in Ranger."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PENDING_STATES = (State.PENDING, State.FAILED, State.CLOSING)
 DOUBTED_STATES = (State.CONTESTED, State.SUSPENDED)
 OWED = (*PENDING_STATES, *DOUBTED_STATES)
 
-# The state of a life whose entity is deleted: what may be in Ranger must be taken back, the rest owes nothing.
+# The state of a life whose entity is deleted: what may be in Ranger must be revoked, nothing else is pending.
 # A life that was `pending` or `failed` may have been sent by a run that was killed before it wrote that down.
 WHEN_DELETED = {
     State.UNCONFIRMED: State.CLOSED,
@@ -124,10 +124,10 @@ class Life:
         """The life in another state, with further changes.
 
         Raises:
-            SyncError: a life in this state can't become that (a bug of ours; nothing is written).
+            SyncError: a life in this state cannot become that (a bug of ours; nothing is written).
         """
         if state not in TRANSITIONS[self.state]:
-            raise SyncError(f"life {self.number} of `{self.entity}` is {self.state} and can't become {state}")
+            raise SyncError(f"life {self.number} of `{self.entity}` is {self.state} and cannot become {state}")
         return replace(self, state=state, **changes)
 
     @property

@@ -1,4 +1,4 @@
-"""What the fold makes of a life that is decided: contested, suspended, restored, ended. Pure."""
+"""Changes of a decided life in the fold: contested, suspended, restored, ended. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GRANTED: Final = (State.PENDING, State.APPLIED, State.BLOCKED, State.FAILED)
 
 
 def contested(life: Life, users: frozenset[str], doubt: str) -> Life:
-    """The life without a creator: one of these users created it, and nobody can tell who."""
+    """The life without a creator: one of these users created it, and it is undecidable which."""
     candidates = tuple(sorted(users - {UNKNOWN}))
     former = life.former or life.creator or ""
     reason = "overlapping requests of different users" if len(users) > 1 else "its creation"

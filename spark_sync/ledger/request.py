@@ -43,7 +43,7 @@ class Interval:
         return self.ended + skew < other.started
 
     def overlaps(self, other: Interval, skew: int) -> bool:
-        """Whether nobody can tell which of the two came first."""
+        """Whether the order of the two is undecidable."""
         return not self.precedes(other, skew) and not other.precedes(self, skew)
 
 

@@ -1,1 +1,1 @@
-"""What ledger, CDAP and Ranger say of each other: inventory, baseline, confirmation, drift, manual overrides."""
+"""Comparing ledger, CDAP and Ranger: inventory, baseline, confirmation, drift, manual overrides."""

@@ -2,7 +2,7 @@
 
 The first line is `{"v":1,"instance":"cdap","taken":"<ISO 8601>"}`, each other one is an entity,
 `{"type":"dataset","parts":["ns1","purchases"]}`; that of an artifact lists its versions too, `"versions":["1.0.0"]`.
-A single bad line refuses the file: an entity that is missing here could be taken over by whoever touches it first.
+A single bad line refuses the file: an entity that is missing here could be taken over by anyone who touches it first.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What existed at `taken` (epoch milliseconds); `versions`: all those of an entity, where they are known."""
+    """Entities at `taken` (epoch milliseconds); `versions`: all those of an entity, where they are known."""
 
     instance: str
     taken: int
@@ -61,7 +61,7 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class BaselineReport:
-    """What `sync baseline` did: entities in the inventory, and how many of them became known by it."""
+    """The result of `sync baseline`: entities in the inventory, and how many of them became known by it."""
 
     taken: int
     entities: int
@@ -72,12 +72,12 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
     """The inventory of a file.
 
     Raises:
-        InvalidInput: it can't be read, is of another instance or of the future, or a line is not an entity.
+        InvalidInput: it cannot be read, is of another instance or of the future, or a line is not an entity.
     """
     try:
         lines = path.read_bytes().splitlines()
     except OSError as e:
-        raise InvalidInput(f"the inventory `{path}` can't be read: {reason(e)}") from None
+        raise InvalidInput(f"the inventory `{path}` cannot be read: {reason(e)}") from None
     if not lines:
         raise InvalidInput(f"the inventory `{path}` is empty; its first line says of what it is and when it was taken")
     header = _header(path, lines[0])

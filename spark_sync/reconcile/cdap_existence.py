@@ -26,7 +26,7 @@ from spark_sync.sources.cdap_http import CdapHttp
 logger = logging.getLogger(__name__)
 
 ALWAYS_THERE: Final = EntityId("namespace", ("default",))
-"""What every CDAP has."""
+"""The namespace that every CDAP has."""
 
 MOST_FAILURES: Final = 5
 """So many answers may fail to come before the rest of a round is left for the next one."""

@@ -106,8 +106,8 @@ def confirm_round(
         look: asks CDAP; that of the settings if `None`.
 
     Raises:
-        ConfigError: an address, the token or a file of certificates of `sync.confirm` can't be used.
-        SyncError: the state directory can't be written.
+        ConfigError: an address, the token or a file of certificates of `sync.confirm` cannot be used.
+        SyncError: the state directory cannot be written.
     """
     if not settings.sync.confirm.url:
         return []
@@ -149,7 +149,7 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
     """CDAP and the decision service as `sync.confirm` names them; neither is asked by this.
 
     Raises:
-        ConfigError: an address, the token or a file of certificates can't be used.
+        ConfigError: an address, the token or a file of certificates cannot be used.
     """
     confirm = settings.sync.confirm
     http = partial(

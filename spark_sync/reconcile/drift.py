@@ -32,10 +32,10 @@ _OURS_BY_GUID = 5  # the version of our guids; Ranger makes its own as version 4
 
 
 class Drift(StrEnum):
-    """What does not agree.
+    """The kinds of drift.
 
     `unrecorded`: a policy of ours that the ledger does not know. `leftover`: one of a life that the ledger says is
-    over. `gone`: a grant whose entity is not in the inventory. `missing`: our policy was deleted by hand. `edited`: it
+    over. `gone`: a grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: it
     has another content than we wrote. `unknown`: an entity that the ledger does not know. `ownerless`: one without a
     creator.
     """
@@ -93,7 +93,7 @@ class Finding:
 
     @property
     def entity(self) -> EntityId:
-        """What it is about."""
+        """The subject of the finding."""
         return self.facts.entity
 
 
@@ -120,7 +120,7 @@ def find_drift(
 def survey(
     lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
 ) -> list[Facts]:
-    """What ledger, Ranger and inventory say, by entity."""
+    """The state in ledger, Ranger and inventory, by entity."""
     lives_of: dict[EntityId, list[Life]] = {}
     by_guid: dict[str, Life] = {}
     for life in lives:

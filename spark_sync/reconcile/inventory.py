@@ -1,6 +1,6 @@
-"""What exists in CDAP, listed by its REST API: the inventory that a baseline is taken from.
+"""Existing entities of CDAP, listed by its REST API: the inventory that a baseline is taken from.
 
-An entity that is missing could be taken over by whoever touches it first, so all is listed or nothing is written.
+An entity that is missing could be taken over by anyone who touches it first, so all is listed or nothing is written.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def take_inventory(
     """Everything that CDAP shows the account, dated a little before `now` (epoch milliseconds, before the first call).
 
     Raises:
-        CdapError: CDAP is away, hides something or answers what can't be read.
+        CdapError: CDAP is away, hides something or answers what cannot be read.
     """
     found: dict[str, list[EntityId]] = {}
     versions: dict[EntityId, tuple[str, ...]] = {}
@@ -82,7 +82,7 @@ def write_inventory(inventory: Inventory, path: Path) -> None:
     """Write the file that `sync baseline --from` reads; as a whole or not at all.
 
     Raises:
-        InvalidInput: it can't be written.
+        InvalidInput: it cannot be written.
     """
     taken = datetime.fromtimestamp(inventory.taken / 1000, UTC).isoformat(timespec="milliseconds")
     lines: list[dict[str, Any]] = [{"v": 1, "instance": inventory.instance, "taken": taken}]
@@ -92,7 +92,7 @@ def write_inventory(inventory: Inventory, path: Path) -> None:
     try:
         replace_file(path, (msgspec.json.encode(line) + b"\n" for line in lines))
     except OSError as e:
-        raise InvalidInput(f"`{path}` can't be written: {reason(e)}") from None
+        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
 
 
 @cache
@@ -198,7 +198,7 @@ def _entity(type_name: str, parent: EntityId | None, name: str) -> EntityId:
     try:
         return entity_id(type_name, (*(parent.parts if parent else ()), name))
     except InvalidInput as e:
-        raise CdapError(f"CDAP lists a {type_name} that this program can't name: {e}") from None
+        raise CdapError(f"CDAP lists a {type_name} that this program cannot name: {e}") from None
 
 
 def _all_namespaces(cdap: CdapHttp, namespaces: list[EntityId]) -> list[EntityId]:

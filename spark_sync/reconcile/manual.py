@@ -48,7 +48,7 @@ def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLed
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """The lives that are tried anew, and those that were named but are not stuck."""
+    """The lives that are retried, and those that were named but are not stuck."""
 
     pending: tuple[Life, ...]
     not_stuck: tuple[Life, ...]

@@ -24,7 +24,7 @@ _NO_POLICY: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What somebody decided about a life; `user` is the new creator, empty where it has none any more."""
+    """A manual override of a life; `user` is the new creator, empty where it has none any more."""
 
     action: Literal["assign", "forget"]
     before: Life
@@ -63,7 +63,7 @@ def on_record(audit: AuditTrail, record: AuditRecord) -> Iterator[None]:
 
 
 def audit_record(settings: Settings, override: Override, *, now: int) -> AuditRecord:
-    """The record of an override by whoever runs this program; `now` is in epoch milliseconds."""
+    """The record of an override by the user who runs this program; `now` is in epoch milliseconds."""
     entity = override.before.entity
     return AuditRecord(
         repo=settings.ranger.service,

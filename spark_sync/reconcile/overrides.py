@@ -26,7 +26,7 @@ _NOT_SENT = (State.KNOWN, State.UNCONFIRMED)
 
 
 def retry(life: Life) -> Life | None:
-    """The life as it is tried anew; nothing where nothing is stuck.
+    """The life as it is retried; nothing where nothing is stuck.
 
     What we wrote is still ours to replace, and what we added to somebody else's policy ours to take out.
     """
@@ -82,7 +82,7 @@ def assign(
 
 
 def forget(entity: EntityId, lives: Collection[Life], *, decided: int) -> Change:
-    """The entity has no creator, and nobody becomes one until it is deleted and created again.
+    """The entity has no creator, and no user becomes one until it is deleted and created again.
 
     Args:
         decided: as in `assign`.

@@ -67,7 +67,7 @@ def reconcile(
         LeaseHeld: a run is going on.
         LedgerLost: the ledger is older than what was read, or another one.
         SyncError: Spark or the ledger failed.
-        RangerAdminError: Ranger Admin can't be read; nothing was written.
+        RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
     planning = plan_settings(settings)
     connection: AbstractContextManager[PolicyReader] = nullcontext(ranger) if ranger else ranger_admin(settings)
@@ -95,7 +95,7 @@ def look(
 
     Raises:
         InvalidInput: an entity is not known anywhere.
-        RangerAdminError: Ranger Admin can't be read.
+        RangerAdminError: Ranger Admin cannot be read.
     """
     policies = ranger.list_policies(settings.service)
     missing = [f for f in find_drift(lives, policies, inventory, settings) if f.drift is Drift.MISSING and f.life]

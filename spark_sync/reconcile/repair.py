@@ -1,8 +1,8 @@
 """`repair`: what the ledger says once a person has decided about a disagreement. Pure.
 
-Only the ledger is changed; the next run does the rest. Law: nobody ever gets anything by it that the ledger did not owe
-him already, and what is adopted or released stays as it is. An entity that exists keeps an open life, so that nobody
-becomes its creator by touching it.
+Only the ledger is changed; the next run does the rest. Law: no user ever gets anything by it that was not already
+pending in the ledger, and what is adopted or released stays as it is. An entity that exists keeps an open life, so
+that no user becomes its creator by touching it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOTHING: Final[Mapping[str, Any]] = {
 
 
 class Action(StrEnum):
-    """What a person wants: what is there is ours, is none of our business, or is to be taken back."""
+    """The decision of a person: adopt the existing policy, leave it to people, or revoke it."""
 
     ADOPT = "adopt"
     RELEASE = "release"
@@ -42,7 +42,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
-    """What to write to the ledger, which findings that settles, and which it can't."""
+    """The changes to the ledger, the findings they settle, and those they cannot."""
 
     changes: tuple[Change, ...]
     settled: tuple[Finding, ...]
@@ -104,7 +104,7 @@ def _revoke_edited(finding: Finding) -> Change | None:
 def _accept_missing(finding: Finding) -> Change | None:
     if finding.life is None:
         return None
-    reason = "its grant was taken away by hand, which is accepted"
+    reason = "its grant was taken away manually, which is accepted"
     return _one(finding.life.become(State.KNOWN, reason=reason, **NOTHING))
 
 
@@ -163,7 +163,7 @@ def _revoke_unrecorded(finding: Finding) -> Change | None:
     if facts.listed is False or (facts.current is None and not facts.listed):
         return Change(finding.entity, (*_former(finding), over))
     known = _known(finding) or Life(finding.entity, finding.number, None, over.begun, State.KNOWN)
-    rest = replace(known, number=finding.number + 1, reason="its grant was taken back", **NOTHING)
+    rest = replace(known, number=finding.number + 1, reason="its grant was revoked", **NOTHING)
     dropped = tuple(number for number in _superseded(finding) if number != rest.number)
     return Change(finding.entity, (*_former(finding), over, rest), dropped)
 
@@ -210,7 +210,7 @@ def _standing(policy: Policy, user: str) -> dict[str, Any]:
 
 
 def _holder(finding: Finding) -> str | None:
-    """In whose name an unrecorded policy is taken back: any of those it names will do."""
+    """The user in whose name an unrecorded policy is revoked: any of those it names."""
     return next(iter(finding.users), None)
 
 

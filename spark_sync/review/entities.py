@@ -28,12 +28,12 @@ def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...
     One bad line refuses the file: what is left out of a review looks as if nobody could do anything with it.
 
     Raises:
-        InvalidInput: it can't be read, is empty, of another instance or of the future, or a line is not an entity.
+        InvalidInput: it cannot be read, is empty, of another instance or of the future, or a line is not an entity.
     """
     try:
         lines = path.read_bytes().splitlines()
     except OSError as e:
-        raise InvalidInput(f"the entities in `{path}` can't be read: {reason(e)}") from None
+        raise InvalidInput(f"the entities in `{path}` cannot be read: {reason(e)}") from None
     if lines and _is_header(lines[0]):
         found = read_inventory(path, instance=instance, now=now).entities
     else:

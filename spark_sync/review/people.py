@@ -30,7 +30,7 @@ _NO_NAMES = frozenset({"", USER_MACRO, OWNER_MACRO})
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user and his groups; `groups_known` is false where a look-up failed, so that there may be more of them."""
+    """A user and their groups; `groups_known` is false where a look-up failed, so that there may be more of them."""
 
     name: str
     groups: frozenset[str] = frozenset()
@@ -49,13 +49,13 @@ def read_users(path: Path) -> dict[str, frozenset[str]]:
     groups of all.
 
     Raises:
-        InvalidInput: it can't be read, is not UTF-8, lists nobody, or a line is no user.
+        InvalidInput: it cannot be read, is not UTF-8, lists nobody, or a line is no user.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else type(e).__name__
-        raise InvalidInput(f"the users in `{path}` can't be read: {reason}") from None
+        raise InvalidInput(f"the users in `{path}` cannot be read: {reason}") from None
     users: dict[str, frozenset[str]] = {}
     read = _described if path.suffix == ".jsonl" else _plain
     for number, line in enumerate(text.split("\n"), start=1):

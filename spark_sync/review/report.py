@@ -1,4 +1,4 @@
-"""What a review found, for people and for programs; the answers themselves are in its Parquet files."""
+"""The results of a review, for people and for programs; the answers themselves are in its Parquet files."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _summary(answers: DataFrame) -> DataFrame:
 
 def _refuse_existing(spark: SparkSession, out: str) -> None:
     if not out or _PATTERN_CHARACTERS & frozenset(out):
-        raise InvalidInput(f"`{out}` can't be where the answers go: Spark would read it as a pattern")
+        raise InvalidInput(f"`{out}` cannot be where the answers go: Spark would read it as a pattern")
     jvm = spark.sparkContext._jvm
     assert jvm is not None  # there is a session
     path = jvm.org.apache.hadoop.fs.Path(out)

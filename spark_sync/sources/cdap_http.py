@@ -27,7 +27,7 @@ class CdapHttp:
     `setting` is what an error about the address names. The file of the token is read when this object is made.
 
     Raises:
-        ConfigError: the address, the token or the file of certificates can't be used.
+        ConfigError: the address, the token or the file of certificates cannot be used.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class CdapHttp:
         except TooSlow as e:
             raise CdapUnreachable(str(e)) from None
         except NoAnswer as e:
-            raise CdapUnreachable(f"CDAP at `{self.url}` can't be reached: {e}") from None
+            raise CdapUnreachable(f"CDAP at `{self.url}` cannot be reached: {e}") from None
         if status != HTTPStatus.OK:
             raise self._error(status, f"`{method} {path}`")
         return content
@@ -132,7 +132,7 @@ def _token(path: Path) -> str:
     try:
         token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as e:
-        raise ConfigError(f"the token file `{path}` can't be read: {reason(e)}") from None
+        raise ConfigError(f"the token file `{path}` cannot be read: {reason(e)}") from None
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ConfigError(f"the token file `{path}` must hold one word of ASCII")
     return token

@@ -79,7 +79,7 @@ def read(line: str, settings: SourceSettings, instance: str, now: int) -> Readin
     events = [
         event for row in _rows() if (event := _event(row, found.groupdict(), entry, started or 0, settings)) is not None
     ]
-    rejected = "its time can't be read" if started is None else None
+    rejected = "its time cannot be read" if started is None else None
     return reading_of(line, events, now, rejected=rejected, shown=shown)
 
 

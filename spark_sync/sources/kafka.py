@@ -21,7 +21,7 @@ def check(settings: SourceSettings) -> None:
     """The settings of a source that reads Kafka.
 
     Raises:
-        ConfigError: the broker or topic is missing, or an option is one that the job sets itself or can't be read.
+        ConfigError: the broker or topic is missing, or an option is one that the job sets itself or cannot be read.
     """
     if not settings.bootstrap or not settings.topic:
         raise ConfigError(f"source `{settings.name}` needs `bootstrap`, like `kafka.example:9092`, and `topic`")

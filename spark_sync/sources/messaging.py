@@ -71,7 +71,7 @@ class Topic:
     """A topic of the namespace `system`.
 
     Raises:
-        ConfigError: an option can't be used.
+        ConfigError: an option cannot be used.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ def event_sources() -> dict[str, EventSource]:
     """All event sources by kind, the built-in ones and those of other plugins.
 
     Raises:
-        PluginError: a plugin can't be loaded, or two offer one kind.
+        PluginError: a plugin cannot be loaded, or two offer one kind.
     """
     sources: dict[str, EventSource] = {}
     for offered in plugin_manager().hook.ranger_cdap_event_sources():
@@ -29,8 +29,8 @@ def configured_sources(settings: Settings) -> list[tuple[SourceSettings, EventSo
     """Each with its kind; needs PySpark, and starts nothing.
 
     Raises:
-        ConfigError: there is no such kind, or the settings of a source can't be used.
-        PluginError: a plugin can't be loaded, or two offer one kind.
+        ConfigError: there is no such kind, or the settings of a source cannot be used.
+        PluginError: a plugin cannot be loaded, or two offer one kind.
     """
     known = event_sources()
     found = []

@@ -50,7 +50,7 @@ def check_stored_events(settings: SourceSettings) -> None:
     Nothing but reading is asked of the directory: the decision service may be another user, whose files a group reads.
 
     Raises:
-        ConfigError: as `check_path`; or a file can't be read, with what to do.
+        ConfigError: as `check_path`; or a file cannot be read, with what to do.
     """
     check_path(settings)
     if settings.path is None:

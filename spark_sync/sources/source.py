@@ -57,10 +57,10 @@ class EventSource:
     """A kind of event source.
 
     `read`: a streaming frame with the columns of `LINES`. `parse`: the same rows with two more columns, `rejected` (why
-    the line can't be believed or read, null if it can) and `found` (an array of `FOUND`, often empty); its third
+    the line cannot be believed or read, null if it can) and `found` (an array of `FOUND`, often empty); its third
     argument is the CDAP instance that events must belong to, its fourth the time of the run in epoch milliseconds.
     `parsed_by` (in `line_batches`) makes one of a pure function that reads a line. Of a rejected line only events of
-    the stage `rejected` count. `check` raises `ConfigError` where the settings of the source can't be used. `rank` is
+    the stage `rejected` count. `check` raises `ConfigError` where the settings of the source cannot be used. `rank` is
     the rank of a source that is configured without one. `line_is_block`: no two lines share file and block (messages),
     so that the place of one is known without counting. `packages`: Maven coordinates of what Spark lacks to read it.
     """

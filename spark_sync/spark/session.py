@@ -81,7 +81,7 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
     """A session with Delta tables, stopped at the end; under `spark-submit` its master and settings stand.
 
     Raises:
-        SparkMissing: PySpark or Java is missing, or Delta's jars can't be found nor fetched.
+        SparkMissing: PySpark or Java is missing, or Delta's jars cannot be found nor fetched.
         ConfigError: `spark-submit` left Spark open to others, which the settings do not allow.
         SyncError: Spark fetched other jars than it should.
     """

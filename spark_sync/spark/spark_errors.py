@@ -1,4 +1,4 @@
-"""What Spark raises, in one sentence."""
+"""Errors of Spark, in one sentence."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_what_can_not_be_decided_is_denied_and_says_what_to_name(impersonated: s
     answer = compose(row, parse_entity("application:ns1.Shop"), "ann", everything, Context(impersonated=impersonated))
 
     assert not answer.allowed
-    assert answer.reason == f"`application.deploy` can't be decided unless it is said what plays {said}"
+    assert answer.reason == f"`application.deploy` cannot be decided unless it is said what plays {said}"
 
 
 def test_what_is_above_a_security_zone_counts_for_nothing_in_it() -> None:

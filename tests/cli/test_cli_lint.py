@@ -46,7 +46,7 @@ def test_each_problem_has_its_policy_place_and_code(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--policies", "nowhere.json"], "`nowhere.json` can't be read"),
+        (["--policies", "nowhere.json"], "`nowhere.json` cannot be read"),
         (["--roles", "roles.json"], "--policies"),
     ],
 )

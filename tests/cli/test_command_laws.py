@@ -192,7 +192,7 @@ def test_what_quiet_leaves_out_is_said_otherwise(tmp_path: Path, capsys: pytest.
 
 def test_errors_are_said_to_the_quiet_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quiet", "who", "dataset:ns1.kv", "--policies", "nowhere.json"]) == ExitCode.INVALID_INPUT
-    assert "`nowhere.json` can't be read" in capsys.readouterr().err
+    assert "`nowhere.json` cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])

@@ -77,7 +77,7 @@ HELD = {
     "one of two expired": (pem(90.5, -1.5), (Health.FAILED, "expired 1 days ago"), (Health.NOTE, "1 of 2 authorities")),
     "one of two expires soon": (pem(90.5, 5.5), (Health.NOTE, "valid for 5 days"), (Health.NOTE, "valid for 5 days")),
     "a chain": (BRANCH.client(days=90).chain, (Health.NOTE, "valid for 20 days"), (Health.NOTE, "valid for 20 days")),
-    "missing": (None, (Health.FAILED, "can't be read"), (Health.FAILED, "can't be read")),
+    "missing": (None, (Health.FAILED, "cannot be read"), (Health.FAILED, "cannot be read")),
     "empty": (b"", (Health.FAILED, "holds no certificate"), (Health.FAILED, "holds no certificate")),
     "garbage": (b"\xff\x00hello", (Health.FAILED, "holds no certificate"), (Health.FAILED, "holds no certificate")),
     "cut off": (ROOT.pem[:200], (Health.FAILED, "holds no certificate"), (Health.FAILED, "holds no certificate")),

@@ -70,5 +70,5 @@ def test_what_is_encrypted_or_stays_on_this_machine_is_well(settings: Settings) 
 def test_a_kafka_password_in_clear_text_is_a_warning_that_holds_no_secret() -> None:
     settings = kafka("k.example:9092", security_protocol="SASL_PLAINTEXT", sasl_jaas_config="password=hunter2")
     (finding,) = examine_encryption(settings)
-    assert finding.seen.startswith("SASL_PLAINTEXT: whoever is on the way to k.example:9092")
+    assert finding.seen.startswith("SASL_PLAINTEXT: anyone on the network path to k.example:9092")
     assert "hunter2" not in repr(finding)

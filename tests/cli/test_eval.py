@@ -145,10 +145,10 @@ def test_deltas_are_applied_first(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--policies", "nowhere.json", "--requests", "x"], "`nowhere.json` can't be read"),
+        (["--policies", "nowhere.json", "--requests", "x"], "`nowhere.json` cannot be read"),
         (["--conf", "x"], "KEY=VALUE"),
         (["--conf", "ranger.plugin.cdap.colour=red"], "is not a key"),
-        (["--out", "no/such/dir/x"], "can't be written"),
+        (["--out", "no/such/dir/x"], "cannot be written"),
     ],
 )
 def test_bad_input_is_one_sentence(
@@ -164,4 +164,4 @@ def test_a_set_that_cannot_be_used_is_invalid_input(files: Path, capsys: pytest.
     (files / "policies.json").write_text("{")
 
     assert main(["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]) == 3
-    assert "can't be read" in capsys.readouterr().err
+    assert "cannot be read" in capsys.readouterr().err

@@ -54,7 +54,7 @@ def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]
     assert main(["who", "dataset:ns1.kv"]) == 0
     assert ["user", "alice", "read", "allowed"] in [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
     assert main(["who", "dataset:ns1.other"]) == 0
-    assert capsys.readouterr().out == "nobody has any access to dataset:ns1.other\n"
+    assert capsys.readouterr().out == "no one has any access to dataset:ns1.other\n"
     assert main(["who", "dataset:ns1.*"]) == 3
 
 
@@ -145,7 +145,7 @@ def test_setup_twice_changes_nothing_the_second_time(ranger: RangerAdmin, capsys
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "said"), [("", 3, "`--yes` agrees beforehand"), ("n\n", 130, "interrupted")]
+    ("answer", "code", "said"), [("", 3, "`--yes` confirms beforehand"), ("n\n", 130, "interrupted")]
 )
 def test_who_is_not_asked_or_says_no_changes_nothing(
     ranger: RangerAdmin,

@@ -162,7 +162,7 @@ def test_a_policy_that_can_not_be_used_is_to_be_repaired(tmp_path: Path, capsys:
     document = explained(["alice", *GET_KV], named(tmp_path, [*COMPANY, broken]), capsys)
     (reason, _) = document["alternatives"][0]
     assert "`ranger-cdap policies lint` shows" in reason["change"]
-    assert reason["why"].startswith('policy 8 "p8" (version 3) can\'t be used, so it denies everybody: ')
+    assert reason["why"].startswith('policy 8 "p8" (version 3) cannot be used, so it denies everybody: ')
 
 
 def test_of_a_super_user_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,13 +172,13 @@ def test_of_a_super_user_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(json.dumps(configured))
     document = explained(["root", *GET_KV], files, capsys)
     assert document["allowed"] is True
-    assert document["changes"] == ["take root and his groups out of the super users of the service"]
+    assert document["changes"] == ["take root and their groups out of the super users of the service"]
 
 
 def test_what_plays_no_part_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deploy = ["explain", "alice", "application.deploy", "application:ns1.shop"]
     assert main([*deploy, "--impersonate", "svc", *named(tmp_path)]) == 0
-    assert "`application.deploy` can't be decided unless it is said what plays the part of" in capsys.readouterr().out
+    assert "`application.deploy` cannot be decided unless it is said what plays the part of" in capsys.readouterr().out
 
 
 def test_nothing_is_cached_and_nothing_audited(

@@ -25,7 +25,7 @@ def test_a_full_disk_is_named_and_is_no_internal_error() -> None:
         )
 
     assert ended.returncode == 1
-    assert "the answer can't be written: No space left on device" in ended.stderr
+    assert "the answer cannot be written: No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "internal error" not in ended.stderr
 
@@ -55,7 +55,7 @@ def test_of_several_files_the_one_that_can_not_be_used_is_named(
         words += ["--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
     assert main(words) == 3
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith("ranger-cdap: `wrong.bin` can't be used: ")
+    assert said.startswith("ranger-cdap: `wrong.bin` cannot be used: ")
     assert ": JSON is malformed" in said
 
 
@@ -72,10 +72,10 @@ def test_a_file_may_come_from_a_pipe(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("policies diff wrong.bin", "`wrong.bin` can't be used: the file holds no policies"),
-        ("policies import wrong.bin", "`wrong.bin` can't be used: the file holds no policies"),
+        ("policies diff wrong.bin", "`wrong.bin` cannot be used: the file holds no policies"),
+        ("policies import wrong.bin", "`wrong.bin` cannot be used: the file holds no policies"),
         ("policies test wrong.bin", "`wrong.bin` is not a TOML file: it is not UTF-8"),
-        ("--config wrong.bin config show", "`wrong.bin` can't be read: it is not UTF-8"),
+        ("--config wrong.bin config show", "`wrong.bin` cannot be read: it is not UTF-8"),
     ],
 )
 def test_a_file_of_garbage_is_named(
@@ -110,4 +110,4 @@ def test_an_export_is_no_download_and_that_is_said(
 
     for command in (["who", "namespace:ns1"], ["policies", "lint"], ["eval", "--requests", "-"]):
         assert main([*command, "--policies", "all.json"]) == 3
-        assert "`all.json` can't be used: it is no policy download; take a plugin's cache" in capsys.readouterr().err
+        assert "`all.json` cannot be used: it is no policy download; take a plugin's cache" in capsys.readouterr().err

@@ -144,7 +144,7 @@ def changed(kind: int, new: Json) -> Json:
     return {"deltas": {"serviceName": "s", "policyVersion": 2, "serviceDef": DEFINITION, "policyDeltas": [delta]}}
 
 
-_NO_DELTA = "deltas that can't be applied (an unknown kind of change, no id, another type of service)"
+_NO_DELTA = "deltas that cannot be applied (an unknown kind of change, no id, another type of service)"
 _TAG_ALLOWS = (
     "a tag allows, and a policy without a deny side that does **not** match the resource was a candidate of higher "
     "priority"
@@ -195,9 +195,9 @@ SWITCHED = [
         "a recurrence that is no number", REFUSED, True, REFUSED, [OPEN, policy(A, [], validitySchedules=NO_NUMBER)]
     ),
     Difference(
-        "a policy that can't be read at all", REFUSED, True, REFUSED, [OPEN, {**policy(A, []), "policyItems": "all"}]
+        "a policy that cannot be read at all", REFUSED, True, REFUSED, [OPEN, {**policy(A, []), "policyItems": "all"}]
     ),
-    Difference("a policy that can't be read at all", REFUSED, False, REFUSED, [OPEN, closed(policyPriority=2**31)]),
+    Difference("a policy that cannot be read at all", REFUSED, False, REFUSED, [OPEN, closed(policyPriority=2**31)]),
     Difference(
         "a null in a list of a policy, or instead of a level of its resource",
         True,
@@ -253,7 +253,7 @@ SWITCHED = [
         {**tagged(TAG_CLOSES), "tagPolicies": {**tagged(TAG_CLOSES)["tagPolicies"], "serviceName": ""}},
     ),
     Difference(
-        "a validity of a tag that can't be read",
+        "a validity of a tag that cannot be read",
         True,
         False,
         True,
@@ -261,7 +261,7 @@ SWITCHED = [
         tagged(TAG_OPENS, tag={"validityPeriods": LATER}),
     ),
     Difference(
-        "a validity of a tag that can't be read",
+        "a validity of a tag that cannot be read",
         False,
         False,
         False,

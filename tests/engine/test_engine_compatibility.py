@@ -1,4 +1,4 @@
-"""What can't be evaluated never allows more: how far a policy that can't be used reaches, in both modes.
+"""What cannot be evaluated never allows more: how far a policy that cannot be used reaches, in both modes.
 
 Each row of `docs/reference/compatibility.md` is a case of `tests/differential/deliberate_differences.py`.
 """
@@ -59,7 +59,7 @@ def test_what_cannot_be_evaluated(policies: Any, more: Any, safe: bool, java: bo
 
 
 BROKEN = [
-    # a policy that can't be used, what it says, and who is denied by it: on the hall, on the box
+    # a policy that cannot be used, what it says, and who is denied by it: on the hall, on the box
     ({**policy(2, HERE), "policyItems": "all"}, "left out", False, False),
     ({**policy(2, HERE, [], [item("bob", "read")]), "policyItems": "all"}, "denies", True, False),
     ({**policy(2, HERE), "denyPolicyItems": 5}, "denies", True, False),

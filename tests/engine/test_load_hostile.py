@@ -91,7 +91,7 @@ BAD_SCHEDULES = [
 def test_no_schedule_makes_a_decision_fail(schedule: Any, time: int) -> None:
     judge = engine(policy(1, on(hall="h"), PUBLIC), policy(2, on(hall="h"), [], PUBLIC, validitySchedules=[schedule]))
     decided = judge.evaluate(asks({"hall": "h"}, access_time=time))
-    assert not (decided.allowed and judge.problems)  # what can't be read denies
+    assert not (decided.allowed and judge.problems)  # what cannot be read denies
 
 
 def test_roles_in_circles_have_the_same_members_at_any_size() -> None:

@@ -1,4 +1,4 @@
-"""How far a zone, a tag or a tagged resource reaches that can't be read; in safe mode and as Ranger has it."""
+"""How far a zone, a tag or a tagged resource reaches that cannot be read; in safe mode and as Ranger has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validity schedules: ends that count, time zones, recurrences, and what can't be read."""
+"""Validity schedules: ends that count, time zones, recurrences, and what cannot be read."""
 
 import json
 from datetime import UTC, datetime

@@ -165,7 +165,7 @@ def test_the_cache_decides_when_ranger_admin_has_gone_away(
         snapshot = restarted.refresh()
         assert snapshot.state is PolicyState.FRESH
         assert may_read(snapshot, "alice", "ns1")
-        assert "can't be reached" in snapshot.reason
+        assert "cannot be reached" in snapshot.reason
     with plugin(url, tmp_path / "another") as without_cache:
         assert without_cache.refresh().state is PolicyState.NOT_READY
 

@@ -124,8 +124,8 @@ def test_where_nobody_is_there_each_address_is_named_with_its_failure(caplog: py
     with pytest.raises(errors.AdminUnreachable) as caught:
         pair(attempts=2).call_api(GET)
     message = str(caught.value)
-    assert f"`{A}` can't be reached: the connection was refused" in message
-    assert f"`{B}` can't be reached: no answer within the time-out" in message
+    assert f"`{A}` cannot be reached: the connection was refused" in message
+    assert f"`{B}` cannot be reached: no answer within the time-out" in message
     assert asked() == [A, B, A, B]
     assert PASSWORD not in message + caplog.text + repr(caught.value.__dict__)
 

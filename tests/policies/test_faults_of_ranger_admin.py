@@ -136,8 +136,8 @@ FAULTS: list[tuple[str, Fault, str]] = [
     ("breaking off", breaking_off, "broke off"),
     ("answering 500", answering(500, b""), "500"),
     ("answering HTML", answering(502, b"<html>proxy</html>"), "502"),
-    ("truncated JSON", answering(200, GOOD["plugins"][:-7]), "can't be read"),
-    ("a login page with 200", answering(200, LOGIN_PAGE), "can't be read"),
+    ("truncated JSON", answering(200, GOOD["plugins"][:-7]), "cannot be read"),
+    ("a login page with 200", answering(200, LOGIN_PAGE), "cannot be read"),
     ("another service's policies", answering(200, policies(6, policy(1), service="other")), "other"),
     ("a disabled service", answering(400, json.dumps(OFF).encode()), "disabled"),
 ]

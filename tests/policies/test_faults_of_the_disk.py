@@ -32,7 +32,7 @@ def test_a_full_disk(started: Started, ranger: FakeRanger, clock: Clock) -> None
     with full_disk(100):
         during = refresher.refresh()
     assert (during.state, may_read(during, "bob"), may_read(during)) == (FRESH, True, False)
-    assert "can't be written" in refresher.snapshot.cache_problem
+    assert "cannot be written" in refresher.snapshot.cache_problem
     ranger.is_away()
     old = started().refresh()
     assert old.versions.policies == 1

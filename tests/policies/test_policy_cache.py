@@ -104,7 +104,7 @@ def test_no_service_name_leads_out_of_the_directory(tmp_path: Path, service: str
 
 
 def test_a_name_too_long_for_the_disk_is_one_sentence(directory: Path) -> None:
-    with pytest.raises(CacheError, match=r"can't be (locked|written)"):
+    with pytest.raises(CacheError, match=r"cannot be (locked|written)"):
         PolicyCache(directory, "cdap", "x" * 300, report=print).write(OLD, contact(1))
 
 
@@ -188,7 +188,7 @@ def test_a_service_that_was_gone_and_is_made_anew_begins_with_its_first_version(
 def test_what_was_used_and_can_not_be_read_is_said(cache: PolicyCache, directory: Path, content: bytes) -> None:
     cache.write(OLD, contact(1))
     cache.path("_used").write_bytes(content)
-    with pytest.raises(CacheError, match=r"_used\.json` can't be read"):
+    with pytest.raises(CacheError, match=r"_used\.json` cannot be read"):
         cache.load(NOW)
 
 
@@ -271,7 +271,7 @@ def test_a_spoiled_or_foreign_file_is_set_aside_and_never_decides(
     path.write_bytes(spoil(path.read_bytes()))
     spoiled = path.read_bytes()
     assert loaded(cache) is None
-    assert "set aside" in reports[0]
+    assert "quarantined" in reports[0]
     assert path.with_name(f"{path.name}.corrupt").read_bytes() == spoiled
     assert loaded(cache) is None
     assert len(reports) == 1
@@ -354,7 +354,7 @@ def test_writing_replaces_a_link_instead_of_following_it(cache: PolicyCache, tmp
 @pytest.mark.parametrize("bytes_left", [0, 10, 100])
 def test_a_full_disk_leaves_what_was_there(cache: PolicyCache, directory: Path, bytes_left: int) -> None:
     cache.write(OLD, contact(1, age=500))
-    with full_disk(bytes_left), pytest.raises(CacheError, match="can't be written"):
+    with full_disk(bytes_left), pytest.raises(CacheError, match="cannot be written"):
         cache.write(NEW, contact(2, at=NOW + 500))
     found = loaded(cache, NOW + 500)
     assert found == (OLD, 500)
@@ -383,7 +383,7 @@ def test_a_directory_that_can_not_be_written_can_still_be_read(
 def test_a_directory_that_is_a_file_is_one_sentence(directory: Path, cache: PolicyCache) -> None:
     directory.write_text("")
     assert cache.load(NOW) is None
-    with pytest.raises(CacheError, match="can't be made"):
+    with pytest.raises(CacheError, match="cannot be made"):
         cache.write(OLD, contact(1))
 
 

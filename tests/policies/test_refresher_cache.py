@@ -25,7 +25,7 @@ def test_the_cache_decides_while_ranger_admin_is_away(started: Started, ranger: 
     restarted = started().refresh()
     assert restarted.state is FRESH
     assert may_read(restarted)
-    assert "can't be reached" in restarted.reason
+    assert "cannot be reached" in restarted.reason
     clock.goes_on(100)
     stale = started().refresh()
     assert (stale.state, may_read(stale)) == (STALE, True)
@@ -68,7 +68,7 @@ def test_a_spoiled_cache_is_said_and_downloaded_anew(
     ranger.asked.clear()
     assert started().refresh().state is FRESH
     assert ranger.asked == ["policies -1", "roles -1", "users -1"]
-    assert "set aside" in caplog.text
+    assert "quarantined" in caplog.text
     path.write_bytes(path.read_bytes()[:-5])
     ranger.is_away()
     assert started().refresh().state is NOT_READY
@@ -81,10 +81,10 @@ def test_a_disk_that_does_not_take_the_cache_stops_no_decision(
     refresher = started()
     snapshot = refresher.refresh()
     assert (snapshot.state, may_read(snapshot)) == (FRESH, True)
-    assert "can't be made" in refresher.snapshot.cache_problem
+    assert "cannot be made" in refresher.snapshot.cache_problem
     clock.goes_on(30)
     refresher.refresh()
-    assert caplog.text.count("can't be made") == 1
+    assert caplog.text.count("cannot be made") == 1
     settings.plugin.cache_dir.unlink()
     clock.goes_on(30)
     refresher.refresh()

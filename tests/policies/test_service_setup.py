@@ -104,16 +104,16 @@ def theirs(*items: PolicyItem) -> Policy:
             ],
             "",
         ),
-        ([PolicyItem(users=["cdap"], accesses=[PolicyItemAccess(type="write")])], "add by hand"),
-        ([PolicyItem(users=["cdap"], accesses=[PolicyItemAccess(type="read", isAllowed=False)])], "add by hand"),
-        ([], "add by hand what it lacks of: read for cdap"),
+        ([PolicyItem(users=["cdap"], accesses=[PolicyItemAccess(type="write")])], "add manually"),
+        ([PolicyItem(users=["cdap"], accesses=[PolicyItemAccess(type="read", isAllowed=False)])], "add manually"),
+        ([], "add manually what it lacks of: read for cdap"),
     ],
 )
 def test_a_policy_people_made_stays_as_it_is_and_what_it_lacks_is_told(items: list[PolicyItem], said: str) -> None:
     policy = theirs(*items)
     step = policies(MASTER, Found(None, None, (policy,)))["instance", "namespace"]
     assert (step.change, step.body) == (Change.KEEP, policy)
-    assert ("add by hand" in str(step)) is bool(said)
+    assert ("add manually" in str(step)) is bool(said)
     assert said in str(step)
 
 

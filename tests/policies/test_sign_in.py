@@ -1,4 +1,4 @@
-"""Signing in: what is sent by each way, what can't be, and that no secret shows."""
+"""Signing in: what is sent by each way, what cannot be, and that no secret shows."""
 
 from __future__ import annotations
 

@@ -226,11 +226,11 @@ def test_on_the_root_of_a_volume_the_service_makes_a_directory_that_the_sync_job
 
 def test_each_program_starts_with_its_own_secrets_only_and_names_one_that_it_lacks(place: Place) -> None:
     ended, _, told = place.run(SYNC, "serve")
-    assert (ended, f"secret file `{place.directory}/plugin` can't be read: Permission denied" in told) == (3, True), (
+    assert (ended, f"secret file `{place.directory}/plugin` cannot be read: Permission denied" in told) == (3, True), (
         told
     )
     ended, _, told = place.run(SERVICE, "sync", "run")
-    wanted = f"secret file `{place.directory}/sync-password` can't be read: Permission denied"
+    wanted = f"secret file `{place.directory}/sync-password` cannot be read: Permission denied"
     assert (ended, wanted in told) == (3, True), told
     assert place.run(SYNC, "config", "show")[0] == 0
 

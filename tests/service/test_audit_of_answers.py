@@ -33,7 +33,7 @@ def test_a_check_that_cannot_be_journalled_is_audited_as_denied(tmp_path: Path) 
         assert not refused["allowed"]
         assert audited(world)
         assert {result for result, _ in audited(world)} == {0}
-        assert all("can't be journalled (File too large)" in reason for _, reason in audited(world))
+        assert all("cannot be journalled (File too large)" in reason for _, reason in audited(world))
         world.memory.records.clear()
         assert ask(world, question())["allowed"]
         assert {result for result, _ in audited(world)} == {1}

@@ -263,7 +263,7 @@ def test_a_disk_that_refuses_the_entry_denies_the_check(world: World, events: Pa
         refused = ask(world, question())
         read = ask(world, question(permissions=[GET]))
     assert (refused["allowed"], refused["enforced"], refused["cacheable"]) == (False, True, False)
-    assert "is denied while it can't be journalled (File too large)" in refused["reason"]
+    assert "is denied while it cannot be journalled (File too large)" in refused["reason"]
     assert read["allowed"]
     assert figure(world, "checks_not_journalled_total") == 1
     assert on_disk(events) == []

@@ -237,7 +237,7 @@ PROBES = {
     "none": (None, Health.SKIPPED, "it requires a client certificate, and `service.tls_probe_certificate` is not set"),
     "expired": (CLIENTS.client(days=-1), Health.FAILED, "it does not accept `service.tls_probe_certificate`"),
     "another's": (Authority("other").client(), Health.FAILED, "it does not accept `service.tls_probe_certificate`"),
-    "its key is another one": (Signed(CLIENTS.client().chain, CLIENTS.client().key), Health.FAILED, "can't be used"),
+    "its key is another one": (Signed(CLIENTS.client().chain, CLIENTS.client().key), Health.FAILED, "cannot be used"),
 }
 
 
@@ -261,7 +261,7 @@ def test_a_certificate_that_can_not_be_used_is_named(running: World, tmp_path: P
     empty.touch()
     seen = [found(settings_of(running, tls_certificate=file))[RUNNING].seen for file in (missing, empty)]
     assert seen == [
-        f"its certificate `{missing}` can't be read: {os.strerror(errno.ENOENT)}",
+        f"its certificate `{missing}` cannot be read: {os.strerror(errno.ENOENT)}",
         f"`{empty}` holds no certificate",
     ]
 

@@ -270,7 +270,7 @@ def test_the_end_hands_over_what_is_there_and_takes_nothing_more(events: Path) -
 
 
 def test_a_disk_that_fails_is_told_once_and_works_again(events: Path, caplog: pytest.LogCaptureFixture) -> None:
-    events.parent.joinpath("events").write_text("in the way")  # so the directory can't be made
+    events.parent.joinpath("events").write_text("in the way")  # so the directory cannot be made
     store = EventStore(EventFiles(events), segment_seconds=LONG)
     for _ in range(2):
         with pytest.raises(OSError, match="exists"):
@@ -280,7 +280,7 @@ def test_a_disk_that_fails_is_told_once_and_works_again(events: Path, caplog: py
     store.close()
     assert lines_in(events) == ["one"]
     assert [message.split(":")[0] for message in caplog.messages] == [
-        "records can't be stored",
+        "records cannot be stored",
         "records are stored again",
     ]
 

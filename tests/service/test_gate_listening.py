@@ -101,7 +101,7 @@ def test_a_certificate_that_can_not_be_used_is_told_at_the_start(
     locked.write_bytes(_pem(ec.generate_private_key(ec.SECP256R1()), b"password"))
     other.write_bytes(_pem(ec.generate_private_key(ec.SECP256R1())))
     for pair in ((garbage, key), (file, garbage), (file, locked), (file, other), (tmp_path / "none", key)):
-        with pytest.raises(ConfigError, match="can't be used"):
+        with pytest.raises(ConfigError, match="cannot be used"):
             HttpServer(ServiceSettings(port=0, tls_certificate=pair[0], tls_key=pair[1]))
     with pytest.raises(ConfigError, match="go together"):
         HttpServer(ServiceSettings(port=0, tls_certificate=file))
@@ -151,7 +151,7 @@ def test_a_new_certificate_is_used_without_a_restart_and_nobody_fails(
         assert set(seen) == {1, 2, 3, 4}
 
         used[0].write_text("hello")
-        assert asked() == 4, "what can't be used changes nothing"
+        assert asked() == 4, "what cannot be used changes nothing"
 
 
 # --- the end ------------------------------------------------------------------------------------------------------

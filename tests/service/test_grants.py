@@ -383,7 +383,7 @@ def test_without_ranger_admin_nothing_is_done_and_the_reason_says_so(server: Emb
     ranger.bridge.state.authorizer.decider.policies._admin._http._urls = ("http://127.0.0.1:9",)  # type: ignore[attr-defined]
     answer = ranger.ask("grant", request())
     assert not answer["done"]
-    assert "can't be reached" in answer["reason"]
+    assert "cannot be reached" in answer["reason"]
     assert ranger.on(RESOURCE) == {}
 
 

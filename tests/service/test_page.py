@@ -303,7 +303,7 @@ def test_the_page_has_neither_script_nor_foreign_address(world: World) -> None:
     assert loaded == ["/style.css"]
 
 
-# --- people who can't see it as others do -------------------------------------------------------------------------
+# --- people who cannot see it as others do -------------------------------------------------------------------------
 
 
 def test_each_input_has_a_label_and_headings_go_down_one_by_one(world: World) -> None:

@@ -1,4 +1,4 @@
-"""A denial tells a creator that his grant is not in force yet; it tells nobody else, and changes no decision."""
+"""A denial tells a creator that his grant is not in effect yet; it tells nobody else, and changes no decision."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def said(creations: RecentCreations, user: str, operation: str, entity: str, pol
 
 
 def sentence(user: str, entity: str, age: str = "12 s") -> str:
-    return f"{user} created {entity} {age} ago, and the grant to its creator is not in force yet"
+    return f"{user} created {entity} {age} ago, and the grant to its creator is not in effect yet"
 
 
 CREATED = told("CREATE", "alice", KV)
@@ -173,7 +173,7 @@ def on_kv(user: str, *accesses: str, **more: object) -> Json:
 
 DENY_ADMIN = {"denyPolicyItems": [{"users": ["alice"], "accesses": [{"type": "admin"}]}]}
 
-# The policies in force, what alice asks of the dataset she created, and what her denial says more.
+# The policies in effect, what alice asks of the dataset she created, and what her denial says more.
 POLICIES: dict[str, tuple[list[Json], str, str]] = {
     "no policy": ([], "dataset.drop", TOLD),
     "one for somebody else": ([on_kv("bob", "read", "write", "admin", "execute")], "dataset.drop", TOLD),

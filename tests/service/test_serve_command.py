@@ -54,7 +54,7 @@ WRONG = [
     # what is wrong with [service]; exit code, and what is said of it
     ({"service__prot": "6500"}, 3, "unknown setting `service.prot`; did you mean `service.port`? (config)"),
     ({"service__port": '"many"'}, 3, "`service.port`: expected a whole number, got a text (config)"),
-    ({"service__port": "70000"}, 1, "can't be used"),
+    ({"service__port": "70000"}, 1, "cannot be used"),
     ({"service__host": '"0.0.0.0"'}, 3, "which others can reach: give `service.tls_certificate`"),
     ({"service__max_batch": "0"}, 3, "`service.max_batch` must be greater than zero"),
     ({"sync__unfinished_after": "0"}, 3, "`sync.unfinished_after` must be greater than zero"),
@@ -83,7 +83,7 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path) -> N
         config = configuration(tmp_path, "http://127.0.0.1:9", service__port=str(port))
         code, errors = said("--config", str(config), "serve", directory=tmp_path)
     assert code == 1
-    assert f"port `{port}` on `127.0.0.1` can't be used" in errors
+    assert f"port `{port}` on `127.0.0.1` cannot be used" in errors
     assert "choose another `service.port` (server)" in errors
     assert errors.count("\n") == 1
 

@@ -54,7 +54,7 @@ def logged() -> Iterator[list[str]]:
             lines.append(JsonLines().format(entry))
 
     root = logging.getLogger()
-    # pytest's own handlers would put hostile text into its report, which its workers can't send one another.
+    # pytest's own handlers would put hostile text into its report, which its workers cannot send one another.
     level, others = root.level, root.handlers[:]
     root.handlers[:] = [Keep()]
     root.setLevel(logging.DEBUG)

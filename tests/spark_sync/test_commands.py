@@ -1,4 +1,4 @@
-"""What the commands of the sync job show, and what they say when they can't run."""
+"""What the commands of the sync job show, and what they say when they cannot run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_run_that_ranger_stopped_says_what_is_kept_and_ends_with_ranger_s_own_
     *_, last = capsys.readouterr().out.splitlines()
     assert "audit: 10 lines read, 3 new events" in shown(stopped, capsys)
     assert last.startswith("Ranger is not up to date: 0 granted, 0 revoked")
-    assert "what was read is in the ledger, and what Ranger is owed (3) goes out with the next run" in last
+    assert "what was read is in the ledger, and pending changes (3) go out with the next run" in last
     assert to_json(stopped)["trouble"] == str(refused)
 
 

@@ -545,7 +545,7 @@ def test_what_a_life_may_become(before: State, after: State) -> None:
     if after in TRANSITIONS[before]:
         assert life.become(after).state is after
     else:
-        with pytest.raises(SyncError, match="can't become"):
+        with pytest.raises(SyncError, match="cannot become"):
             life.become(after)
 
 

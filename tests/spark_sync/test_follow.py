@@ -66,7 +66,7 @@ def test_a_refused_password_is_tried_so_seldom_that_the_account_is_not_locked(
     """Ranger locks an account after five failures within 300 s."""
     followed(refused)
     (said,) = caplog.messages
-    every = re.search(r"tries again every (\d+) s", said)
+    every = re.search(r"retrying every (\d+) s", said)
     assert every is not None
     assert int(every[1]) * 5 > 300
 

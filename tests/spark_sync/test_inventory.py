@@ -87,5 +87,5 @@ def test_a_bad_line_refuses_the_file(tmp_path: Path, lines: list[str], message: 
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="can't be read"):
+    with pytest.raises(InvalidInput, match="cannot be read"):
         read_inventory(tmp_path / "none.jsonl", instance="cdap", now=TAKEN)

@@ -259,7 +259,7 @@ def test_pages_that_go_in_circles(cdap: Cdap) -> None:
 
 def test_a_namespace_is_one_segment_of_the_path(cdap: Cdap) -> None:
     cdap.answers[NS] = [{"name": "default"}, {"name": "../../x?y"}]
-    with pytest.raises(CdapError, match="can't name"):
+    with pytest.raises(CdapError, match="cannot name"):
         entities_of(cdap)
 
 
@@ -288,7 +288,7 @@ def test_the_file_is_a_baseline_that_is_older_than_the_first_request(cdap: Cdap,
 def test_a_file_that_cant_be_written(cdap: Cdap, tmp_path: Path) -> None:
     with CdapHttp(cdap.url) as http:
         taken = take_inventory(http, instance="cdap", now=NOW)
-    with pytest.raises(InvalidInput, match="can't be written"):
+    with pytest.raises(InvalidInput, match="cannot be written"):
         write_inventory(taken, tmp_path / "missing" / "i.jsonl")
 
 

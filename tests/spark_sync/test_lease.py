@@ -44,5 +44,5 @@ def test_it_is_given_back_after_an_error(tmp_path: Path) -> None:
 
 def test_a_state_directory_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "state").touch()
-    with pytest.raises(SyncError, match="can't be used"), lease(tmp_path / "state"):
+    with pytest.raises(SyncError, match="cannot be used"), lease(tmp_path / "state"):
         pass

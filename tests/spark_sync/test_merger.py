@@ -264,7 +264,7 @@ def test_what_a_person_changed_since_stays_and_he_is_told_what_to_take_out(
     kept = merging(ranger, gone(applied))
     assert kept.state is State.CLOSING
     assert kept.reason.startswith(f"policy {theirs.id} ")
-    assert kept.reason.endswith("take read, write, admin, execute for `alice` out of it by hand")
+    assert kept.reason.endswith("take read, write, admin, execute for `alice` out of it manually")
     assert ranger.policies() == before
 
 

@@ -1,4 +1,4 @@
-"""What can be found wrong without Spark is found before it is started: here it can't start at all."""
+"""What can be found wrong without Spark is found before it is started: here it cannot start at all."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def the_authority_is_missing(_: Path) -> str:
 
 Fault = Callable[[Path], str]
 STATE: list[tuple[Fault, int, str]] = [
-    (state_is_a_file, 1, "the state directory `state` can't be used: it is not a directory"),
+    (state_is_a_file, 1, "the state directory `state` cannot be used: it is not a directory"),
     (state_is_open_to_others, 1, "the state directory `state` can be written by others"),
 ]
 OF_A_RUN: list[tuple[Fault, int, str]] = [
@@ -136,8 +136,8 @@ def test_a_lease_that_is_held_is_refused(words: str, tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("baseline --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` can't be read"),
-        ("reconcile --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` can't be read"),
+        ("baseline --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` cannot be read"),
+        ("reconcile --inventory nowhere.jsonl", "the inventory `nowhere.jsonl` cannot be read"),
         ("assign namespace:ns1 public", "`public` does not identify a single user"),
         ("assign namespace:ns1 cdap", "`cdap` is configured as a user who never creates"),
     ],
@@ -163,7 +163,7 @@ HTTP_CONFIRM = CONFIRM.format(url="https://cdap.example")
 @pytest.mark.parametrize(
     ("confirm", "message"),
     [
-        (HTTP_CONFIRM + 'token_file = "nowhere"', "the token file `nowhere` can't be read"),
+        (HTTP_CONFIRM + 'token_file = "nowhere"', "the token file `nowhere` cannot be read"),
         (HTTP_CONFIRM + 'ca_file = "nowhere"', "nowhere"),
     ],
     ids=["token", "certificates"],

@@ -120,7 +120,7 @@ def test_what_a_person_wrote_into_our_policy_is_neither_overwritten_nor_deleted(
     before = rights(ranger)
     for before_it in (gone(applied), wants(applied, "read")):
         (kept,) = send(ranger, before_it)
-        assert kept.reason.startswith(f"edited: policy {edited.id} was changed by hand")
+        assert kept.reason.startswith(f"edited: policy {edited.id} was changed manually")
     assert (ranger.policies(), rights(ranger)) == ([edited], before)
 
 

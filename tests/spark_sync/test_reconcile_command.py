@@ -78,14 +78,15 @@ SENTENCES = {
     "gone": (find_drift([row(State.APPLIED)], [ours()], inventory(), SETTINGS),
              "the grant of `alice` is applied, but the inventory does not have the entity", "--release, --revoke"),
     "missing": (find_drift([row(State.APPLIED)], [], None, SETTINGS),
-                "policy 7 of `alice` was deleted by hand", "--adopt, --release"),
+                "policy 7 of `alice` was deleted manually", "--adopt, --release"),
     "edited": (find_drift([row(State.APPLIED)], [EDITED], None, SETTINGS),
-               "policy 7 of `alice` was changed by hand", "--adopt, --release"),
+               "policy 7 of `alice` was changed manually", "--adopt, --release"),
     "edited, its entity gone": (find_drift([row(State.CLOSING)], [EDITED], None, SETTINGS),
-                                "policy 7 was changed by hand and still stands, but its entity is gone",
+                                "policy 7 was changed manually and still stands, but its entity is gone",
                                 "--release, --revoke"),
     "unknown": (find_drift([], [], inventory(KV), SETTINGS),
-                "exists, but the ledger does not know it: whoever touches it may become its creator", "sync baseline"),
+                "exists, but the ledger does not know it: anyone who touches it may become its creator",
+                "sync baseline"),
     "ownerless": (find_drift([row(State.KNOWN, creator=None)], [], None, SETTINGS, ownerless=True),
                   "has no creator", "sync assign"),
 }  # fmt: skip
@@ -124,7 +125,7 @@ def test_a_finding_for_programs() -> None:
         "state": "applied",
         "creator": "alice",
         "policy_id": 7,
-        "what": "policy 7 of `alice` was changed by hand",
+        "what": "policy 7 of `alice` was changed manually",
         "actions": ["adopt", "release"],
     }
 

@@ -93,7 +93,7 @@ def documents(
 
 
 class Directory:
-    """A plugin that knows that bob was lent something, and can't find out anything of `lost`."""
+    """A plugin that knows that bob was lent something, and cannot find out anything of `lost`."""
 
     @hookimpl
     def ranger_cdap_groups(self, user: str) -> Collection[str]:
@@ -271,7 +271,7 @@ def test_users_of_a_file(name: str, content: str, expected: dict[str, set[str]],
     ("name", "content", "message"),
     [
         ("u.txt", b"\n \n", "lists no users"),
-        ("u.txt", b"\xff", "can't be read"),
+        ("u.txt", b"\xff", "cannot be read"),
         ("u.jsonl", b"alice\n", "line 1"),
         ("u.jsonl", b'{"user":"a"}\n{"user":""}\n', "line 2: the user has no name"),
         ("u.jsonl", b'{"user":"a","group":["x"]}\n', "unknown field `group`"),
@@ -332,8 +332,8 @@ def command(tmp_path: Path) -> list[str]:
     [
         (["--from-cache"], 4, "was not to be asked"),
         (["--users", "u.txt", "--users-from", "ranger"], 3, "give one of them"),
-        (["--users", "nowhere.txt"], 3, "can't be read"),
-        (["--entities", "nowhere.jsonl"], 3, "can't be read"),
+        (["--users", "nowhere.txt"], 3, "cannot be read"),
+        (["--entities", "nowhere.jsonl"], 3, "cannot be read"),
         (["--users-from", "moon"], 3, "moon"),
     ],
 )

@@ -412,4 +412,4 @@ def test_what_is_left_of_a_rejected_line_of_the_log() -> None:
 )
 def test_times_that_are_none(time: str) -> None:
     line = marked(entry("PUT /v3/namespaces/a", "- - 200 46 -", time=time))
-    assert read_line("http-access", line, marker=Secret(MARKER)).rejected == "its time can't be read"
+    assert read_line("http-access", line, marker=Secret(MARKER)).rejected == "its time cannot be read"

@@ -1,4 +1,4 @@
-"""The router's access log: what makes an event, and what a client that writes into the log can't make of it."""
+"""The router's access log: what makes an event, and what a client that writes into the log cannot make of it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ REFUSED = {
     marked("GET / HTTP/1.1"): "not a line of the access log",
     marked(entry("PUT /v3/namespaces/x", "- - 200 46 -", user="two words")): "not a line of the access log",
     marked(entry("PUT /v3/namespaces/x y", "- - 200 46 -")): "not a line of the access log",
-    marked(entry("PUT /v3/namespaces/x", "- - 200 46 -", time="yesterday")): "its time can't be read",
+    marked(entry("PUT /v3/namespaces/x", "- - 200 46 -", time="yesterday")): "its time cannot be read",
     marked(entry("PUT /v3/namespaces/%2A", "- - 200 46 -")): "`namespace:*` is no name CDAP allows",
     marked(entry("PUT /v3/namespaces/%zz", "- - 200 46 -")): "`namespace:%zz` is no name CDAP allows",
     marked(entry("PUT /v3/namespaces/a%0Ab", "- - 200 46 -")): "`namespace:a\nb` is no name CDAP allows",

@@ -105,7 +105,7 @@ def test_records_of_another_caller_are_not_believed(spark: SparkSession, tmp_pat
     assert {letter.reason for letter in dead} == {f"caller `{CALLER}` is not one of the source's `callers`"}
 
 
-# Whatever the service takes is one line that the job reads; users it can't grant to are the writer's business.
+# Whatever the service takes is one line that the job reads; users it cannot grant to are the writer's business.
 ODD: dict[str, tuple[dict[str, Any], Found | None]] = {
     "a line separator in a name": ({"principal": "a\u2028b"}, ("CREATE", "dataset:ns1.kv", "a\u2028b", TIME)),
     "a line break and a NUL in a name": ({"principal": "a\n\u0000"}, ("CREATE", "dataset:ns1.kv", "a\n\u0000", TIME)),

@@ -73,7 +73,7 @@ def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
     )
 
     waiting, owners, why = (
-        [tuple(found) for found in spark.sql(query.replace("/var/lib/ranger-cdap/sync", str(tmp_path))).collect()]
+        [tuple(found) for found in spark.sql(query.replace("/var/lib/ranger-cdap-sync/state", str(tmp_path))).collect()]
         for query in re.findall(r"```sql\n(.*?)```", TEXT, re.DOTALL)
     )
     since = datetime.fromtimestamp((BEGUN + 200) / 1000)

@@ -182,7 +182,7 @@ def test_a_change_of_the_profile_leaves_an_edited_policy_alone(ranger: Ranger, e
     for accesses in (("read",), ()):
         (blocked,) = send(ranger, wants(applied, *accesses))
         assert blocked.state is State.BLOCKED
-        assert blocked.reason.startswith(f"edited: policy {policy.id} was changed by hand")
+        assert blocked.reason.startswith(f"edited: policy {policy.id} was changed manually")
     assert ranger.policies() == before
 
 
@@ -197,7 +197,7 @@ def test_an_edit_between_our_look_and_our_change_is_told_with_the_version_that_w
 
     (blocked,) = send(ranger, wants(applied, "read"), by=Watched(ranger.sync, before=meddle))
     assert blocked.state is State.BLOCKED
-    assert f"policy {applied.policy_id} was changed by hand while version 3 was written, which replaced version 2" in (
+    assert f"policy {applied.policy_id} was changed manually while version 3 was written, which replaced version 2" in (
         blocked.reason
     )
     (closed,) = send(ranger, gone(blocked))
@@ -208,7 +208,7 @@ def test_a_policy_deleted_by_hand_is_not_made_again(ranger: Ranger) -> None:
     (applied,) = send(ranger, life())
     ranger.admin.delete_policy(applied.policy_id)
     (blocked,) = send(ranger, wants(applied, "read"))
-    assert blocked.reason == f"edited: policy {applied.policy_id} was deleted by hand"
+    assert blocked.reason == f"edited: policy {applied.policy_id} was deleted manually"
     assert (blocked.state, ranger.policies()) == (State.BLOCKED, [])
     (closed,) = send(ranger, gone(blocked))
     assert closed.state is State.CLOSED

@@ -23,8 +23,8 @@ GOOD = {
 BAD = {
     "": "has fewer than 5 fields",
     "1795233666254,alice,CREATE,dataset": "has fewer than 5 fields",
-    "yesterday,alice,CREATE,namespace,ns1": "its time can't be read",
-    "0,alice,CREATE,namespace,ns1": "its time can't be read",
+    "yesterday,alice,CREATE,namespace,ns1": "its time cannot be read",
+    "0,alice,CREATE,namespace,ns1": "its time cannot be read",
     "1,,CREATE,namespace,ns1": "names no user",
     "1,alice,TOUCH,namespace,ns1": "is neither a creation nor a deletion",
     "1,alice,CREATE,artifact,ns1,a": "is of a type that is not believed",

@@ -62,7 +62,7 @@ class _ServerState:
         self._doorkeeper = LoginThrottle()
 
     def sign_in(self, request: Request) -> Login | Answer:
-        """Who is calling, or why he does not come in."""
+        """Return the caller, or the reason for rejecting the request."""
         credentials = basic_credentials(request.headers.get("authorization", ""))
         if credentials is None:
             ajax = request.headers.get("x-requested-with", "").lower() == "xmlhttprequest"

@@ -177,7 +177,7 @@ def download_user_store(call: Call) -> Answer:
 
 
 def _has(call: Call, service: StoredService, kind: str, parameter: str, version: int) -> bool:
-    """Whether the caller has that version already; either way the list of plugins tells that he asked."""
+    """Whether the caller has that version already; either way the list of plugins records the request."""
     known = call.version(parameter)
     note_download(call, service, kind, known, version)
     return known == version

@@ -26,7 +26,7 @@ def is_named(service: StoredService, setting: str, user: str) -> bool:
 
 
 def is_service_admin(call: Call, service: StoredService, user: str) -> bool:
-    """Whether the service names that user, or one of his groups, as its administrator."""
+    """Whether the service names that user, or one of their groups, as its administrator."""
     if is_named(service, SERVICE_ADMINS, user):
         return True
     wanted = set(split_names(service.document.configs.get(SERVICE_ADMIN_GROUPS, "")))
@@ -61,7 +61,7 @@ def delegation(call: Call, service: StoredService, user: str, zone: str) -> MayD
 
 
 def policy_readers(call: Call, service: StoredService) -> Callable[[Policy], bool]:
-    """Which policies of the service the caller may see: all as administrator, else where he may delegate something."""
+    """The policies of the service the caller may see: all as administrator, else where they may delegate something."""
     if may_administer(call, service):
         return lambda policy: True
     may = cache(lambda zone: delegation(call, service, call.caller.name, zone))

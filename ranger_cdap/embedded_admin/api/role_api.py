@@ -24,7 +24,7 @@ from ranger_cdap.embedded_admin.store.records import StoredRole, StoredService
 def create_role(call: Call) -> Answer:
     """POST a new one; unknown members are refused unless `createNonExistUserGroup` makes users and groups.
 
-    Administrators of the service that `serviceName` names may do this too, but can't make users and groups.
+    Administrators of the service that `serviceName` names may do this too, but cannot make users and groups.
     """
     service = call.tables.service(call.query.get("serviceName", ""))
     if service is None or not may_administer(call, service):

@@ -55,9 +55,9 @@ def _revoked(members: list[RoleMember], names: list[str], admin: bool) -> list[R
 
 
 def _may(call: Call, request: GrantRevokeRole, role: Role) -> bool:
-    """Whether the grantor is a Ranger administrator or an admin of the role, and the caller may speak for him.
+    """Whether the grantor is a Ranger administrator or an admin of the role, and the caller may act for them.
 
-    The groups the request claims for the grantor are not believed: his own in Ranger count.
+    The groups the request claims for the grantor are not trusted: those known to Ranger count.
     """
     caller, service = call.caller, call.tables.service(call.path["name"])
     grantor = request.grantor or caller.name

@@ -41,7 +41,7 @@ class LoginThrottle:
         self._failures: dict[str, deque[int]] = {}
         self._key = secrets.token_bytes(32)
         self._known: dict[str, tuple[str, bytes]] = {}
-        # An unknown name costs as much time as a wrong password, so that names can't be found out.
+        # An unknown name costs as much time as a wrong password, so that names cannot be found out.
         self._decoy = hash_password(secrets.token_hex(16))
 
     def admits(self, login: Login | None, password: str, now: int) -> bool:

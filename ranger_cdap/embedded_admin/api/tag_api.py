@@ -39,7 +39,7 @@ def _upload(call: Call, sent: ServiceTags, name: str) -> Answer:
 
 
 def _refuse_broken(call: Call, service: StoredService, sent: ServiceTags) -> None:
-    # Ranger skips what it can't place; a tag that goes missing may be one that denies.
+    # Ranger skips what it cannot place; a tag that goes missing may be one that denies.
     numbers = [str(number) for ids in sent.resource_to_tag_ids.values() for number in ids]
     if missing := [number for number in numbers if number not in sent.tags]:
         raise refuse(f"tag `{missing[0]}` is carried by a resource but not in the upload")

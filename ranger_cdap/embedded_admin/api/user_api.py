@@ -71,7 +71,7 @@ def delete_user_by_id(call: Call) -> Answer:
 def _delete(call: Call, stored: StoredUser) -> Answer:
     name = stored.document.name
     if name == call.caller.name:
-        raise refuse("Can Not Delete User: an administrator can't delete himself")
+        raise refuse("Can Not Delete User: an administrator cannot delete their own account")
     let_go(call, "users", name)
     call.tables.principals.delete_user(stored.id, call.now)
     return empty(204)

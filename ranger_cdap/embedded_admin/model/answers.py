@@ -90,7 +90,7 @@ def refuse_invalid(problems: Iterable[Problem]) -> Refusal:
 
 
 def refuse_unreadable(message: str, exception: str, package: str) -> Refusal:
-    """400 for JSON that can't be read, or that has another type than Ranger's class wants."""
+    """400 for JSON that cannot be read, or that has another type than Ranger's class wants."""
     named = {"message": message, "exception": exception, "javaClassName": f"{package}.{exception}"}
     return Refusal(json_answer({"RemoteException": named}, 400))
 

@@ -80,7 +80,7 @@ def _check_graph(resources: Sequence[ResourceDef]) -> Iterator[Problem]:
         if parent is None:
             yield problem(2016, subfield=resource.name)
         elif parent.level >= resource.level:
-            # A circle of parents can't have growing levels, so it ends here too.
+            # A circle of parents cannot have growing levels, so it ends here too.
             yield problem(2021, subfield=resource.name)
 
 

@@ -124,7 +124,7 @@ class _Share:
 
 
 def _split(items: list[PolicyItem], grantee: Grantee) -> _Share:
-    """Take a grantee out of the unconditional items of a list, and say what he had there."""
+    """Take a grantee out of the unconditional items of a list, and return what they had there."""
     mine = [item for item in items if not item.conditions and grantee.name in getattr(item, grantee.kind)]
     for item in mine:
         setattr(item, grantee.kind, [name for name in getattr(item, grantee.kind) if name != grantee.name])

@@ -168,5 +168,5 @@ def _matches(pattern: str, value: str) -> bool:
     try:
         return re.fullmatch(pattern, value) is not None
     except re.error:
-        # Written for Java's dialect: what can't be read can't be held against a value.
+        # Written for Java's dialect: what cannot be read cannot be held against a value.
         return True

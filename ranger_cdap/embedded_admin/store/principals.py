@@ -122,7 +122,7 @@ class PrincipalTables:
         self.raise_counter(USER_STORE, now)
 
     def delete_user(self, user_id: int, now: int) -> None:
-        """Remove a user and his memberships."""
+        """Remove a user and their memberships."""
         self._connection.execute("DELETE FROM user WHERE id = ?", (user_id,))
         self.raise_counter(USER_STORE, now)
 

@@ -113,7 +113,7 @@ def listed_policy(policy: Policy, *, policy_id: int, guid: str, version: int, se
 
 @dataclass(frozen=True, slots=True)
 class StoredUser:
-    """A user; one without a password hash can't sign in."""
+    """A user; one without a password hash cannot sign in."""
 
     id: int
     owner: str | None

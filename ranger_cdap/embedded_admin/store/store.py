@@ -72,7 +72,7 @@ class Store:
     """The database; open it with a path, or without one for a database that ends with the process.
 
     Raises:
-        InvalidInput: the file can't be opened, or is not a database of the embedded Ranger Admin.
+        InvalidInput: the file cannot be opened, or is not a database of the embedded Ranger Admin.
     """
 
     def __init__(self, database: Path | None = None) -> None:
@@ -92,7 +92,7 @@ class Store:
         except (sqlite3.Error, OSError) as e:
             why = reason(e) if isinstance(e, OSError) else e
             raise InvalidInput(
-                f"`{self._name}` can't be used as the database of the embedded Ranger Admin: {why}; name another file"
+                f"`{self._name}` cannot be used as the database of the embedded Ranger Admin: {why}; name another file"
             ) from None
 
     def _prepare(self) -> None:

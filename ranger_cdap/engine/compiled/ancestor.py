@@ -1,4 +1,4 @@
-"""Where something lies whose resource can't be read: at the last level that is sure, or anywhere below it."""
+"""Where something lies whose resource cannot be read: at the last level that is sure, or anywhere below it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERYWHERE = ResourceMatcher((), (), -1)
 
 
 def doubts_of_resource(resources: Mapping[str, PolicyResource], model: ServiceModel, place: str) -> Iterator[Doubt]:
-    """Why a resource can't be matched; nothing where it can."""
+    """Why a resource cannot be matched; nothing where it can."""
     sure = True
     for name, resource in resources.items():
         if doubt := _doubt_of_level(name, resource, model, place):

@@ -33,7 +33,7 @@ _ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class Outcome(Enum):
-    """Whether a condition holds; the last two mean that it can't be judged, and what Java makes of that."""
+    """Whether a condition holds; the last two mean that it cannot be judged, and what Java makes of that."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -67,15 +67,15 @@ class Circumstances:
 
 
 UNREADABLE_TAG = "\0"
-"""The type of a tag whose type can't be read: it may be any."""
+"""The type of a tag whose type cannot be read: it may be any."""
 
 Condition = Callable[[Circumstances], Outcome]
 
 ConditionMaker = Callable[[Sequence[str], Mapping[str, Any]], Callable[[Circumstances], bool | None] | None]
 """Makes conditions of a kind this engine does not know, like JavaScript, of their values and the evaluator's options.
 
-What it gives says whether the condition holds, None where that can't be judged; it is asked by many threads. A maker
-gives None where the values can't be read. Whatever raises can't be evaluated, so nothing is allowed by it.
+What it gives says whether the condition holds, None where that cannot be judged; it is asked by many threads. A maker
+gives None where the values cannot be read. Whatever raises cannot be evaluated, so nothing is allowed by it.
 """
 
 
@@ -83,7 +83,7 @@ gives None where the values can't be read. Whatever raises can't be evaluated, s
 class Reading:
     """How conditions are read.
 
-    `lenient` like Java, which drops what it can't read; `zone` of the time of day; `added` makes conditions by the name
+    `lenient` like Java, dropping what it cannot read; `zone` of the time of day; `added` makes conditions by the name
     of the evaluator's class.
     """
 
@@ -93,13 +93,13 @@ class Reading:
 
 
 _Maker = Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]
-"""Makes a condition of its values and the evaluator's options; None where they can't be read."""
+"""Makes a condition of its values and the evaluator's options; None where they cannot be read."""
 
 
 def compile_condition(
     definition: PolicyConditionDef | None, values: Sequence[str], reading: Reading
 ) -> Condition | None:
-    """The condition as a function of the circumstances; None where it can't be evaluated.
+    """The condition as a function of the circumstances; None where it cannot be evaluated.
 
     `definition` is what the service definition says of the condition's type; None if it says nothing.
     """

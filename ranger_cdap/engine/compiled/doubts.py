@@ -64,5 +64,5 @@ def _of_item(item: wire.PolicyItem, place: str, compiler: PolicyCompiler) -> Ite
 def _of_condition(condition: wire.PolicyItemCondition, place: str, compiler: PolicyCompiler) -> Iterator[Doubt]:
     if not compiler.rules.can_evaluate(condition):
         effect = "nothing is allowed by it, and denials apply" if compiler.cautious else "it always holds"
-        message = f"condition `{shown(condition.type)}` can't be evaluated: {effect}"
+        message = f"condition `{shown(condition.type)}` cannot be evaluated: {effect}"
         yield Doubt(ProblemCode.UNUSABLE_CONDITION, place, message)

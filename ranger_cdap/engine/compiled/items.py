@@ -66,7 +66,7 @@ class ItemRules:
     """How the items of a service's policies are read.
 
     With `cautious`, an access type nobody knows makes a deny item or allow exception speak of every access type:
-    what can't be evaluated never allows more.
+    what cannot be evaluated never allows more.
     """
 
     model: ServiceModel
@@ -89,7 +89,7 @@ class ItemRules:
         )
 
     def conditions(self, conditions: Iterable[wire.PolicyItemCondition]) -> tuple[Condition, ...]:
-        """Conditions as functions; one that can't be evaluated is unknown, or dropped where Java is followed."""
+        """Conditions as functions; one that cannot be evaluated is unknown, or dropped where Java is followed."""
         compiled = (compile_condition(self.model.conditions.get(c.type), c.values, self._reading) for c in conditions)
         return tuple(c or _unknown for c in compiled if c or self.cautious)
 
@@ -103,7 +103,7 @@ class ItemRules:
         return Reading(lenient=not self.cautious, added=self.added)
 
     def hold(self, conditions: tuple[Condition, ...], circumstances: Circumstances, *, restricts: bool) -> bool:
-        """Whether all conditions hold; one that can't be judged holds where that only takes access away."""
+        """Whether all conditions hold; one that cannot be judged holds where that only takes access away."""
         for condition in conditions:
             outcome = condition(circumstances)
             if outcome is Outcome.HOLDS:

@@ -66,7 +66,7 @@ class Record:
 
     @property
     def broad(self) -> bool:
-        """Whether the policy covers all below its resource, because a level can't be read."""
+        """Whether the policy covers all below its resource, because a level cannot be read."""
         return self._compiled is not None and self._compiled.broad
 
 
@@ -86,7 +86,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
     """The policies of a download; what is wrong with them is added to `problems`.
 
     Raises:
-        Unusable: a policy can't be used, and the engine is to follow Java, which then refuses the whole set.
+        Unusable: a policy cannot be used, and the engine is to follow Java, which then refuses the whole set.
     """
     decoder = msgspec.json.Decoder(wire.Policy)
     records: list[Record] = []

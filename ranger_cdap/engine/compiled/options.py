@@ -20,7 +20,7 @@ AUDIT_FILTERS = "ranger.plugin.audit.filters"
 class EngineOptions:
     """How the engine decides.
 
-    `compatibility` is `safe` (what can't be evaluated never allows more) or `ranger` (as the Java engine does).
+    `compatibility` is `safe` (what cannot be evaluated never allows more) or `ranger` (as the Java engine does).
     The five sets add to those of the service's configuration. Forwarded addresses are believed only from
     `trusted_proxies`, or from anybody if that is empty, and only with `use_forwarded_for`.
     With `fallback` a request no policy speaks of stays undetermined, for callers with rules of their own.
@@ -40,7 +40,7 @@ class EngineOptions:
 
     @property
     def cautious(self) -> bool:
-        """Whether what can't be evaluated counts against whoever wants in."""
+        """Whether what cannot be evaluated counts against whoever wants in."""
         return self.compatibility == "safe"
 
 

@@ -1,4 +1,4 @@
-"""A policy made ready to decide, and what becomes of one that can't be (ranger-semantics.md §1.2, §6.6)."""
+"""A policy made ready to decide, and what becomes of one that cannot be (ranger-semantics.md §1.2, §6.6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EVERYTHING = Item(frozenset({EVERYBODY}), frozenset(), True, True, ())
 class CompiledPolicy:
     """A policy ready to decide. `broad` ones, unreadable below some level, hold for all that is under it as well.
 
-    `zone` is the zone its author put it into, None where that can't be read.
+    `zone` is the zone its author put it into, None where that cannot be read.
     """
 
     id: int
@@ -72,7 +72,7 @@ class CompiledPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PolicyCompiler:
-    """Compiles the policies of one service; what can't be compiled never allows more."""
+    """Compiles the policies of one service; what cannot be compiled never allows more."""
 
     model: ServiceModel
     cautious: bool
@@ -84,11 +84,11 @@ class PolicyCompiler:
         return ItemRules(self.model, self.cautious, self.added)
 
     def decode(self, raw: msgspec.Raw) -> wire.Policy:
-        """The policy as it came. Raises Unusable where a part of it can't be read."""
+        """The policy as it came. Raises Unusable where a part of it cannot be read."""
         return wire.decode_policy(raw, lenient=not self.cautious)
 
     def compile(self, policy: wire.Policy, matchers: tuple[ResourceMatcher, ...]) -> CompiledPolicy:
-        """The policy ready to decide. Raises PolicySetError where a part of it can't be understood."""
+        """The policy ready to decide. Raises PolicySetError where a part of it cannot be understood."""
         rules = self.rules
         denies = policy.isDenyAllElse or bool(policy.denyPolicyItems)
         enabled = self.model.deny_enabled
@@ -111,7 +111,7 @@ class PolicyCompiler:
         )
 
     def resources(self, policy: wire.Policy, known: Known | None = None) -> tuple[ResourceMatcher, ...]:
-        """The policy's resources, without those that fit no hierarchy. Raises Unusable where one can't be used."""
+        """The policy's resources, without those that fit no hierarchy. Raises Unusable where one cannot be used."""
         maps = (policy.resources, *policy.additionalResources)
         known = known or Known()
         if not all(map(known.is_usual, maps)):
@@ -130,7 +130,7 @@ class PolicyCompiler:
         return [("resources", policy.resources), *more]
 
     def _fatal(self, place: str, resources: Mapping[str, wire.PolicyResource]) -> list[Doubt]:
-        """What can't be matched at all; Ranger only stumbles over expressions."""
+        """What cannot be matched at all; Ranger only stumbles over expressions."""
         doubts = doubts_of_resource(resources, self.model, place)
         return [d for d in doubts if self.cautious or d.code is ProblemCode.RESOURCE_EXPRESSION]
 
@@ -147,9 +147,9 @@ class PolicyCompiler:
         return (_valid_by(tuple(schedules)),) if schedules else ()
 
     def substitute(self, raw: Any, reason: str) -> CompiledPolicy | None:
-        """What stands for a policy that can't be used: None, or with a deny side one that denies everybody.
+        """What stands for a policy that cannot be used: None, or with a deny side one that denies everybody.
 
-        It covers the policy's resource as far as that can be read, and all below where a level can't be.
+        It covers the policy's resource as far as that can be read, and all below where a level cannot be.
         """
         known: Mapping[str, Any] | None = raw if isinstance(raw, dict) else None
         if known is not None and not self._has_deny_side(known):
@@ -224,7 +224,7 @@ def denying(
     zone: str | None = None,
     broad: bool = True,
 ) -> CompiledPolicy:
-    """A policy that denies everybody everything on its resources, because something there can't be read."""
+    """A policy that denies everybody everything on its resources, because something there cannot be read."""
     return CompiledPolicy(
         id=id,
         version=version,

@@ -193,10 +193,10 @@ def compile_schedules(
 def compile_schedule(schedule: ValiditySchedule, *, lenient: bool, zone: tzinfo = UTC) -> Schedule:
     """A schedule ready to be asked; `zone` is the zone of wall clocks in recurrences.
 
-    `lenient` reads like Java: a time that can't be read is open, an unknown time zone is GMT.
+    `lenient` reads like Java: a time that cannot be read is open, an unknown time zone is GMT.
 
     Raises:
-        PolicySetError: a recurrence can't be read, or, unless `lenient`, a time or a time zone.
+        PolicySetError: a recurrence cannot be read, or, unless `lenient`, a time or a time zone.
     """
     own = _zone(schedule.timeZone, lenient=lenient)
     return Schedule(

@@ -39,7 +39,7 @@ def read_script(script: object) -> DateScript | None:
 
 
 def read_date(text: str) -> int | None:
-    """The date as epoch milliseconds; None where it can't be read."""
+    """The date as epoch milliseconds; None where it cannot be read."""
     found = next((m for form in _FORMATS if (m := form.match(text))), None)
     if found is None:
         return None

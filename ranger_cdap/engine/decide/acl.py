@@ -1,7 +1,7 @@
 """Who can do what on a resource: Ranger's ACLs (ranger-semantics.md §16), worked out by deciding for everybody named.
 
-Because each answer is a decision, it agrees with `evaluate` by construction. Where conditions or validity have a say,
-the decision is made twice: as if all of them spoke against whoever asks, and as if all spoke for him.
+Because each answer is a decision, it agrees with `evaluate` by construction. Where conditions or validity matter,
+the decision is made twice: as if all of them spoke against the user, and as if all spoke for them.
 """
 
 from __future__ import annotations

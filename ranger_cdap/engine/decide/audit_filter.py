@@ -49,13 +49,13 @@ class CompiledFilter:
 
 
 def compile_filters(text: str, model: ServiceModel) -> tuple[CompiledFilter, ...]:
-    """The filters of a configuration value. Raises PolicySetError where it can't be read; Ranger then has none."""
+    """The filters of a configuration value. Raises PolicySetError where it cannot be read; Ranger then has none."""
     if not text.strip():
         return ()
     try:
         filters = msgspec.json.decode(_with_double_quotes(text), type=list[wire.AuditFilter], strict=False)
     except (ValueError, RecursionError):
-        raise PolicySetError("the audit filters can't be read") from None
+        raise PolicySetError("the audit filters cannot be read") from None
     return tuple(_compile(f, f.isAudited, model) for f in filters if f.isAudited is not None)
 
 

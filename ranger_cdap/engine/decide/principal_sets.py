@@ -10,9 +10,9 @@ _MOST_REMEMBERED = 10_000
 
 
 class PrincipalSets:
-    """The sets of one engine, for its role definitions; whoever asks as many users as there are can't make it grow.
+    """Cached principal sets of one engine, for its role definitions; bounded, however many users are asked about.
 
-    `remembered`: by user, his groups and the set; for requests that name neither roles nor an owner.
+    `remembered`: by user, their groups and the set; for requests that name neither roles nor an owner.
     """
 
     __slots__ = ("_roles", "remembered")

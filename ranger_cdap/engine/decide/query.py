@@ -49,7 +49,7 @@ def requested(resource: Mapping[str, Value], model: ServiceModel) -> tuple[Path 
 
 
 def too_long(request: AccessRequest) -> str:
-    """Why the request can't be matched with policies; empty where no text of it is too long (engine/cost.py)."""
+    """Why the request cannot be matched with policies; empty where no text of it is too long (engine/cost.py)."""
     for name, value in request.resource.items():
         if any(isinstance(one, str) and len(one) > LONGEST_VALUE for one in _each(value)):
             return f"invalid: the {name} is longer than {LONGEST_VALUE} characters"
@@ -59,7 +59,7 @@ def too_long(request: AccessRequest) -> str:
 
 
 def stand_for_too_much(tokens: Mapping[str, str]) -> bool:
-    """Whether what some macro stands for can't be matched."""
+    """Whether what some macro stands for cannot be matched."""
     return any(len(text) > LONGEST_VALUE for text in tokens.values())
 
 

@@ -60,9 +60,9 @@ def _pairs(attributes: Mapping[str, str]) -> Attributes:
 
 
 class TagTable:
-    """Which resources carry which tags. `doubts` are about tags and tagged resources that can't be read.
+    """Which resources carry which tags. `doubts` are about tags and tagged resources that cannot be read.
 
-    Unless `lenient`, what can't be read counts against whoever asks and never in his favour: a tag outside its
+    Unless `lenient`, what cannot be read counts against the user and never in their favour: a tag outside its
     unreadable validity, any tag where only its id is known, a tag anywhere its unreadable resource may lie. `dates` are
     the attributes that hold dates some condition asks for.
     """
@@ -213,7 +213,7 @@ class TagRepository:
     folds = False
 
     def of(self, tag: str) -> Iterable[CompiledPolicy]:
-        """The policies for a tag; for one whose type can't be read, all of them."""
+        """The policies for a tag; for one whose type cannot be read, all of them."""
         if tag == UNREADABLE_TAG:
             every = (*self._exact.values(), *self._prefixed.values())
             return dict.fromkeys(policy for policies in every for policy in policies)

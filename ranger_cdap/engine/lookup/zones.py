@@ -18,9 +18,9 @@ UNZONED = ""
 """The name under which the policies outside all zones are among the zones of a request."""
 
 UNREADABLE_ZONE = "(unreadable)"
-"""The zone of what may lie in a zone whose resource can't be read: nobody may do anything there."""
+"""The zone of what may lie in a zone whose resource cannot be read: nobody may do anything there."""
 
-NOBODY = denying([EVERYWHERE], "it may lie in a security zone of which a resource can't be read")
+NOBODY = denying([EVERYWHERE], "it may lie in a security zone of which a resource cannot be read")
 """The one policy of `UNREADABLE_ZONE`."""
 
 
@@ -29,7 +29,7 @@ def _nothing(place: str) -> Doubt:
 
 
 class ZoneTable:
-    """Which zones a resource lies in. `doubts` are about resources of zones that can't be read.
+    """Which zones a resource lies in. `doubts` are about resources of zones that cannot be read.
 
     Unless `lenient`, what may lie in a zone by such a resource, and does not surely lie in it by another one, is in
     `UNREADABLE_ZONE` instead. With `lenient` the resource is left out, as Ranger has it.

@@ -65,7 +65,7 @@ class Problem:
 
 
 class Unusable(PolicySetError):
-    """A policy can't be used as it stands; `doubts` say why."""
+    """A policy cannot be used as it stands; `doubts` say why."""
 
     def __init__(self, doubts: Iterable[Doubt]) -> None:
         self.doubts = tuple(doubts)

@@ -1,4 +1,4 @@
-"""Decoded JSON against the type it should have: which nulls say nothing, and which parts can't be read."""
+"""Decoded JSON against the type it should have: which nulls say nothing, and which parts cannot be read."""
 
 from __future__ import annotations
 
@@ -83,6 +83,6 @@ def _joined(step: str, place: str) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """What a reader says of a text it can't read, as part of a message."""
+    """What a reader says of a text it cannot read, as part of a message."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -331,7 +331,7 @@ def decode_policy(raw: msgspec.Raw | bytes, *, lenient: bool = True) -> Policy:
         known = msgspec.json.decode(raw)
         return convert_policy(without_any_null(known) if lenient else known)
     except (ValueError, RecursionError) as e:
-        raise Unusable([Doubt(ProblemCode.UNREADABLE_POLICY, "", f"it can't be read: {one_line(e)}")]) from None
+        raise Unusable([Doubt(ProblemCode.UNREADABLE_POLICY, "", f"it cannot be read: {one_line(e)}")]) from None
 
 
 def convert_policy(known: Any) -> Policy:
@@ -341,7 +341,7 @@ def convert_policy(known: Any) -> Policy:
     except (ValueError, RecursionError):
         code = ProblemCode.UNREADABLE_POLICY
         found = unreadable(known, Policy)
-        raise Unusable([Doubt(code, place, f"it can't be read: {why}") for place, why in found]) from None
+        raise Unusable([Doubt(code, place, f"it cannot be read: {why}") for place, why in found]) from None
 
 
 def convert_resource(known: Any) -> PolicyResource | None:
@@ -366,5 +366,5 @@ def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
             without = msgspec.json.encode(without_nulls(msgspec.json.decode(data), type_))
             return msgspec.json.decode(without, type=type_, strict=False)
         except (ValueError, RecursionError) as e:
-            raise PolicySetError(f"{what} can't be read: {shown(one_line(e))}") from None
+            raise PolicySetError(f"{what} cannot be read: {shown(one_line(e))}") from None
     return value

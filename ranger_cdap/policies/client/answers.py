@@ -1,6 +1,6 @@
-"""What an answer of Ranger Admin that is not the hoped-for one means: one typed error of `ranger_cdap.errors`.
+"""Translation of Ranger Admin's error responses into one typed error of `ranger_cdap.errors`.
 
-Pure. Ranger has five shapes of errors and uses HTTP 400 for most of them, so the status alone does not tell.
+Pure. Ranger has five shapes of errors and uses HTTP 400 for most of them, so the status alone is not enough.
 Nothing of an HTML page and no secret gets into a message. Source: ranger-rest.md §2.
 """
 
@@ -149,7 +149,7 @@ def _reason_codes(said: str) -> tuple[int, ...]:
 
 
 def _ranger_message(parsed: Any) -> str:
-    """What Ranger says, in one line: `msgDesc`, or the message of a `RemoteException`."""
+    """Ranger's message, in one line: `msgDesc`, or the message of a `RemoteException`."""
     if not isinstance(parsed, dict):
         return ""
     remote = parsed.get("RemoteException")

@@ -1,4 +1,4 @@
-"""Who downloads: what each download tells Ranger Admin, for its page of plugins."""
+"""Identity of the downloading plugin, as each download reports it for Ranger Admin's page of plugins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_ID: Final = 255  # Ranger's column; Java's plugin cuts it there as well
 
 
 class Capability(enum.IntEnum):
-    """What a plugin can do, each with its bit; names and bits are those of Ranger's `RangerPluginCapability`."""
+    """Plugin capabilities, each with its bit; names and bits are those of Ranger's `RangerPluginCapability`."""
 
     TAG_POLICIES = 0
     MASKING_AND_ROW_FILTERING = 1
@@ -44,7 +44,7 @@ NOT_OURS: Final = frozenset(
 
 
 def capabilities() -> str:
-    """What this project's plugin can do, as Ranger writes it: the sum of the bits in hexadecimal digits."""
+    """The capabilities of this project's plugin, as Ranger writes them: the sum of the bits in hexadecimal digits."""
     return f"{sum(1 << one for one in Capability if one not in NOT_OURS):x}"
 
 
@@ -83,7 +83,7 @@ class Downloader:
         return cls(f"{app_id}@{socket.gethostname()}-{service}"[:_LONGEST_ID], cluster_name)
 
     def query(self, activated_at: int) -> dict[str, str | int]:
-        """What every download tells, and since when its document is in force."""
+        """The parameters of every download, and since when its document is in effect."""
         return {
             "lastActivationTime": activated_at,
             "pluginId": self.plugin_id,

@@ -28,7 +28,7 @@ _OF_TLS: Final = "its certificate or its TLS is not accepted"
 _FAILURES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, bool], ...]] = (
     (ssl.SSLCertVerificationError, _OF_TLS, True),
     ((ssl.SSLError, requests.exceptions.SSLError, urllib3.exceptions.SSLError), _OF_TLS, False),
-    (urllib3.exceptions.NameResolutionError, "its name can't be resolved", True),
+    (urllib3.exceptions.NameResolutionError, "its name cannot be resolved", True),
     (ConnectionRefusedError, "the connection was refused", True),
     (urllib3.exceptions.NewConnectionError, "no connection can be made", True),
     (
@@ -62,11 +62,11 @@ class Exchange:
     """Sends requests by the certificates of `tls`, read again when they change; safe to use from several threads.
 
     Proxies and credentials of the environment (`HTTP_PROXY`, `.netrc`) are not used and redirects not followed:
-    a password or token must reach the server it is for and nobody else. Certificates that cannot be used leave those
+    a password or token must reach the server it is for and no other. Certificates that cannot be used leave those
     read before in use.
 
     Raises:
-        ConfigError: a file of certificates can't be used.
+        ConfigError: a file of certificates cannot be used.
     """
 
     def __init__(self, tls: TlsFiles, *, connect_timeout: float, read_timeout: float) -> None:

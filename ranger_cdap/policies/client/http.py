@@ -47,11 +47,11 @@ def segment(name: str) -> str:
     """A name as one segment of a path.
 
     Raises:
-        InvalidInput: Ranger Admin can't find a thing of that name by path (`/`, `%`, `;`), or it is not a name.
+        InvalidInput: Ranger Admin cannot find a thing of that name by path (`/`, `%`, `;`), or it is not a name.
     """
     if not is_addressable(name):
         raise InvalidInput(
-            f"Ranger Admin can't find anything by the name {name!r}: it is empty or has one of `/ \\ % ;`"
+            f"Ranger Admin cannot find anything by the name {name!r}: it is empty or has one of `/ \\ % ;`"
         )
     return quote(name, safe="")
 
@@ -68,7 +68,7 @@ class AdminHttp:
     is away.
 
     Raises:
-        ConfigError: an address, the credentials or a file of certificates can't be used.
+        ConfigError: an address, the credentials or a file of certificates cannot be used.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class AdminHttp:
         except NoAnswer as e:
             kind = NotConnected if e.unsent else AdminUnreachable
             advice = " (`ranger.ca_file` names the CA to trust)" if e.of_tls else ""
-            raise kind(f"Ranger Admin at `{url}` can't be reached: {e}{advice}", **where) from None
+            raise kind(f"Ranger Admin at `{url}` cannot be reached: {e}{advice}", **where) from None
         return Answer(method, path, status, body)
 
 

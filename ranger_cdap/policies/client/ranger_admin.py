@@ -1,4 +1,4 @@
-"""What this project asks of a Ranger Admin: downloads for plugins, and definitions, services, policies and users."""
+"""Client of Ranger Admin: downloads for plugins, and definitions, services, policies and users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ranger_cdap.policies.client.sign_in import Way
 
 Json = dict[str, Any]
 
-_POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently unless told otherwise
+_POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
 
 
@@ -34,7 +34,7 @@ class RangerAdmin:
     Everything that is not there is None or False; every failure is a subclass of `RangerAdminError`.
 
     Raises:
-        ConfigError: an address, the credentials or a file of certificates can't be used.
+        ConfigError: an address, the credentials or a file of certificates cannot be used.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class RangerAdmin:
     def policy_by_name(self, service: str, name: str) -> Policy | None:
         """The policy of a service with exactly that name.
 
-        Ranger accepts names that it can't find by path (`a/b`); those are searched for among the policies.
+        Ranger accepts names that it cannot find by path (`a/b`); those are searched for among the policies.
         """
         if not is_addressable(name):
             api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
@@ -234,7 +234,7 @@ class RangerAdmin:
     def update_policy(self, policy: Policy) -> Policy:
         """Replace the policy with that id; Ranger does not look whether somebody changed it since it was read.
 
-        So compare the version of the answer with the version read: one more means that nobody did.
+        So compare the version of the answer with the version read: one more means that no one did.
         """
         api = RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy.id})
         return self._policy(self._http.fetch(api, body=policy))
@@ -253,7 +253,7 @@ class RangerAdmin:
         """Put a grant into the policy of exactly that resource, or into a new one, in the name of the grantor.
 
         Raises:
-            AccessForbidden: the grantor may not delegate this, or Ranger does not know him or the user.
+            AccessForbidden: the grantor may not delegate this, or Ranger does not know the grantor or the user.
         """
         self._http.fetch(endpoints.GRANT_ACCESS.format_path({"service": segment(service)}), body=_grant(grant, grantor))
 
@@ -345,7 +345,7 @@ class RangerAdmin:
         try:
             return decode_policy(raw or b"")
         except PolicySetError as e:
-            raise UnexpectedAnswer(f"Ranger Admin answered with a policy that can't be read: {e}") from None
+            raise UnexpectedAnswer(f"Ranger Admin answered with a policy that cannot be read: {e}") from None
 
 
 def _grant(grant: Grant, grantor: str) -> Json:

@@ -25,7 +25,7 @@ def credentials(way: Way, username: str, password: Secret) -> AuthBase | None:
     of whoever the ticket cache belongs to), `certificate` nothing: the client certificate says who it is.
 
     Raises:
-        ConfigError: they can't be read or sent that way, or Kerberos is wanted and not installed.
+        ConfigError: they cannot be read or sent that way, or Kerberos is wanted and not installed.
     """
     match way:
         case "basic":
@@ -50,7 +50,7 @@ class TlsFiles:
         """A context of what the files hold now.
 
         Raises:
-            ConfigError: one of the files can't be used.
+            ConfigError: one of the files cannot be used.
         """
         return tls_context(self.ca_file, self.cert_file, self.key_file)
 
@@ -60,15 +60,15 @@ class TlsFiles:
         return tuple(filter(None, (self.ca_file, self.cert_file, self.key_file)))
 
     def watched(self) -> WatchedFiles:
-        """What says whether one has changed."""
+        """Identify the current contents, to notice a change."""
         return WatchedFiles(self.names)
 
 
 def tls_context(ca_file: str | None, cert_file: str | None, key_file: str | None) -> ssl.SSLContext:
-    """Trusts the authorities of `ca_file` and nobody else, or without one those of the system; shows `cert_file`.
+    """Trusts the authorities of `ca_file` alone, or without one those of the system; shows `cert_file`.
 
     Raises:
-        ConfigError: one of the files can't be used.
+        ConfigError: one of the files cannot be used.
     """
     context = ssl.create_default_context(cafile=_checked_ca_file(ca_file) if ca_file is not None else None)
     if cert_file is not None:
@@ -147,7 +147,7 @@ class _Ticket(AuthBase):
 
 def _basic(username: str, password: Secret) -> AuthBase | None:
     if ":" in username:
-        raise ConfigError("the user name for Ranger Admin must not have a colon: Basic authentication can't carry it")
+        raise ConfigError("the user name for Ranger Admin must not have a colon: Basic authentication cannot carry it")
     if not username:
         return None
     password.reveal()  # one that cannot be read ends the start, not the first request
@@ -180,7 +180,7 @@ def show_certificate(context: ssl.SSLContext, cert_file: str | Path, key_file: s
     """Have a context show a client certificate; without a file for its key, the key is in `cert_file`.
 
     Raises:
-        ConfigError: one of the files can't be used.
+        ConfigError: one of the files cannot be used.
     """
     for path in (cert_file, key_file):
         if path is not None and not Path(path).is_file():
@@ -190,7 +190,7 @@ def show_certificate(context: ssl.SSLContext, cert_file: str | Path, key_file: s
         context.load_cert_chain(cert_file, key_file, password=lambda: "")
     except (ssl.SSLError, OSError, ValueError):
         raise ConfigError(
-            f"client certificate `{cert_file}` and its key can't be used: both in PEM form, they must belong together, "
+            f"client certificate `{cert_file}` and its key cannot be used: both in PEM form, they must be a pair, "
             "and the key must not be encrypted"
         ) from None
 

@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The users and groups Ranger knows; None: nobody asked."""
+    """The users and groups Ranger knows; None: not downloaded."""
 
     users: Collection[str] | None = None
     groups: Collection[str] | None = None
@@ -62,7 +62,7 @@ _Found = Iterator[tuple[str, LintCode, str]]
 
 
 def lint(policies: Sequence[Policy], model: ServiceModel, known: Known, now: int) -> Iterator[Finding]:
-    """The findings of policies in force, in their order; `now` in epoch milliseconds."""
+    """The findings of policies in effect, in their order; `now` in epoch milliseconds."""
     for policy in policies:
         if not policy.isEnabled:
             continue
@@ -140,7 +140,7 @@ def _covers(wide: PolicyItem, narrow: PolicyItem, model: ServiceModel, *, admin:
 
 
 def _same(one: PolicyItem, other: PolicyItem) -> bool:
-    """Of two equal items only the second is told."""
+    """Of two equal items only the second is reported."""
     return one == other
 
 

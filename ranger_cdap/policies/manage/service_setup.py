@@ -23,7 +23,7 @@ ADMIN_USER_RIGHTS = ("service.admin.users",)
 ADMIN_GROUP_RIGHTS = ("service.admin.groups",)
 
 # What CDAP's master user needs in every namespace: to look around, to run previews, and to be the user as whom programs
-# run that impersonate nobody (cdap-facts.md §3.1, §3.3; document 004).
+# run that impersonate no user (cdap-facts.md §3.1, §3.3; document 004).
 MASTER_POLICIES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("namespace",): ("read",),
     ("namespace", "artifact"): ("read",),
@@ -40,7 +40,7 @@ MASTER_CREATES = (("namespace", "dataset"), ("namespace", "dataset_module"), ("n
 
 
 class Change(Enum):
-    """What a step does."""
+    """The kind of a step."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -49,7 +49,7 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the set-up is to end in."""
+    """The desired state."""
 
     service: str
     instance: str
@@ -63,7 +63,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What Ranger Admin has."""
+    """The current state of Ranger Admin."""
 
     definition: dict[str, Any] | None
     service: dict[str, Any] | None
@@ -110,10 +110,10 @@ Step = DefinitionStep | ServiceStep | PolicyStep
 
 
 def look(admin: RangerAdmin, service: str) -> Found:
-    """What is there now.
+    """Read the current state.
 
     Raises:
-        RangerAdminError: Ranger Admin can't be asked.
+        RangerAdminError: Ranger Admin cannot be asked.
     """
     definition = admin.get_service_def(servicedef.service_definition()["name"])
     found = admin.get_service(service)
@@ -266,7 +266,7 @@ def _policy_step(
     if not same:
         return PolicyStep(Change.CREATE, gives, policy)
     lacking = [item for item in items if not _has(same[0], item)]
-    advice = "; add by hand what it lacks of: " + "; ".join(map(_gives, lacking)) if lacking else ""
+    advice = "; add manually what it lacks of: " + "; ".join(map(_gives, lacking)) if lacking else ""
     return PolicyStep(Change.KEEP, f"policy {same[0].id} on it is there and stays as it is{advice}", same[0])
 
 

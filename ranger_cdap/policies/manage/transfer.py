@@ -16,7 +16,7 @@ from ranger_cdap.errors import InvalidInput
 
 Json = dict[str, Any]
 
-# What Ranger Admin says of a policy, and nobody writes.
+# Fields of a policy that Ranger Admin sets itself.
 _OF_THE_SERVER = frozenset(
     {
         *("id", "guid", "version", "createTime", "updateTime", "createdBy", "updatedBy"),
@@ -40,7 +40,7 @@ _DEFAULTS: Mapping[str, Any] = {
 
 
 class Change(Enum):
-    """What becomes of a policy."""
+    """The change of a policy."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -67,7 +67,7 @@ class Step:
 
 
 def portable(policy: Mapping[str, Any]) -> Json:
-    """What of a policy travels: everything people write, without what is as if it were not there."""
+    """The transferred part of a policy: everything people write, without values equal to a missing field."""
     kept = {name: value for name, value in policy.items() if name not in _OF_THE_SERVER}
     reduced: Json = _reduced({name: value for name, value in kept.items() if name not in _RESOURCES})
     for name, read in _RESOURCES.items():

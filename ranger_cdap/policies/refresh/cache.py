@@ -1,6 +1,6 @@
 """The documents of one service on disk, named and shaped like those of Ranger's Java plugins, and their age.
 
-Several processes may share a directory. A file that can't be trusted never decides: it is set aside, and said so. Nor
+Several processes may share a directory. A file that cannot be trusted never decides: it is set aside, and said so. Nor
 does a set that is older than one this host has used: the highest versions are kept beside it, so that an old cache that
 is put back does not bring back a right that was revoked.
 """
@@ -45,7 +45,7 @@ _versions_decoder: Final = msgspec.json.Decoder(Versions)
 
 
 class PolicyCache:
-    """The cache of one service for one application; `report` is told what was set aside, in a sentence.
+    """The cache of one service for one application; `report` receives a sentence for each quarantined file.
 
     A set without the users is not whole for a program that takes groups from them (`with_users`). With `allow_older`
     whatever is written becomes the newest that was used, as after a Ranger Admin was restored from a backup.
@@ -78,7 +78,7 @@ class PolicyCache:
         """The set on disk and its age in seconds at `now` (since 1970); None when there is none that may decide.
 
         Raises:
-            CacheError: the directory or a file is not ours alone, or can't be read.
+            CacheError: the directory or a file is not ours alone, or cannot be read.
         """
         if not self._is_there():
             return None
@@ -90,7 +90,7 @@ class PolicyCache:
                 return None
 
     def look(self, now: float) -> tuple[PolicySet, float] | None:
-        """What `load` finds, without changing anything; not locked, so it may be two sets, one replacing the other.
+        """Return what `load` would find, changing nothing; not locked, so it may be two sets, one replacing the other.
 
         Raises:
             CacheError: as `load`.
@@ -101,10 +101,10 @@ class PolicyCache:
             self._refuse_what_others_can_change()
             return self._found(now)
         except PolicySetError as e:
-            self._report(f"policy cache `{self.path()}` can't be used: {e}")
+            self._report(f"policy cache `{self.path()}` cannot be used: {e}")
             return None
         except OSError as e:
-            raise CacheError(f"policy cache `{self.path()}` can't be looked at: {reason(e)}") from None
+            raise CacheError(f"policy cache `{self.path()}` cannot be looked at: {reason(e)}") from None
 
     def write(self, documents: Documents, contact: LastContact) -> None:
         """Put documents and then their contact in the place of what is there, unless that is newer or confirmed later.
@@ -135,7 +135,7 @@ class PolicyCache:
         """Why a set of these versions is not to be used; empty where it is not older than what this host has used.
 
         Raises:
-            CacheError: what was used can't be read.
+            CacheError: what was used cannot be read.
         """
         older = "" if self._allow_older or not self._is_there() else versions.older_than(self._used())
         return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
@@ -202,7 +202,7 @@ class PolicyCache:
         try:
             return Versions() if content is None else _versions_decoder.decode(content)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            raise CacheError(f"policy cache `{self.path(_USED)}` can't be read; remove it, and note why") from None
+            raise CacheError(f"policy cache `{self.path(_USED)}` cannot be read; remove it, and note why") from None
 
     def _contact(self) -> LastContact | None:
         try:
@@ -221,7 +221,7 @@ class PolicyCache:
         except FileNotFoundError:
             return None
         except OSError as e:
-            raise CacheError(f"policy cache `{path}` can't be opened: {reason(e)}") from None
+            raise CacheError(f"policy cache `{path}` cannot be opened: {reason(e)}") from None
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
@@ -231,24 +231,24 @@ class PolicyCache:
             try:
                 return file.read()
             except OSError as e:
-                raise CacheError(f"policy cache `{path}` can't be read: {reason(e)}") from None
+                raise CacheError(f"policy cache `{path}` cannot be read: {reason(e)}") from None
 
     def _replace(self, kind: str, content: Iterable[bytes], confirmed: float) -> None:
-        """The file's own time is that of the contact, so that it tells the age should the contact get lost."""
+        """The file's own time is that of the contact, so that it gives the age should the contact get lost."""
         path = self.path(kind)
         try:
             replace_file(path, content, modified=confirmed)
         except OSError as e:
-            raise CacheError(f"policy cache `{path}` can't be written: {reason(e)}") from None
+            raise CacheError(f"policy cache `{path}` cannot be written: {reason(e)}") from None
 
     def _remove(self, kind: str) -> None:
         try:
             self.path(kind).unlink(missing_ok=True)
         except OSError as e:
-            raise CacheError(f"policy cache `{self.path(kind)}` can't be removed: {reason(e)}") from None
+            raise CacheError(f"policy cache `{self.path(kind)}` cannot be removed: {reason(e)}") from None
 
     def _set_aside(self, suffix: str, why: str) -> None:
-        # A service that is gone and made anew begins with its versions; a cache that is corrupt is put back in vain.
+        # A service that is deleted and created again restarts its versions; a corrupt cache is put back in vain.
         kinds = (_POLICIES, _ROLES, _TAGS, _USERS, _CONTACT, *([_USED] if suffix == "gone" else []))
         for kind in kinds:
             path = self.path(kind)
@@ -257,24 +257,24 @@ class PolicyCache:
             except FileNotFoundError:
                 continue
             except OSError as e:
-                raise CacheError(f"policy cache `{path}` can't be set aside ({reason(e)}): {why}") from None
+                raise CacheError(f"policy cache `{path}` cannot be set aside ({reason(e)}): {why}") from None
         self._report(f"policy cache `{self.path()}` was quarantined as `.{suffix}`: {why}")
 
     def _is_there(self) -> bool:
         try:
             return self._directory.is_dir()
         except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` can't be looked at: {reason(e)}") from None
+            raise CacheError(f"cache directory `{self._directory}` cannot be looked at: {reason(e)}") from None
 
     def _make_directory(self) -> None:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` can't be made: {reason(e)}") from None
+            raise CacheError(f"cache directory `{self._directory}` cannot be made: {reason(e)}") from None
 
     @contextmanager
     def _locked(self, *, writing: bool = True) -> Iterator[None]:
-        """Nobody else writes meanwhile. Where nothing can be written there is nobody to keep out from reading."""
+        """Exclude other writers. Where nothing can be written there is no writer to exclude from reading."""
         try:
             self._refuse_what_others_can_change()
             lock = filelock.FileLock(self._directory / f"{self._stem}.lock", timeout=_LOCK_TIMEOUT, mode=0o600)
@@ -283,7 +283,7 @@ class PolicyCache:
             raise CacheError(f"another process holds the lock of the policy cache in `{self._directory}`") from None
         except OSError as e:
             if writing or e.errno not in _NOT_WRITABLE:
-                raise CacheError(f"policy cache in `{self._directory}` can't be locked: {reason(e)}") from None
+                raise CacheError(f"policy cache in `{self._directory}` cannot be locked: {reason(e)}") from None
             yield
             return
         try:

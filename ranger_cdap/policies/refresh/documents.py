@@ -1,4 +1,4 @@
-"""The documents a plugin downloads, and the set they make together: what is compiled, cached and put in force."""
+"""The documents a plugin downloads, and the set they make together: what is compiled, cached and put into effect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NULL: Final = msgspec.Raw(b"null")
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The downloads as they came; `tags` is None where the service has no tag policies, `users` where nobody asks.
+    """The downloads as they came; `tags` is None where the service has no tag policies, `users` if not downloaded.
 
     Policies that deltas have changed are a `PolicyText`.
     """
@@ -46,7 +46,7 @@ class PolicySet:
 
 
 class _Envelope(msgspec.Struct):
-    """So much of a download of policies as tells what else is needed; the rest is skipped, which is fast."""
+    """The part of a policy download that decides which other downloads are needed; the rest is skipped, for speed."""
 
     policyDeltas: msgspec.Raw = _NULL  # noqa: N815 - Ranger's name
     tagPolicies: msgspec.Raw = _NULL  # noqa: N815
@@ -60,7 +60,7 @@ def needs_tags(policies: bytes | PolicyText) -> bool:
     """Whether a download of policies carries tag policies, so that the tags decide too.
 
     Raises:
-        PolicySetError: it can't be read.
+        PolicySetError: it cannot be read.
     """
     if isinstance(policies, PolicyText):
         return bytes(policies.members.get("tagPolicies", _NULL)) != bytes(_NULL)
@@ -71,7 +71,7 @@ def holds_deltas(policies: bytes) -> bool:
     """Whether a download of policies holds what has changed since the version asked with, instead of all policies.
 
     Raises:
-        PolicySetError: it can't be read.
+        PolicySetError: it cannot be read.
     """
     if bytes(_envelope(policies).policyDeltas) == bytes(_NULL):
         return False
@@ -82,7 +82,7 @@ def _envelope(policies: bytes) -> _Envelope:
     try:
         return _decoder.decode(policies)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise PolicySetError("the downloaded policies can't be read: not a JSON object") from None
+        raise PolicySetError("the downloaded policies cannot be read: not a JSON object") from None
 
 
 def pieces(content: bytes | PolicyText) -> Iterable[bytes]:
@@ -104,7 +104,7 @@ def compile_set(documents: Documents, service: str, options: EngineOptions) -> P
     """The set these documents make; it is used whole or not at all.
 
     Raises:
-        PolicySetError: one of them can't be read or belongs to another service, or the engine can't use them.
+        PolicySetError: one of them cannot be read or belongs to another service, or the engine cannot use them.
     """
     try:
         return _compile(documents, service, options)
@@ -112,13 +112,13 @@ def compile_set(documents: Documents, service: str, options: EngineOptions) -> P
         raise
     except Exception as e:
         # A document can be made to break any reader; whatever it breaks, it must not be used.
-        raise PolicySetError(f"the policies of service `{service}` can't be used: {type(e).__name__}") from e
+        raise PolicySetError(f"the policies of service `{service}` cannot be used: {type(e).__name__}") from e
 
 
 def after_deltas(policy_set: PolicySet, policies: bytes, service: str) -> PolicySet | None:
     """The set after the deltas of a download; None where all policies have to be downloaded.
 
-    That is so for deltas of zones and of tag policies, which are rare, and for deltas that can't be applied.
+    That is so for deltas of zones and of tag policies, which are rare, and for deltas that cannot be applied.
     """
     try:
         document = decode_service_policies(policies)
@@ -140,7 +140,7 @@ def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
     """The set with other users; the engine is the same.
 
     Raises:
-        PolicySetError: the users can't be read.
+        PolicySetError: the users cannot be read.
     """
     store = decode_user_store(users) if users is not None else None
     return replace(

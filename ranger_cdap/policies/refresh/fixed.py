@@ -19,7 +19,7 @@ def documents(
     """Downloads that somebody has kept; without roles no user is in one, without tags no resource carries one.
 
     Raises:
-        PolicySetError: the policies can't be read.
+        PolicySetError: the policies cannot be read.
     """
     return Documents(policies, roles or _NOTHING, (tags or _NOTHING) if needs_tags(policies) else None, users)
 
@@ -35,7 +35,7 @@ class FixedPolicies:
         """The policies of these documents; `service` is their service where they do not say.
 
         Raises:
-            PolicySetError: one of them can't be read or belongs to another service, or the engine can't use them.
+            PolicySetError: one of them cannot be read or belongs to another service, or the engine cannot use them.
         """
         named = decode_service_policies(b"".join(pieces(documents.policies))).serviceName
         compiled = compile_set(documents, named or service, options)

@@ -69,7 +69,7 @@ from ranger_cdap.policies.refresh.refresh_state import (
 logger = logging.getLogger(__name__)
 
 _NOTHING: Final = Versions()
-_MOST_PROBLEMS: Final = 20  # told one by one
+_MOST_PROBLEMS: Final = 20  # reported one by one
 _LONGEST_GOODBYE: Final = 5.0  # seconds `close` waits for a download that is going on
 _FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
     (ServiceNotFound, Failure.MISSING),
@@ -81,7 +81,7 @@ _FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
 
 
 class Downloads(Protocol):
-    """So much of `RangerAdmin` as a plugin needs."""
+    """The part of `RangerAdmin` that a plugin needs."""
 
     def download_policies(  # noqa: D102
         self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
@@ -99,7 +99,7 @@ def no_groups(_user: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The policies in force at one moment: `engine` is None where nothing may be decided, and `reason` says why.
+    """The policies in effect at one moment: `engine` is None where nothing may be decided, and `reason` says why.
 
     `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is what the
     disk did not do, empty if all is well; `groups_of` a user are those Ranger knows; `documents` are what the engine
@@ -129,7 +129,7 @@ def spread_out() -> float:
 class PolicyRefresher:
     """Keeps the policies of one service fresh; safe to share between threads.
 
-    `refresh` and the background thread never raise for what Ranger Admin or the disk does: the snapshot tells.
+    `refresh` and the background thread never raise for failures of Ranger Admin or the disk: see the snapshot.
     `on_change` is called after a swap or a change of state, in the thread that refreshes. What is older than what this
     host has used is refused, from the cache and from Ranger Admin, unless `allow_older`.
     """
@@ -175,7 +175,7 @@ class PolicyRefresher:
 
     @property
     def snapshot(self) -> Snapshot:
-        """What may decide now; policies grow old here also while a download hangs."""
+        """The usable policies now; they age here also while a download hangs."""
         state, snapshot = self._current
         now = self._clock()
         return snapshot if policy_state(state, now) is snapshot.state else self._look(state, now)
@@ -186,14 +186,14 @@ class PolicyRefresher:
         return wait(self._current[0])
 
     def refresh(self) -> Snapshot:
-        """Ask Ranger Admin once, before that the cache if nobody did; then what may decide."""
+        """Load the cache if that was not done, download once, and return the usable policies."""
         return self._refresh()[0]
 
     def refresh_now(self) -> Snapshot:
-        """Ask Ranger Admin once, and return when what it has now is in force.
+        """Ask Ranger Admin once, and return when what it has now is in effect.
 
         Raises:
-            RangerCdapError: one of its subclasses, by why that could not be had; what was in force goes on deciding.
+            RangerCdapError: one of its subclasses, by why that could not be had; what was in effect goes on deciding.
         """
         snapshot, failed = self._refresh()
         if failed is not None:
@@ -203,7 +203,7 @@ class PolicyRefresher:
     def request_refresh(self) -> None:
         """Have the background thread ask now instead of later, and do not wait for it.
 
-        After a failed login nothing becomes earlier, so that nudges can't lock the account.
+        After a failed login nothing becomes earlier, so that nudges cannot lock the account.
 
         Raises:
             InvalidInput: there is no background thread.
@@ -305,7 +305,7 @@ class PolicyRefresher:
         return Confirmed(self._clock(), current)
 
     def _not_older(self, current: PolicySet) -> PolicySet:
-        """What was downloaded, unless this host has used newer; where the disk can't say, Ranger Admin is believed."""
+        """Return the download, unless this host used newer; if the disk does not show it, Ranger Admin is trusted."""
         if current is self._current[0].in_force:
             return current
         try:
@@ -318,7 +318,7 @@ class PolicyRefresher:
         return current
 
     def _fetch(self, known: Versions) -> PolicySet:
-        """What Ranger Admin has now: the very set in force if nothing changed; whole or not at all."""
+        """Download the current set of Ranger Admin: the very set in effect if nothing changed; whole or not at all."""
         in_force = self._current[0].in_force
         service, by = self._service, self._downloader
         text = self._admin.download_policies(
@@ -357,7 +357,7 @@ class PolicyRefresher:
         return in_force if users is held.users else with_users(in_force, users)
 
     def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
-        with self._explained("the service has tag policies, but its tags can't be downloaded", "tag.download"):
+        with self._explained("the service has tag policies, but its tags cannot be downloaded", "tag.download"):
             tags = self._admin.download_tags(self._service, last_known_version=known, by=self._downloader)
         if tags is not None:
             return tags
@@ -365,7 +365,7 @@ class PolicyRefresher:
 
     def _fetch_users(self, held: bytes | None, known: int) -> bytes:
         with self._explained(
-            "`plugin.use_ranger_groups` is on, but the users can't be downloaded", "userstore.download"
+            "`plugin.use_ranger_groups` is on, but the users cannot be downloaded", "userstore.download"
         ):
             users = self._admin.download_user_store(self._service, last_known_version=known, by=self._downloader)
         if users is not None:

@@ -16,7 +16,7 @@ _VERSION = "policyVersion"
 
 
 class _Numbered(msgspec.Struct):
-    """So much of a policy as tells which one it is."""
+    """The part of a policy that identifies it."""
 
     id: int
 
@@ -37,14 +37,14 @@ class PolicyText:
         """The text of a full download.
 
         Raises:
-            PolicySetError: a policy has no id of its own, so that it can't be told apart.
+            PolicySetError: a policy has no id of its own, so that it cannot be told apart.
         """
         try:
             members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
             raws = msgspec.json.decode(members.pop(_POLICIES, b"null"), type=list[msgspec.Raw] | None) or []
             policies = {_read_number(raw).id: raw for raw in raws}
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            raise PolicySetError("the policies can't be told apart by their ids") from None
+            raise PolicySetError("the policies cannot be told apart by their ids") from None
         if len(policies) != len(raws):
             raise PolicySetError("two policies have one id")
         return cls(members, policies)
@@ -59,7 +59,7 @@ class PolicyText:
         return PolicyText({**self.members, _VERSION: msgspec.Raw(str(version).encode())}, policies)
 
     def pieces(self) -> Iterator[bytes]:
-        """The document, piece by piece: nobody has to hold all of it twice."""
+        """The document, piece by piece, so that it is never held twice."""
         yield b"{"
         for name, raw in self.members.items():
             yield msgspec.json.encode(name) + b":" + bytes(raw) + b","

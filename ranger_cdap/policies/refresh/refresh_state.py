@@ -1,7 +1,7 @@
 """When policies may decide: a pure state machine over downloads, failures and the passing of time.
 
 `step(state, event)` gives the next state and what is to be done; the refresher does it (architecture.md, "A refresh").
-Laws: without a compiled download or a valid cache nothing is in force; an age never goes down without a contact;
+Laws: without a compiled download or a valid cache nothing is in effect; an age never goes down without a contact;
 what is older than the longest staleness does not decide; what Ranger Admin says is gone does not come
 back from a cache.
 """
@@ -86,10 +86,10 @@ class LastContact:
 
 @dataclass(frozen=True, slots=True)
 class RefresherState:
-    """What is in force, how old it is at `now`, and what went wrong last.
+    """The policies in effect, their age at `now`, and the last failure.
 
     `failures` counts those since the last contact; `missing` is the time since the first 404; `on_disk` says that the
-    cache holds what is in force.
+    cache holds what is in effect.
     """
 
     limits: Limits
@@ -127,7 +127,7 @@ class RefreshDue:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """Ranger Admin answered all downloads: `current` is what it has now, the very set in force if nothing changed."""
+    """Ranger Admin answered all downloads: `current` is what it has now, the very set in effect if nothing changed."""
 
     now: Instant
     current: PolicySet
@@ -135,7 +135,7 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class RefreshFailed:
-    """A download failed, or what came can't be used."""
+    """A download failed, or what came cannot be used."""
 
     now: Instant
     failure: Failure
@@ -144,7 +144,7 @@ class RefreshFailed:
 
 @dataclass(frozen=True, slots=True)
 class CacheWritten:
-    """The cache did what it was told: what is in force is on disk."""
+    """The cache was written: the policies in effect are on disk."""
 
     now: Instant
 
@@ -181,7 +181,7 @@ class WriteCache:
 
 @dataclass(frozen=True, slots=True)
 class RecordContact:
-    """Write the contact alone: the set on disk is the one in force."""
+    """Write the contact alone: the set on disk is the one in effect."""
 
     contact: LastContact
 

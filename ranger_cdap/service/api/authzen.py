@@ -47,7 +47,7 @@ SEARCH_ACTION: Final = "/access/v1/search/action"
 
 _USER: Final = "user"
 _OF_RANGER: Final = ("serviceName", "serviceType", "accessTime", "clientIpAddress")
-"""What of `context` is Ranger's access context; the rest are circumstances."""
+"""The keys of `context` that form Ranger's access context; the rest are circumstances."""
 
 _Part = TypeVar("_Part", Entity, Action)
 
@@ -215,7 +215,7 @@ def _entity(values: Resource, instance: str) -> EntityId:
 def _place(
     deciders: DeciderRegistry, resource: Entity, context: AccessContext
 ) -> tuple[ServiceDecider, Resource] | None:
-    """Who decides on the resource, and its values; None if nobody knows its type."""
+    """The service that decides on the resource, and its values; None if its type is unknown."""
     kind, name = _text("resource.type", resource.type), _text("resource.id", resource.id)
     named = context.service_name or context.service_type
     decider = deciders.of(context.service_name, context.service_type) if named else deciders.first_with(kind)

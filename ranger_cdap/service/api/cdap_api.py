@@ -28,7 +28,7 @@ def enforce(call: Call) -> Reply:
     """Whether somebody may do what CDAP asks about; audited."""
     body: EnforceRequest = call.body
     state = call.state
-    # Read before deciding: policies that are swapped meanwhile get a name nobody has kept anything under.
+    # Read before deciding: policies that are swapped meanwhile get a name with nothing cached under it.
     generation = state.generation.of(state.authorizer.snapshot)
     if problem := _no_user(body.principal):
         return json_reply(_denied(problem, generation))
@@ -89,7 +89,7 @@ def visible(call: Call) -> Reply:
 
 
 def hello(call: Call) -> Reply:
-    """What this service is; what the extension says of its CDAP is compared and changes nothing."""
+    """Handshake: describe this service; the settings of CDAP are compared and change nothing."""
     body: Handshake = call.body
     state = call.state
     rules = state.authorizer.decider.rules
@@ -119,7 +119,7 @@ def _version() -> str:
 
 
 def _no_user(principal: WirePrincipal) -> str:
-    """Why the principal is nobody who may do anything; empty if he is a user."""
+    """Why the principal may do nothing; empty if it is a user."""
     if principal.type.upper() != _USER:
         return f"CDAP asked for a {principal.type.lower()[:40]}, and privileges are decided for users only"
     if not principal.name:
@@ -166,7 +166,7 @@ def _journal(call: Call, entry: Entry) -> str:
     except OSError as e:
         call.state.metrics.checks_not_journalled.inc()
         return (
-            f"what creates or deletes is denied while it can't be journalled ({e}); tell who runs the decision service"
+            f"what creates or deletes is denied while it cannot be journalled ({e}); tell who runs the decision service"
         )
     call.state.metrics.checks_journalled.inc()
     return ""

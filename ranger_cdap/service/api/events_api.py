@@ -1,4 +1,4 @@
-"""`/cdap/v1/audit`: what CDAP answered, stored for the sync job before CDAP is told that it is."""
+"""`/cdap/v1/audit`: CDAP's answers, stored for the sync job before the request is confirmed."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ OFF = f"{IN_RANGER}: CDAP hands out no privileges here (`service.grants`)"
 
 
 def grant(call: Call) -> Reply:
-    """Somebody in CDAP gives permissions."""
+    """Grant permissions in the name of a user of CDAP."""
     body: GrantRequest = call.body
     if is_masters_own(body, call.state.authorizer.decider.rules.master):
         return json_reply(GrantReply(done=True, changed=False, reason=""))

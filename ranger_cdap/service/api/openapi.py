@@ -76,7 +76,7 @@ def document(rows: Iterable[Row]) -> dict[str, Any]:
 
 @cache
 def examples() -> Mapping[str, Any]:
-    """What may be sent and what comes back, by path: `request` and `answer`."""
+    """Examples of requests and responses, by path: `request` and `answer`."""
     data = files(__package__).joinpath("examples.json").read_bytes()
     found: dict[str, Any] = msgspec.json.decode(data)
     return found
@@ -120,7 +120,7 @@ def _answers(row: Row, schema_of: Mapping[Any, Any], example: Mapping[str, Any])
 
 
 def _error_content(row: Row, status: int, schema_of: Mapping[Any, Any]) -> dict[str, Any]:
-    """What comes with an error: of the row's own form, of the gate's, or both."""
+    """The body of an error: of the route's own form, of the request guard's, or both."""
     coded = schema_of[ErrorBody]
     own = row.error(Refused(status, ""))
     if status in row.also:

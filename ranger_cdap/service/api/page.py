@@ -102,7 +102,7 @@ def html_error(refused: Refused) -> Reply:
 
 
 def service_view(name: str, snapshot: Snapshot, settings: Settings, now: float | None = None) -> ServiceView:
-    """What the page shows of a Ranger service; `now` in seconds since 1970."""
+    """The status of a Ranger service, for the page; `now` in seconds since 1970."""
     problems = snapshot.engine.problems if snapshot.engine is not None else ()
     shown = problems[:MOST_PROBLEMS]
     contact_at, now = snapshot.contact_at, time.time() if now is None else now

@@ -67,7 +67,7 @@ def authorize_multi(call: Call) -> Reply:
 
 
 def permissions(call: Call) -> Reply:
-    """What users, groups and roles that policies name may do on a resource; for delegates, not audited."""
+    """The permissions on a resource of users, groups and roles that policies name; for delegates, not audited."""
     body: ResourcePermissionsRequest = call.body
     resource = _checked_resource(body.resource)
     claims = verify_claims(call.caller, Claims("", resource_attributes=resource.attributes))
@@ -104,7 +104,7 @@ class _Question:
     action: str
 
     def parts(self) -> Iterator[PolicyQuestion]:
-        """What is to be decided: each permission on each resource."""
+        """The accesses to decide: each permission on each resource."""
         for permission in self.permissions:
             for resource in self.resources.values():
                 request = msgspec.structs.replace(self.request, resource=resource, access_type=permission)
@@ -132,7 +132,7 @@ def _questions(
 def _claims(
     call: Call, user: UserInfo, accesses: Sequence[AccessInfo | None], context: AccessContext | None
 ) -> list[TrustedClaims]:
-    """What counts for each access; what all have in common is there once, however many there are."""
+    """The result of each access; their common part is there once, however many there are."""
     said = Claims(
         user=user.name or "",
         groups=user.groups,

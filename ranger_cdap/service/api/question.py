@@ -23,7 +23,7 @@ _MISSING: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was typed into each field, what is wrong with each, and the answer where nothing is."""
+    """The typed values of the fields, the problem of each, and the answer where there is no problem."""
 
     typed: Mapping[str, str]
     problems: Mapping[str, str] = field(default_factory=dict)

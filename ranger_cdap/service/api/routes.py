@@ -17,7 +17,7 @@ Handler = Callable[[Call], Reply]
 class Row:
     """A row of the table.
 
-    `roles`: any one of them lets a caller in; none at all: nobody has to say who he is. `takes` and `gives` are the
+    `roles`: any one of them lets a caller in; none at all: no authentication. `takes` and `gives` are the
     structs of the bodies, `also` those that come with another status than 200; `query` says what the parameters are.
     `waits`: the handler may wait for a disk or a network, or what says so of a request; `works`: it computes for long.
     Neither is done in the thread of the event loop, and of what works only little at a time for one caller. `longest`:

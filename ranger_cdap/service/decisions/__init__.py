@@ -1,1 +1,1 @@
-"""What decides for one or more Ranger services."""
+"""Deciders for one or more Ranger services."""

@@ -1,4 +1,4 @@
-"""What Ranger's authorization API says of a request it can't answer: its codes and sentences, as of 2.9.0."""
+"""Errors of Ranger's authorization API: its codes and sentences, as of 2.9.0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SHOWN = 200
 
 
 class AuthzProblem(Enum):
-    """What is wrong with a request: a number that stays the same, and a sentence with places for what was sent."""
+    """A problem of a request: a stable number, and a sentence with placeholders for the values sent."""
 
     SERVICE_NOT_FOUND = (1, "{}: service not found")
     SERVICE_TYPE_NOT_FOUND = (2, "{}: service type not found")

@@ -1,7 +1,7 @@
-"""What a caller may say about whom: about himself his name alone, and everything with the role `delegate`.
+"""The claims a caller may make: its own name alone, and everything with the role `delegate`.
 
-Law: nobody gets an answer for groups, attributes, an owner or another name by saying so, unless he is a delegate; roles
-are nobody's to say, for Ranger's role definitions do.
+Law: no caller gets an answer for groups, attributes, an owner or another name by claiming them, unless it is a
+delegate; no caller may claim roles, because Ranger's role definitions decide those.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OF_DELEGATES: Final = (_OF_SUBJECT, _OF_RESOURCE, "token:")
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a request says: about whom it is, what he and the resource are, and under which circumstances."""
+    """The claims of a request: the user, attributes of the user and the resource, and the circumstances."""
 
     user: str
     groups: Collection[str] | None = None
@@ -36,7 +36,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class TrustedClaims:
-    """What of it is decided by; attributes are in the context, as `subject.NAME` and `resource.NAME`."""
+    """The claims that a decision uses; attributes are in the context, as `subject.NAME` and `resource.NAME`."""
 
     user: str
     groups: frozenset[str]
@@ -45,10 +45,10 @@ class TrustedClaims:
 
 
 def verify_claims(caller: Caller, said: Claims) -> TrustedClaims:
-    """What of that counts, said by this caller.
+    """Verify the claims of this caller.
 
     Raises:
-        Refused: with 403 if only a delegate may say it, with 400 if nobody may or the owner is no name.
+        Refused: with 403 if only a delegate may say it, with 400 if no caller may or the owner is no name.
     """
     brings = bool(said.groups or said.roles or said.user_attributes)
     brings |= any(key.startswith(_OF_DELEGATES) for key in said.circumstances)

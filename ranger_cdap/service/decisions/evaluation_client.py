@@ -48,7 +48,7 @@ class EvaluationClient:
     It asks by AuthZEN for the operation `get` of the profile, which is what CDAP's GET stands for.
 
     Raises:
-        ConfigError: the address or the file of certificates can't be used.
+        ConfigError: the address or the file of certificates cannot be used.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -113,7 +113,7 @@ MayGet = Callable[[EntityId], bool]
 
 
 def _way_to(entity: EntityId) -> list[EntityId]:
-    """What lies between the instance and the entity, and the entity."""
+    """The entities between the instance and the entity, and the entity."""
     way = [entity]
     while (parent := way[0].parent) is not None and parent.type != "instance":
         way.insert(0, parent)

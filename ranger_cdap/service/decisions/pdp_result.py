@@ -15,7 +15,7 @@ _STRENGTH: Final = (PdpDecision.ALLOW, PdpDecision.NOT_DETERMINED, PdpDecision.D
 
 
 def verdict_of(decision: Decision) -> PdpDecision:
-    """What the engine's decision is called."""
+    """The name of the engine's decision."""
     if decision.allowed:
         return PdpDecision.ALLOW
     return PdpDecision.DENY if decision.determined else PdpDecision.NOT_DETERMINED

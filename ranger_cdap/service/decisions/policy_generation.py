@@ -1,4 +1,4 @@
-"""`PolicyGeneration`: a name for what decides just now, so that whoever keeps answers knows when to drop them."""
+"""`PolicyGeneration`: a name for the policies in effect, so that caches of answers know when to clear."""
 
 from __future__ import annotations
 

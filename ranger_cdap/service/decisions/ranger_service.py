@@ -26,7 +26,7 @@ class RangerService:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The policies in force and how fresh they are."""
+        """The policies in effect and how fresh they are."""
         return self.refresher.snapshot
 
     def now(self) -> int:

@@ -16,7 +16,7 @@ from ranger_cdap.service.http.reply import Refused
 
 
 class PolicyQuestion(NamedTuple):
-    """What is decided, and what the user does by it, where that has a name of its own."""
+    """The access to decide, and the user's action, where that has a name of its own."""
 
     request: AccessRequest
     action: str = ""
@@ -148,7 +148,7 @@ def _telling_all(decider: ServiceDecider) -> ServiceDecider:
     if shows_less and any(problem.code is ProblemCode.NOT_ABOUT_ACCESS for problem in engine.problems):
         raise Refused(
             501,
-            f"policies of service `{engine.service_name}` mask data or filter rows, which can't be told here; "
+            f"policies of service `{engine.service_name}` mask data or filter rows, which cannot be told here; "
             "ask Ranger's own Policy Decision Point about this service",
         )
     return decider

@@ -49,7 +49,7 @@ class Entry:
 
 
 def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
-    """What the journal says of a check once it is allowed; None where it begins and ends nothing. Pure."""
+    """The journal entry of an allowed check; None where it begins and ends nothing. Pure."""
     stamp = body.check
     if stamp is None or body.child_type is not None or body.from_container:
         return None
@@ -76,7 +76,7 @@ def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
 
 
 def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
-    """Whether nobody gets a grant for the entity; what is no entity is never allowed."""
+    """Whether the entity grants nothing to its creator; a check on no entity is never allowed."""
     try:
         entity = str(resolve_entity(cdap_type, parts).entity)
     except InvalidEntity:
@@ -152,7 +152,7 @@ class CheckJournal:
         return cls(store, settings.cdap.instance, OpenChecks(settings.sync.unfinished_after), unlimited)
 
     def entry(self, caller: Caller, body: EnforceRequest) -> Entry | None:
-        """What is to be written before the check is allowed, if anything."""
+        """The entry to write before the check is allowed, if any."""
         believed = Role.ENFORCE in caller.roles and Role.AUDIT not in caller.roles
         return entry_of(body, self._instance) if believed else None
 
@@ -175,7 +175,7 @@ class CheckJournal:
         """Return when the entry is on the disk for good.
 
         Raises:
-            OSError: it is not, or nobody knows.
+            OSError: it is not, or that is unknown.
         """
         try:
             self._store.append(

@@ -1,6 +1,6 @@
 """Who may read what the decision service publishes: its owner, and the members of one group if the settings name one.
 
-Law: nobody but the owner may write, others get nothing, whatever the umask is; and no more is ever allowed on the way
+Law: only the owner may write, others get nothing, whatever the umask is; and no more is ever allowed on the way
 from one setting to another.
 """
 

@@ -131,7 +131,7 @@ class EventFiles:
             for path in paths:
                 try:
                     self._move_in(path)
-                except OSError as e:  # one that can't be moved must not keep the others back
+                except OSError as e:  # one that cannot be moved must not keep the others back
                     failed = e
             fsync_directory(self._directory)
             fsync_directory(self._incoming)
@@ -256,7 +256,7 @@ class _Received(msgspec.Struct):
 
 
 def _last_received(path: Path) -> int:
-    """When the last whole line was received: lines are in that order; 0 if nobody can tell."""
+    """When the last whole line was received: lines are in that order; 0 if unknown."""
     with suppress(OSError, msgspec.MsgspecError), opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
         end = _length_of_whole_lines(descriptor, os.fstat(descriptor).st_size)
         start = _length_of_whole_lines(descriptor, max(0, end - 1))

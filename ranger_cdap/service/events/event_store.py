@@ -38,7 +38,7 @@ class EventStore:
     restarts. Law: every line with `received` below the watermark is in a published file. `records` goes into the
     watermark: whether CDAP's extension delivers records; None while it has not said.
 
-    A disk that fails is told to whoever waits; the next request tries it anew.
+    A failing disk is reported to all waiting requests; the next request tries again.
 
     Raises:
         ConfigError: others can write to the directory.
@@ -66,10 +66,10 @@ class EventStore:
         self._first = 0
         self._publish_at = time.monotonic() + segment_seconds
         self._storing = _Trouble(
-            "records can't be stored: %s; CDAP sends them again and changes nothing",
+            "records cannot be stored: %s; CDAP sends them again and changes nothing",
             "records are stored again",
         )
-        self._moving = _Trouble("stored records can't be moved to the sync job: %s", "stored records are moved again")
+        self._moving = _Trouble("stored records cannot be moved to the sync job: %s", "stored records are moved again")
         self.watermark: int | None = None
         self.records: bool | None = None
         try:
@@ -90,7 +90,7 @@ class EventStore:
         """Return when the lines are on the disk for good; `lines` makes them of the time they are received.
 
         Raises:
-            OSError: they are not, or nobody knows; to send them again does no harm.
+            OSError: they are not, or that is unknown; safe to send them again.
         """
         with self._changed:
             if self._closed:
@@ -125,7 +125,7 @@ class EventStore:
                 self._publish(mark, closed=closed)
 
     def _next(self) -> tuple[list[_Waiting], int | None, bool]:
-        """What to commit now, if anything; the watermark once that is published, if it is due; whether it is the last.
+        """Return the batch to commit, if any; the watermark once that is published, if due; whether it is the last.
 
         Under one lock: whatever comes later is received at the watermark or after it.
         """
@@ -203,7 +203,7 @@ class _Trouble:
     lasts: bool = False
 
     def tell(self, failed: str) -> None:
-        """What became of one more try; empty if all is well."""
+        """Log the result of one more try; empty if all is well."""
         if failed and not self.lasts:
             _log.error(self.begins, failed)
         elif self.lasts and not failed:

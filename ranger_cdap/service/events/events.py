@@ -1,4 +1,4 @@
-"""`Events`: the stream of one CDAP instance's records and journalled checks, and what they told of lately."""
+"""`Events`: the stream of one CDAP instance's records and journalled checks, and the recent creations in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 class Events:
     """The stream of one CDAP instance's records and journalled checks.
 
-    Knows also what the records told of lately, and which kinds of bad ones were logged.
+    Also keeps the recent creations, and the kinds of rejected records that were logged.
     """
 
     def __init__(self, store: EventStore, intake: Intake, creations: RecentCreations, journal: CheckJournal) -> None:
@@ -36,7 +36,7 @@ class Events:
         """Those of the settings; None where no caller may bring records.
 
         Raises:
-            ConfigError: others can write to the directory, or its group can't be given anything.
+            ConfigError: others can write to the directory, or its group cannot be given anything.
             ServerError: another program uses it.
             InvalidInput: there is no such profile.
         """

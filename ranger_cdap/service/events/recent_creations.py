@@ -1,6 +1,6 @@
-"""`RecentCreations`: who created what lately, for one sentence in the denial he gets until his grant is in force.
+"""`RecentCreations`: recent creations, for one sentence in the creator's denials until their grant is in effect.
 
-It decides nothing. It is kept in memory only: after a restart nobody is told until he creates something again.
+It decides nothing. It is kept in memory only: a restart forgets all creations before it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ranger_cdap.service.wire.durations import format_duration
 from ranger_cdap.service.wire.event_wire import Record
 
 KEPT: Final = 3_600_000
-"""So many milliseconds after a creation its creator is told of it: a grant that takes longer has another trouble."""
+"""Milliseconds after a creation in which denials mention it: a grant that takes longer has another problem."""
 
 MOST: Final = 10_000
-"""So many entities are remembered; of more, those nobody has told of for longest are forgotten."""
+"""Entities remembered at most; those not reported for longest are forgotten first."""
 
 LONGEST: Final = 500
-"""Longer names of users or entities are not remembered, so that records can't fill the memory."""
+"""Longer names of users or entities are not remembered, so that records cannot fill the memory."""
 
 _AHEAD: Final = 900_000
 
 
 @dataclass(frozen=True, slots=True)
 class Creators:
-    """Whom the sync job would take for a creator, by the settings that both read.
+    """The creators as the sync job would see them, by the settings that both read.
 
     `callers`: whose records are believed; all that may bring records where it is None.
     """
@@ -64,7 +64,7 @@ class Creators:
         )
 
     def creator(self, change: RecordedChange) -> str:
-        """Who gets something for a creation; empty if nobody."""
+        """Return the user who gets a grant for a creation; empty if there is none."""
         user = change.requester if self.by_requester and change.requester else change.user
         user = self.mapped.get(user, user)
         return "" if user in self.nobody or not self.gives.get(change.entity.type) else user
@@ -91,7 +91,7 @@ class _Life:
 
 
 class RecentCreations:
-    """Remembers what stored records tell; safe to share between threads, and never larger than `most`."""
+    """Remembers the creations in stored records; safe to share between threads, and never larger than `most`."""
 
     def __init__(self, creators: Creators, *, most: int = MOST, clock: Callable[[], float] = time.time) -> None:
         self._creators = creators
@@ -101,7 +101,7 @@ class RecentCreations:
         self._lock = threading.Lock()
 
     def hear(self, caller: str, record: Record) -> None:
-        """Remember what a record tells, if its caller is believed."""
+        """Remember the creations in a record, if its caller is trusted."""
         if self._creators.callers is not None and caller not in self._creators.callers:
             return
         now = self._now()
@@ -111,9 +111,9 @@ class RecentCreations:
                 self._remember(change, creator)
 
     def told(self, answers: Iterable[Answer]) -> str:
-        """What to add to the denials among the answers; empty unless the person denied is the creator himself.
+        """Return the sentence to add to the denials among the answers; empty unless the user denied is the creator.
 
-        Nothing is said where a policy decides already: either the grant is in force, or it would not help.
+        Also empty where a policy decides already: either the grant is in effect, or it would not help.
         """
         if not self._lives:
             return ""
@@ -126,11 +126,12 @@ class RecentCreations:
             created = None if given.isdisjoint(examined.actions) else self._created(entity, examined.person)
             if created is not None:
                 age = format_duration((self._now() - created) / 1000)
-                return f"{examined.person} created {entity} {age} ago, and the grant to its creator is not in force yet"
+                creation = f"{examined.person} created {entity} {age} ago"
+                return f"{creation}, and the grant to its creator is not in effect yet"
         return ""
 
     def _created(self, entity: EntityId, user: str) -> int | None:
-        """When the user created it; None if he did not, or too long ago, or it is gone, alone or with what it is in."""
+        """When the user created it; None if they did not, or too long ago, or it or its parent was deleted."""
         with self._lock:
             life = self._lives.get(entity)
             if life is None or life.user != user or not life.lasts or life.created <= self._now() - KEPT:
@@ -150,7 +151,7 @@ class RecentCreations:
 
 
 def _open(answer: Answer) -> Iterator[EvaluatedPrivilege]:
-    """What the person himself lacks, and no policy speaks of."""
+    """The privileges the user lacks and that no policy decides."""
     if not answer.allowed:
         for examined in answer.decided_by:
             if examined.person == answer.person and not examined.held and is_undecided(examined.decision):

@@ -33,7 +33,7 @@ _NO_ROWS: Final[tuple[RequestRow, ...]] = ()
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """What a request did to an entity, as far as its check and its answer show; times are epoch milliseconds.
+    """The effect of a request on an entity, as far as its check and its answer show; times are epoch milliseconds.
 
     The entity's name may be one that CDAP does not allow (`is_well_formed`). The effect is not before `started` and not
     after `ended`, by the clock of process `clock`; `requested` is when the request began. `requester` sent it where the
@@ -64,7 +64,7 @@ class RecordedChange:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a check of a request is about."""
+    """The subject of a check of a request."""
 
     kind: Kind
     entity: EntityId
@@ -151,7 +151,7 @@ def names_in_path(request: Request, path: str) -> dict[str, str] | None:
 
 
 def outcome_of(request: Request, code: int, *, several: bool) -> Outcome:
-    """What a request of the table did, by its status: only a status between 300 and 499 says that it did nothing.
+    """The effect of a listed request, by its status: only a status between 300 and 499 means none.
 
     Where it is about `several` entities, it may have changed some before it failed.
     """
@@ -175,7 +175,7 @@ def is_well_formed(entity: EntityId) -> bool:
 
 
 def is_skipped(entity: EntityId) -> bool:
-    """Whether nobody gets a grant for the entity (`[skipped]` of the table)."""
+    """Whether the entity grants nothing to its creator (`[skipped]` of the table)."""
     text = str(entity)
     return any(pattern.search(text) for pattern in _skipped())
 
@@ -227,7 +227,7 @@ def _is_about_one_below(about: _About, check: CheckRecord) -> bool:
 def _only_checked(check: CheckRecord, *, may_create: bool) -> Iterator[_About]:
     """What a check that no row of the record's request is about has begun or ended.
 
-    A request that nobody lists and that succeeded may have created what it was allowed to: CDAP deploys applications
+    An unlisted request that succeeded may have created what it was allowed to: CDAP deploys applications
     under more paths than one. What else is checked as a deletion deletes nothing (truncate, remove metadata).
     """
     row = load_creations().journal_row(check.type, check.permissions)
@@ -247,7 +247,7 @@ def _checked_entity(kind: EntityType, parts: Sequence[str]) -> tuple[EntityId, s
 
 
 def _requester(record: Record, check: CheckRecord) -> str:
-    """The one other user of the checks of a request; where there are several, nobody knows."""
+    """The one other user of the checks of a request; unknown where there are several."""
     others = {each.principal for each in record.checks} - {check.principal}
     return next(iter(others)) if len(others) == 1 else ""
 

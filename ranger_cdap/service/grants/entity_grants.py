@@ -1,4 +1,4 @@
-"""What policies say about one entity alone and about one user by name: what a grant changes, and what CDAP lists."""
+"""Policies about one entity alone and one user by name: a grant changes them, and CDAP lists them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALL = "*"
 
 
 def policies_of(engine: PolicyEngine, resource: Mapping[str, str]) -> Iterator[Policy | None]:
-    """The policies of exactly that resource, into one of which Ranger puts a grant; None for one that can't be read."""
+    """The policies of exactly that resource, one of which Ranger adds a grant to; None for an unreadable one."""
     for raw in written_policies(engine):
         if _may_be_of(raw, resource):
             policy = _read(raw)
@@ -91,7 +91,7 @@ def _entity(values: Mapping[str, str], instance: str) -> EntityId | None:
 
 
 def _may_be_of(raw: msgspec.Raw, resource: Mapping[str, str]) -> bool:
-    """Whether the values of the resource stand in the policy at all, or nobody can tell."""
+    """Whether the values of the resource stand in the policy at all, or that is unknown."""
     try:
         known: Any = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):

@@ -1,8 +1,8 @@
 """`GrantForwarder`: grants that people make in CDAP, passed on to Ranger in their own name.
 
 CDAP checks nothing before it calls. Law: nothing is given or taken but by a named user who has ADMIN on exactly that
-entity, everything he gives, and the right to delegate there, by the policies Ranger has at this moment; and then
-Ranger decides once more, access type by access type, whether he may delegate it. No denial is ever taken back.
+entity, every access granted, and the right to delegate there, by the policies Ranger has at this moment; and then
+Ranger decides once more, access type by access type, whether they may delegate it. No denial is ever revoked.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class GrantForwarder:
         return self._carried_out(request, "revoke")
 
     def grants(self, caller: WirePrincipal | None, principal: WirePrincipal) -> dict[EntityId, tuple[str, ...]]:
-        """The access types a user has on single entities by policies that name him, as far as they are in force.
+        """The access types a user has on single entities by policies that name them, as far as they are in effect.
 
         Raises:
-            NotDone: only he himself, or somebody with ADMIN on the instance, may know.
+            NotDone: the caller is neither that user nor has ADMIN on the instance.
         """
         asking = _user(caller, "caller")
         user = _user(principal, "principal")
@@ -112,7 +112,7 @@ class GrantForwarder:
         try:
             asked = self._asked(request)
             with self._one_at_a_time:
-                # What was in force may be minutes old, and the denial that must not be taken back new.
+                # What was in effect may be minutes old, and the denial that must not be taken back new.
                 self._authorizer.refresh()
                 self._require_right(asked, what)
                 return self._granted(asked) if what == "grant" else self._revoked(asked)
@@ -128,7 +128,7 @@ class GrantForwarder:
         """What is asked, if it is something that may be asked at all.
 
         Raises:
-            NotDone: nobody, or nobody in particular, asks or is meant.
+            NotDone: the caller or the principal is missing or does not identify a single user.
             InvalidInput: the entity, a permission or a name is none, or stands for more than one.
         """
         caller, user = _user(request.caller, "caller"), _user(request.principal, "principal")
@@ -159,7 +159,7 @@ class GrantForwarder:
         grant = asked.grant
         for policy in policies_of(self._engine(), grant.resource):
             if policy is None or not is_plain(policy):
-                which = f"policy {policy.id}" if policy is not None else "a policy that can't be read"
+                which = f"policy {policy.id}" if policy is not None else "a policy that cannot be read"
                 raise NotDone(f"{which} on {asked.entity} holds more than permissions, and a grant might undo that")
             _refuse_creators_policy(policy, asked.entity)
             if set(grant.accesses) <= held(policy, grant.user):
@@ -178,12 +178,12 @@ class GrantForwarder:
         return self._told(asked, wanted=False)
 
     def _told(self, asked: _Asked, *, wanted: bool) -> GrantReply:
-        """The reply after Ranger has changed something, and after the change is in force here."""
+        """The reply after Ranger has changed something, and after the change is in effect here."""
         try:
             self._authorizer.refresh()
         except RangerCdapError as e:
-            logger.warning("a change is made in Ranger and not in force here yet: %s", e)
-            return GrantReply(done=True, changed=True, reason="it is not in force here yet")
+            logger.warning("a change is made in Ranger and not in effect here yet: %s", e)
+            return GrantReply(done=True, changed=True, reason="it is not in effect here yet")
         return self._outcome(asked, wanted=wanted, changed=True)
 
     def _outcome(self, asked: _Asked, *, wanted: bool, changed: bool) -> GrantReply:
@@ -212,7 +212,7 @@ class GrantForwarder:
 
 
 def _refuse_creators_policy(policy: Policy, entity: EntityId) -> None:
-    """The sync job deletes it with its entity only if nobody has changed it (architecture.md, decision 9)."""
+    """The sync job deletes it with its entity only if it is unchanged (architecture.md, decision 9)."""
     if CREATORS_LABEL in policy.policyLabels:
         raise NotDone(f"policy {policy.id} is that of {entity}'s creator, which the sync job keeps")
 

@@ -1,6 +1,6 @@
-"""Who asks the decision service: callers by name, what each may do, and the three ways to prove a name.
+"""Callers of the decision service: their names, their roles, and the three ways to prove a name.
 
-Law: nobody is a caller who is not in the settings, and what he may do, the settings alone say. A header with a name
+Law: the settings alone define who is a caller and what a caller may do. A header with a name
 counts only from the addresses of a proxy that shows its own secret as well.
 """
 
@@ -25,7 +25,7 @@ _NOBODYS: Final = Secret("\0" * 32)
 
 
 class Role(StrEnum):
-    """What a caller may do."""
+    """The roles of callers."""
 
     ENFORCE = "enforce"
     AUDIT = "audit"
@@ -56,7 +56,7 @@ class Callers:
         """The callers of the settings.
 
         Raises:
-            ConfigError: a caller is named twice or has no way to prove himself, or a secret is short or is another's.
+            ConfigError: a caller is named twice or has no way to authenticate, or a secret is short or is another's.
             ServerError: tokens are configured and PyJWT is not installed.
         """
         callers: dict[str, Caller] = {}
@@ -88,7 +88,7 @@ class Callers:
         return keys if isinstance(keys, FetchedKeys) else None
 
     def admit(self, headers: Mapping[str, str], peer: str | None) -> Caller | None:
-        """Who asks, by the request's headers (names in lower case) and the address it came from; None if nobody known.
+        """Authenticate the caller by the request's headers (names in lower case) and its address; None if unknown.
 
         Where an `Authorization` is given, it alone counts.
         """
@@ -116,7 +116,7 @@ class Callers:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy that has asked the caller who he is."""
+    """A proxy that has authenticated the caller."""
 
     addresses: frozenset[str] = frozenset()
     header: str = ""
@@ -125,7 +125,7 @@ class Proxy:
 
     @classmethod
     def of(cls, settings: ProxySettings) -> Self:
-        """What the settings say.
+        """Build it from the settings.
 
         Raises:
             ConfigError: an address is none, or the second proof is missing or too short.
@@ -142,14 +142,14 @@ class Proxy:
         return cls(addresses, settings.header.lower(), secret, settings.secret_header.lower())
 
     def name(self, headers: Mapping[str, str], peer: str | None) -> str | None:
-        """Whom the proxy names; None if it is not the proxy that speaks."""
+        """The name that the proxy sends; None if the sender is not the proxy."""
         if peer not in self.addresses or self.secret is None:
             return None
         return headers.get(self.header) if _proves(headers.get(self.secret_header, ""), self.secret) else None
 
 
 def _proves(shown: str, secret: Secret) -> bool:
-    """Whether what was shown is the secret, in a time that does not tell how much of it; a short one proves nothing.
+    """Whether what was shown is the secret, in constant time; a short one proves nothing.
 
     What is not the secret known so far may be one that its file has come to hold this very second.
     """

@@ -1,6 +1,6 @@
 """Connections are bounded, in all and for each peer: one that serves no request makes room for a new one.
 
-Law: whoever holds connections open can neither take the descriptors of this process nor keep others out, for the peer
+Law: a peer that holds connections open can neither exhaust the descriptors nor keep others out, for the peer
 with the most connections gives up its own, the longest idle first. What serves a request is never closed for that.
 """
 
@@ -77,7 +77,7 @@ class Connections:
             self._forget(address[0])
 
     def _with_more_than(self, peer: str) -> set[str]:
-        """The peers that have idle connections and are to give one up for that peer: nobody who has fewer."""
+        """The peers that have idle connections and are to give one up for that peer: none that has fewer."""
         idle = {address[0] for address in self._idle}
         return {each for each in idle if each == peer or self._of_peer[each] >= self._of_peer[peer]}
 

@@ -50,7 +50,7 @@ class Repeats(logging.Filter):
 
 
 def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
-    """What the record repeats; None where each counts."""
+    """The key by which repeated records are recognised; None where each counts."""
     status = record.__dict__.get("status")
     if status is not None:
         return (record.name, record.__dict__.get("route"), status) if status in _REFUSED else None
@@ -58,7 +58,7 @@ def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as one line of JSON; a line break in a message can't begin another record."""
+    """Formats a record as one line of JSON; a line break in a message cannot begin another record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""

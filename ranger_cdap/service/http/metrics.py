@@ -1,4 +1,4 @@
-"""What the decision service counts, in Prometheus's form. No name of a person, an entity or a caller is a label."""
+"""Metrics of the decision service, in Prometheus's format. No name of a person, an entity or a caller is a label."""
 
 from __future__ import annotations
 
@@ -158,12 +158,12 @@ def state_metrics(service: str, state: PolicyState, age: float | None, number: i
         states.add_metric([service, each.value], float(each is state))
     yield states
     figures = {
-        "ranger_cdap_policies_version": ("Version of the policies in force.", float(number)),
+        "ranger_cdap_policies_version": ("Version of the policies in effect.", float(number)),
         "ranger_cdap_policies_age_seconds": (
             "Seconds since Ranger Admin confirmed them.",
             float("nan") if age is None else age,
         ),
-        "ranger_cdap_policies_problems": ("Policies that can't be used as they were meant.", float(problems)),
+        "ranger_cdap_policies_problems": ("Policies that cannot be used as they were meant.", float(problems)),
     }
     for name, (help_text, value) in figures.items():
         family = GaugeMetricFamily(name, help_text, labels=["service"])

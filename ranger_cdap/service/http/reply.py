@@ -1,4 +1,4 @@
-"""What goes back over HTTP: a status and a body, and the errors of the two families of interfaces."""
+"""HTTP responses: a status and a body, and the errors of the two families of interfaces."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Reply:
 
 
 class ErrorBody(msgspec.Struct):
-    """An error, as Ranger's Policy Decision Point tells it."""
+    """An error, as Ranger's Policy Decision Point returns it."""
 
     code: str
     message: str
 
 
 class Refused(Exception):
-    """A request that is not answered; `message` is one sentence for whoever wrote the request."""
+    """A request that is not answered; `message` is one sentence for the author of the request."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

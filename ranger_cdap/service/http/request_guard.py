@@ -116,7 +116,7 @@ class RequestGuard:
 
 
 def too_long(most: int) -> Refused:
-    """What is said of a body that is longer than is read."""
+    """The error for a body that exceeds the limit."""
     return Refused(413, f"the body is longer than {most} bytes (`service.max_body`)")
 
 

@@ -78,7 +78,7 @@ class HttpServer:
             access_log=False,
             lifespan="off",
             server_header=False,
-            # Whoever sends it could say he is at another address, that of a proxy we believe for one.
+            # Anyone who sends it could claim another address, for example that of a trusted proxy.
             proxy_headers=False,
             timeout_keep_alive=math.ceil(self._settings.idle_timeout),
             timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),

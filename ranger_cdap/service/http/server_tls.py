@@ -110,7 +110,7 @@ def _read(settings: ServiceSettings) -> ssl.SSLContext:
         context.load_cert_chain(str(settings.tls_certificate), settings.tls_key, lambda: "")
     except (OSError, ValueError) as e:
         raise ConfigError(
-            f"`service.tls_certificate` `{settings.tls_certificate}` and `service.tls_key` can't be used: {_reason(e)}"
+            f"`service.tls_certificate` `{settings.tls_certificate}` and `service.tls_key` cannot be used: {_reason(e)}"
         ) from None
     if settings.tls_client_ca is not None:
         _require_certificates(context, settings.tls_client_ca)

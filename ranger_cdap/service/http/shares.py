@@ -1,4 +1,4 @@
-"""What one caller may take of the service: requests a second, requests at once, and threads.
+"""Limits per caller: requests per second, concurrent requests, and threads.
 
 Law: whatever one caller does, others are answered. A caller that asks for CDAP (role `enforce`) has no limit unless it
 is set, since what it does not get an answer to is denied.

@@ -98,7 +98,7 @@ class FetchedKeys:
         """The keys at `jwks_url`; nothing is fetched yet.
 
         Raises:
-            ConfigError: the address or the file of certificates can't be used.
+            ConfigError: the address or the file of certificates cannot be used.
         """
         return cls(KeyServer(settings), poll_interval=settings.poll_interval, max_staleness=settings.max_staleness)
 
@@ -125,7 +125,7 @@ class FetchedKeys:
             self._note(str(e))
             return
         except Exception as e:  # whatever it is, the thread must go on asking; meanwhile the keys grow old
-            self._note(f"the keys of tokens can't be read: {type(e).__name__}")
+            self._note(f"the keys of tokens cannot be read: {type(e).__name__}")
             return
         if keys.keys() != self._fetched.keys.keys():
             named = ", ".join(sorted({f"{key_id[:40]!a}" for key_id, _ in keys})) or "none: no token is accepted"
@@ -168,7 +168,7 @@ class KeyServer:
     """The server at `jwks_url`: a call asks it once.
 
     Raises:
-        ConfigError: the address or the file of certificates can't be used.
+        ConfigError: the address or the file of certificates cannot be used.
     """
 
     def __init__(self, settings: JwtSettings) -> None:

@@ -66,10 +66,10 @@ class Tokens:
 
     @classmethod
     def of(cls, settings: JwtSettings) -> Self:
-        """What the settings say; keys of a key server are not fetched yet.
+        """Build it from the settings; keys of a key server are not fetched yet.
 
         Raises:
-            ConfigError: the key can't be read or is of another kind than the algorithms, issuer or audience lack, or
+            ConfigError: the key cannot be read or is of another kind than the algorithms, issuer or audience lack, or
                 keys are to come from two places.
             ServerError: PyJWT is not installed.
         """
@@ -83,7 +83,7 @@ class Tokens:
         return cls(_keys(settings), settings.issuer, settings.audience, settings.name_claim)
 
     def name(self, token: str) -> str | None:
-        """Whom the token names; None if it proves nothing. Returns at once."""
+        """The name in the token; None if it is not valid. Returns at once."""
         if self.keys is None:
             return None
         import jwt

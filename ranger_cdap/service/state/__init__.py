@@ -1,1 +1,1 @@
-"""What handlers answer from."""
+"""State shared by the handlers."""

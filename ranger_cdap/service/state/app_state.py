@@ -38,7 +38,7 @@ class AppState:
     token_keys: FetchedKeys | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
-        """What a denial is to say besides its reason, where it is about something the person himself created lately."""
+        """Return the sentence to add to a denial about an entity that the denied user created recently."""
         return self.events.creations.told(answers) if self.events is not None else ""
 
     def reason(self, reason: str, answers: Iterable[Answer]) -> str:
@@ -68,7 +68,7 @@ class AppState:
             loaded += snapshot.state.decides
         yield GaugeMetricFamily("ranger_pdp_loaded_services_count", "Services that are decided for.", value=loaded)
         unknown = CounterMetricFamily(
-            "ranger_cdap_unknown_checks", "Checks that held something nobody knows, by what.", labels=["what"]
+            "ranger_cdap_unknown_checks", "Checks that held something unknown, by what.", labels=["what"]
         )
         counted = self.enforcer.unknown
         for what in Unknown:  # zeros too: a counter that is not there yet has no increase when it comes

@@ -1,4 +1,4 @@
-"""What CDAP's extension says of itself, and where that differs from the settings; it configures nothing."""
+"""The handshake with CDAP's extension: CDAP's settings, and where they differ from ours; it configures nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 200
 
 
 class Handshake(msgspec.Struct, forbid_unknown_fields=True):
-    """What the extension knows of its CDAP; everything but its own version may be missing.
+    """The settings of CDAP, as the extension sends them; everything but its own version may be missing.
 
     `records`: whether it delivers a record of every request that CDAP answered.
     """
@@ -37,7 +37,7 @@ class SettingsDrift:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What CDAP last said otherwise than the settings."""
+        """The differences of CDAP's last handshake from the settings."""
         with self._lock:
             return self._last
 
@@ -51,7 +51,7 @@ class SettingsDrift:
 
 
 def differences(hello: Handshake, rules: AuthorizationConfig, admin_users: tuple[str, ...]) -> tuple[str, ...]:
-    """Where CDAP says otherwise than the settings, a sentence each; what it does not say is no difference."""
+    """The differences of CDAP's settings from ours, one sentence each; a missing setting is no difference."""
     said = [
         ("instance", hello.instance, rules.instance, "cdap.instance"),
         ("master user", hello.master_user, rules.master, "master.user"),

@@ -22,7 +22,7 @@ class Entity(Open):
 
 
 class Action(Open):
-    """What the subject wants to do."""
+    """The action of the subject."""
 
     name: Name | None = None
     properties: Attributes | None = None
@@ -104,13 +104,13 @@ class ActionName(Open):
 
 
 class Actions(Open):
-    """What he may do."""
+    """The actions the subject may perform."""
 
     results: list[ActionName]
 
 
 class Configuration(Open):
-    """What this Policy Decision Point offers, and where."""
+    """The endpoints of this Policy Decision Point."""
 
     policy_decision_point: str
     access_evaluation_endpoint: str

@@ -32,7 +32,7 @@ class WireEntity(Strict):
 
 
 class WireStamp(Strict):
-    """What tells this check from every other: an id, the process that asks, and its clock when it was about to."""
+    """The identity of a check: an id, the process that asks, and its clock just before."""
 
     id: Hex
     process: Hex
@@ -82,7 +82,7 @@ class VisibleReply(Strict):
 
 
 class HelloReply(Strict):
-    """What this service is and how it decides."""
+    """This service and its settings for decisions."""
 
     version: str
     instance: str

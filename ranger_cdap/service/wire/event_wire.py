@@ -60,7 +60,7 @@ class Record(_Strict, frozen=True, kw_only=True):
 
 
 class StoredRecord(msgspec.Struct, frozen=True):
-    """A record as it is stored: what the caller sent, and facts of whoever stores."""
+    """A record as it is stored: the caller's fields, and those of the service that stores it."""
 
     id: str
     caller: str
@@ -149,7 +149,7 @@ _read_record: Final = msgspec.json.Decoder(Record).decode
 
 
 class Fault(StrEnum):
-    """What is wrong with a record."""
+    """The kinds of rejected records."""
 
     VERSION = "version"
     FORMAT = "format"
@@ -158,7 +158,7 @@ class Fault(StrEnum):
 
 
 class BadRecord(Exception):
-    """A record that can't be believed or read; the message is for whoever sent it."""
+    """A record that is not trusted or not readable; the message is for its sender."""
 
     def __init__(self, fault: Fault, reason: str) -> None:
         super().__init__(reason)

@@ -6,7 +6,7 @@ from ranger_cdap.service.wire.cdap_wire import Names, Strict, WireEntity, WirePr
 
 
 class GrantRequest(Strict):
-    """Somebody, in CDAP, gives or takes permissions; `caller` is missing where CDAP does not pass him on."""
+    """A user of CDAP grants or revokes permissions; `caller` is missing where CDAP does not pass one on."""
 
     entity: WireEntity
     caller: WirePrincipal | None = None
@@ -15,7 +15,7 @@ class GrantRequest(Strict):
 
 
 class GrantReply(Strict):
-    """Whether it is done, and why not; `changed` says that Ranger has been told something new."""
+    """Whether it is done, and why not; `changed` says that a policy in Ranger changed."""
 
     done: bool
     changed: bool
@@ -37,7 +37,7 @@ class GrantedEntity(Strict):
 
 
 class GrantsReply(Strict):
-    """What a principal was given by name, and in force is."""
+    """The effective grants of a principal, by name."""
 
     done: bool
     reason: str

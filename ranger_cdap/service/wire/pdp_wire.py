@@ -38,7 +38,7 @@ class Ranger(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, g
 
 
 class UserInfo(Ranger):
-    """Somebody, and what the caller says he is."""
+    """A user, and the caller's claims about them."""
 
     name: Name | None = None
     attributes: Attributes | None = None
@@ -56,7 +56,7 @@ class ResourceInfo(Ranger):
 
 
 class AccessInfo(Ranger):
-    """What somebody wants; `action` is for the audit only."""
+    """The access asked for; `action` is for the audit only."""
 
     resource: ResourceInfo | None = None
     action: Name | None = None
@@ -75,7 +75,7 @@ class AccessContext(Ranger):
 
 
 class AuthzRequest(Ranger):
-    """May he do this?"""
+    """One permission check."""
 
     request_id: str | None = None
     user: UserInfo | None = None
@@ -84,7 +84,7 @@ class AuthzRequest(Ranger):
 
 
 class MultiAuthzRequest(Ranger):
-    """May he do each of these?"""
+    """Several permission checks of one user."""
 
     request_id: str | None = None
     user: UserInfo | None = None
@@ -115,13 +115,13 @@ class AccessResult(Ranger):
 
 
 class ResultInfo(Ranger):
-    """What was decided on one resource."""
+    """The decision on one resource."""
 
     access: AccessResult
 
 
 class PermissionResult(Ranger):
-    """What was decided on one permission."""
+    """The decision on one permission."""
 
     permission: str
     access: AccessResult
@@ -129,7 +129,7 @@ class PermissionResult(Ranger):
 
 
 class AuthzResult(Ranger):
-    """What was decided on one access."""
+    """The decision on one access."""
 
     decision: PdpDecision
     permissions: dict[str, PermissionResult]
@@ -137,7 +137,7 @@ class AuthzResult(Ranger):
 
 
 class MultiAuthzResult(Ranger):
-    """What was decided on each access, in the order asked."""
+    """The decisions on all accesses, in the order of the request."""
 
     decision: PdpDecision
     accesses: list[AuthzResult]
@@ -145,7 +145,7 @@ class MultiAuthzResult(Ranger):
 
 
 Permissions = dict[str, dict[str, PermissionResult]]
-"""What is decided for each of several names, by permission."""
+"""The decisions for each of several names, by permission."""
 
 
 class ResourcePermissions(Ranger):

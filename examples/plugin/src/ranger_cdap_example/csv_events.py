@@ -34,7 +34,7 @@ def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -
     )
     rejected = (
         F.when(~F.col("enough"), F.lit("has fewer than 5 fields"))
-        .when(F.col("time").isNull() | (F.col("time") <= 0), F.lit("its time can't be read"))
+        .when(F.col("time").isNull() | (F.col("time") <= 0), F.lit("its time cannot be read"))
         .when(user == "", F.lit("names no user"))
         .when(~kind.isin(*(each.value for each in Kind)), F.lit("is neither a creation nor a deletion"))
         .when(wanted.isNull() | (wanted != F.size("parts")), F.lit("is of a type that is not believed"))

@@ -1,4 +1,4 @@
-"""The veto: while a file exists, nobody changes anything."""
+"""The veto: while a file exists, all changes are denied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOOKS = frozenset({"exists", "get", "list", "read", "search", "view"})
 
 
 def reason_to_deny(answer: Answer) -> str | None:
-    """Why not, or nothing. Where we can't find out, the error goes on, and `ranger-cdap` denies."""
+    """Why not, or nothing. Where we cannot find out, the error goes on, and `ranger-cdap` denies."""
     place = os.environ.get(VARIABLE)
     action = answer.operation.rpartition(".")[2]
     if not place or action.partition("_")[0] in LOOKS:

@@ -18,7 +18,7 @@ _AUTHPRIV_INFO = 10 * 8 + 6
 
 
 class SyslogSink:
-    """Messages of the facility `authpriv` over UDP; what can't be sent is raised and so kept and sent again."""
+    """Messages of the facility `authpriv` over UDP; what cannot be sent is raised and so kept and sent again."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)

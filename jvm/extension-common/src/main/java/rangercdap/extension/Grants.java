@@ -31,7 +31,7 @@ final class Grants {
     this.masterUser = settings.masterUser();
   }
 
-  /** Give permissions; {@code caller} is null where CDAP does not pass him. */
+  /** Grant permissions; {@code caller} is null where CDAP does not pass one. */
   Answer grant(Principal caller, Authorizable authorizable, Principal principal,
       Set<? extends Permission> permissions) {
     boolean own = isMastersOwn(caller, principal);

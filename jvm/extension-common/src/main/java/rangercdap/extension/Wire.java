@@ -18,7 +18,7 @@ final class Wire {
 
   private Wire() {}
 
-  /** Who is meant; his credential stays here. */
+  /** The principal as sent; the credential stays here. */
   static Map<String, Object> principal(Principal principal) {
     Map<String, Object> json = new LinkedHashMap<>();
     json.put("name", principal.getName());
