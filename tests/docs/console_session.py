@@ -58,7 +58,7 @@ def play(page: Path, directory: Path, environ: Mapping[str, str], put: Mapping[s
                 script += [adapted(step.command), f"printf '\\n{_MARK}\\n'"]
         elif block.file:
             body = adapted(block.text)
-            script += [f'mkdir -p "$(dirname {block.file})"', f"cat > {block.file} <<'{_MARK}'\n{body}{_MARK}"]
+            script.append(f"cat > {block.file} <<'{_MARK}'\n{body}{_MARK}")  # directories are the page's business
     (directory / "session").write_text("\n".join(script) + "\n")
     ended = subprocess.run(
         ["bash", "session"],
