@@ -9,18 +9,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ranger_cdap.audit import AuditTrail
-from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decider import NOTHING_ELSE, Decider, verified
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.plan import Need, plan
 from ranger_cdap.config import Settings, load_settings
-from ranger_cdap.engine import EngineOptions, ResourceAccess
+from ranger_cdap.engine import ResourceAccess
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, reason
-from ranger_cdap.plugins.manager import condition_makers, plugin_manager
-from ranger_cdap.policies.refresh.fixed import FixedPolicies, documents
+from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 
 
@@ -73,20 +70,13 @@ class Authorizer:
             InvalidInput: a file cannot be read, or holds something else.
             PluginError: an installed plugin is not usable.
         """
-        settings = settings or Settings()
-        plugins = plugin_manager()
         files = {
             name: _content(path) for name, path in (("roles", roles), ("tags", tags), ("users", userstore)) if path
         }
         try:
-            fixed = FixedPolicies.of(
-                documents(_content(policies), **files),
-                service=settings.ranger.service,
-                options=EngineOptions(conditions=condition_makers(plugins)),
-            )
+            return cls(Decider.of_documents(documents(_content(policies), **files), settings or Settings()))
         except PolicySetError as e:
             raise InvalidInput(f"`{policies}` cannot be used: {e}") from None
-        return cls(Decider(fixed, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins))
 
     @property
     def decider(self) -> Decider:

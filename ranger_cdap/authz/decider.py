@@ -26,6 +26,8 @@ from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import AuditSinkError
 from ranger_cdap.plugins.manager import audit_sinks, condition_makers, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 
 logger = logging.getLogger(__name__)
@@ -107,6 +109,20 @@ class Decider:
         if refresh_in_background:
             refresher.start()
         return cls(refresher, rules, audit=audit, plugins=plugins)
+
+    @classmethod
+    def of_documents(cls, documents: Documents, settings: Settings) -> Self:
+        """A decider by policies that stay as they are; nothing is cached, refreshed or audited.
+
+        Raises:
+            InvalidInput: a setting is not usable.
+            PluginError: an installed plugin is not usable.
+            PolicySetError: the documents make no set of policies.
+        """
+        plugins = plugin_manager()
+        options = EngineOptions(conditions=condition_makers(plugins))
+        policies = FixedPolicies.of(documents, service=settings.ranger.service, options=options)
+        return cls(policies, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins)
 
     @property
     def has_decision_hooks(self) -> bool:

@@ -11,20 +11,17 @@ from typing import Any, Final
 
 import click
 
-from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decider import Decider
 from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.question import open_authorizer
-from ranger_cdap.engine import EngineOptions, decode_roles, decode_service_tags
+from ranger_cdap.engine import decode_roles, decode_service_tags
 from ranger_cdap.engine.model.wire import decode_user_store
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.plugins.manager import condition_makers, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.fixed import FixedPolicies, documents
+from ranger_cdap.policies.refresh.fixed import documents
 
 WITHOUT_TAGS: Final = "warning: there are tag policies, but without `--tags` no resource carries a tag"
 
@@ -104,14 +101,10 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
         with open_authorizer(invocation) as authorizer:
             yield authorizer
         return
-    settings, plugins = invocation.settings, plugin_manager()
-    options = EngineOptions(conditions=condition_makers(plugins))
     with usable(files.policies):
         found = files.read()
-        policies = FixedPolicies.of(found, service=settings.ranger.service, options=options)
+        decider = Decider.of_documents(found, invocation.settings)
     if found.tags is not None and files.tags is None:
         invocation.messages.print(WITHOUT_TAGS)
-    with Authorizer(
-        Decider(policies, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins)
-    ) as authorizer:
+    with Authorizer(decider) as authorizer:
         yield authorizer
