@@ -89,6 +89,10 @@ $(CDAP_JAVA): | $(STAMP)
 python-api: $(STAMP) ## the page of the public Python API, of its docstrings
 	$(BIN)/python .ci/python_api.py > docs/reference/python-api.md
 
+.PHONY: screenshots
+screenshots: $(STAMP) ## the pictures of docs/images (needs Chromium)
+	$(BIN)/python .ci/screenshots.py
+
 fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
 	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 _HEAD: Final = """# Python API
 
-What programs may import; everything else may change with any release. The page is made of the docstrings, by
-`make python-api`.
+The public API; everything else may change with any release. Generated from docstrings by `make python-api`.
 
 Errors are those of [errors](errors.md): `ranger_cdap.errors` has their classes. Hooks for plugins have
 [a page of their own](hooks.md).

@@ -1,5 +1,5 @@
-"""How fast and how large: each module measures two things, or one and what is wanted of it, in one run on one machine.
+"""Benchmarks: each module measures two things, or one against its target, in one run on one machine.
 
-`make bench` prints them all; each says in its docstring, and with `--help`, what it compares. `memory`, `ranger` and
-`workload` are what they share.
+`make bench` prints them all; the docstring and `--help` of each say what it compares. `memory`, `ranger` and
+`workload` are shared.
 """

@@ -1,10 +1,10 @@
-"""How long from an entity's creation in CDAP until its creator is allowed, against the 15 s that are wanted.
+"""Latency from an entity's creation in CDAP until its creator is allowed, against the target of 15 s.
 
-`python -m benchmarks.chain` (in `make bench`) prints how long each part took: stored, granted, downloaded.
+`python -m benchmarks.chain` (in `make bench`) prints the duration of each part: stored, granted, downloaded.
 `sync run --follow` every 5 s on what the decision service stores, with the default hold-back, the embedded Ranger
-Admin, and a plugin that asks for changes every 5 s; all as processes or threads of this machine. The service's store is
-the real one; its journalled checks and records are written into it here. One creation at a time, at moments that do not
-fit the rhythm of either.
+Admin, and a plugin with a polling interval of 5 s; all as processes or threads of this machine. The service's store is
+the real one; journalled checks and records are written into it here. One creation at a time, at times that are not in
+step with either interval.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ from benchmarks.ranger import ACCOUNT, INSTANCE, PASSWORD, SERVICE, prepare, ser
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, PluginSettings, RangerSettings, Settings
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.service.events.event_files import EventFiles
 from ranger_cdap.service.events.event_store import EventStore
 from ranger_cdap.service.wire.event_wire import CheckRecord, JournalledCheck, Record, journal_line, line_of
 
 INTERVAL = 5.0
-WANTED = 15.0
+TARGET = 15.0
 PATIENCE = 120.0
 PROCESS = "c0" * 16
 CALLER = "cdap-master"
 
 
 def main() -> None:
-    """Print one line a part of the chain."""
+    """Print one line per part of the chain."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--creations", type=int, default=20)
     given = options.parse_args()
@@ -53,31 +54,31 @@ def main() -> None:
         home = Path(directory)
         with (
             closing(EventStore(EventFiles(home / "events"))) as store,
-            RangerAdmin(url, username="admin", password=password) as admin,
+            RangerAdmin(AdminConnection(url, username="admin", password=password)) as admin,
         ):
             prepare(admin)
             with following(url, home), Authorizer.open(settings_of(url, home)) as authorizer:
-                measured(admin, authorizer, store, "first")  # Spark starts, all plans are compiled
+                measured(admin, authorizer, store, "first")  # Spark starts, and all plans are compiled
                 for n in range(given.creations):
                     time.sleep(chance.uniform(0, INTERVAL))
                     chains.append(measured(admin, authorizer, store, f"d{n}"))
-    tell("stored -> granted", [chain.granted for chain in chains])
-    tell("granted -> downloaded", [chain.allowed - chain.granted for chain in chains])
-    tell("stored -> allowed", [chain.allowed for chain in chains])
-    soon = sum(chain.allowed <= WANTED for chain in chains)
-    print(f"allowed within {WANTED:g} s: {soon} of {len(chains)}")
+    print_result("stored -> granted", [chain.granted for chain in chains])
+    print_result("granted -> downloaded", [chain.allowed - chain.granted for chain in chains])
+    print_result("stored -> allowed", [chain.allowed for chain in chains])
+    soon = sum(chain.allowed <= TARGET for chain in chains)
+    print(f"allowed within {TARGET:g} s: {soon} of {len(chains)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Seconds from the moment a creation was stored until it was granted, and until its creator was allowed."""
+    """Seconds from the storing of a creation until it was granted, and until its creator was allowed."""
 
     granted: float
     allowed: float
 
 
 def measured(admin: RangerAdmin, authorizer: Authorizer, store: EventStore, name: str) -> Chain:
-    """One creation, watched until its end."""
+    """Measure one creation until its creator is allowed."""
     entity = EntityId("dataset", ("ns1", name))
     policies = len(admin.list_policies(SERVICE))
     began = create(store, entity)
@@ -86,14 +87,14 @@ def measured(admin: RangerAdmin, authorizer: Authorizer, store: EventStore, name
     return Chain(granted - began, allowed - began)
 
 
-def tell(what: str, seconds: list[float]) -> None:
-    """The middle and the worst."""
+def print_result(what: str, seconds: list[float]) -> None:
+    """Print the median and the maximum."""
     ordered = sorted(seconds)
     print(f"{what:>22}: median {ordered[len(ordered) // 2]:5.1f} s, most {ordered[-1]:5.1f} s", flush=True)
 
 
 def create(store: EventStore, entity: EntityId) -> float:
-    """A creation's check and its record, as the service stores them; the moment the record is stored."""
+    """Store a creation's check and its record like the service; return the time the record was stored."""
     at, id_ = round(time.time() * 1000), os.urandom(16).hex()
     asked = {"principal": ACCOUNT, "type": "DATASET", "parts": list(entity.parts), "permissions": ["STANDARD.CREATE"]}
     said = {"v": 1, "instance": INSTANCE, "process": PROCESS, "at": at, "frame": ""}
@@ -115,7 +116,7 @@ def create(store: EventStore, entity: EntityId) -> float:
 
 
 def wait_for(holds: Callable[[], bool]) -> float:
-    """When it holds, to a tenth of a second."""
+    """Return the time at which the condition holds, to a tenth of a second."""
     end = time.perf_counter() + PATIENCE
     while not holds():
         if time.perf_counter() > end:
@@ -125,7 +126,7 @@ def wait_for(holds: Callable[[], bool]) -> float:
 
 
 def settings_of(url: str, home: Path) -> Settings:
-    """The plugin's."""
+    """Return the plugin's settings."""
     return Settings(
         ranger=RangerSettings(url=url, service=SERVICE),
         cdap=CdapSettings(instance=INSTANCE),
@@ -141,7 +142,7 @@ def settings_of(url: str, home: Path) -> Settings:
 
 @contextmanager
 def following(url: str, home: Path) -> Iterator[None]:
-    """The command an operator leaves running."""
+    """Run the sync job as an operator does."""
     config = home / "c.toml"
     config.write_text(
         f'[ranger]\nurl = "{url}"\nservice = "{SERVICE}"\n[cdap]\ninstance = "{INSTANCE}"\n'

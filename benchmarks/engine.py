@@ -1,10 +1,10 @@
-"""How fast the engine decides, beside Ranger's own on the same machine, at 100 to 100,000 policies.
+"""Speed of the engine and of Ranger's own on the same machine, with 100 to 100,000 policies.
 
-`python -m benchmarks.engine` (in `make bench`) prints a line a size, with the ratio and the one that is wanted.
-Both get the same files and answer the same questions in one thread, the request made and the decision returned inside
-the timing; every answer is compared. Questions are decoded anew before each pass, so that no string has its hash yet,
-as in a program that gets them by wire. Ours is built in a process of its own for each size. Java's heap is that of live
-objects, ours the resident memory the load added.
+`python -m benchmarks.engine` (in `make bench`) prints a line per size, with the ratio and its target.
+Both get the same files and answer the same requests in one thread; the timing includes building the request and
+returning the decision, and every answer is compared. Requests are decoded again before each pass, so that no string
+has a cached hash, as in a program that gets them over the wire. Ours runs in a process of its own for each size. Java's
+heap is that of live objects, ours the resident memory the load added.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from benchmarks.workload import PLAIN, Features, requests, roles, service_polici
 from tests.differential.java_engine import JavaEngine
 
 SIZES = (100, 1_000, 10_000, 100_000)
-WANTED = {100: 3.0, 1_000: 4.0, 10_000: 6.0, 100_000: 10.0}
+TARGET = {100: 3.0, 1_000: 4.0, 10_000: 6.0, 100_000: 10.0}
 REQUESTS = 100_000
 PASSES = 5
 JAVA = ("-Xmx8g", "-XX:+UseG1GC")
-# What needs more than names: the kind of question, and what is switched on in the policies.
+# Cases that need more than names: the kind of request, and the features used by the policies.
 GENERAL = {
     "any access": ("any", PLAIN),
     "also below": ("below", PLAIN),
@@ -41,7 +41,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "java/s": lambda row: f"{row['java']:,.0f}",
     "ours/s": lambda row: f"{row['warm']:,.0f}",
     "ratio": lambda row: f"{row['warm'] / row['java']:.1f}x",
-    "wanted": lambda row: f"{WANTED[row['policies']]:.0f}x" if row["policies"] in WANTED else "-",
+    "wanted": lambda row: f"{TARGET[row['policies']]:.0f}x" if row["policies"] in TARGET else "-",
     "many/s": lambda row: f"{row['many']:,.0f}",
     "first/s": lambda row: f"{row['first']:,.0f}",
     "two/s": lambda row: f"{row['two']:,.0f}",
@@ -64,7 +64,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
 
 
 def main() -> None:
-    """Print the tables, and keep the figures if asked to."""
+    """Print the tables, and save the figures on request."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     options.add_argument("--requests", type=int, default=REQUESTS)
@@ -95,7 +95,7 @@ def main() -> None:
 def measure(
     java: JavaEngine, directory: Path, size: int, count: int, kind: str, features: Features, *, deltas: bool
 ) -> Row:
-    """Both engines at one size."""
+    """Measure both engines at one size."""
     files = {name: directory / f"{name}.json" for name in ("policies", "roles", "tags", "requests", "answers")}
     files["policies"].write_bytes(service_policies(size, features=features))
     files["roles"].write_bytes(roles())
@@ -103,7 +103,7 @@ def measure(
     files["requests"].write_bytes(requests(count, size, kind=kind))
     known = {name: json.loads(files[name].read_bytes()) for name in ("roles", "tags")}
     theirs = java.load_file(files["policies"], {name: found for name, found in known.items() if found})
-    theirs |= java.time(files["requests"], PASSES + 3)  # some more, until it is compiled
+    theirs |= java.time(files["requests"], PASSES + 3)  # some more, until the JIT has compiled it
     java.drop()
     command = [sys.executable, "-m", "benchmarks.engine_alone", str(directory), str(size), *(["--deltas"] * deltas)]
     ours = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)

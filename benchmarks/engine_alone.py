@@ -1,6 +1,6 @@
-"""Our engine, measured in a process of its own on the files of `benchmarks.engine`; the figures go out as JSON.
+"""Our engine, measured in a process of its own on the files of `benchmarks.engine`; prints the figures as JSON.
 
-`benchmarks.engine` starts it for each size: what one size leaves behind must not be counted for the next.
+`benchmarks.engine` starts it for each size: memory of one size must not count for the next.
 """
 
 from __future__ import annotations
@@ -19,15 +19,8 @@ import msgspec
 import servicedef
 from benchmarks.memory import private, resident
 from benchmarks.workload import NOW, changed_policy
-from ranger_cdap.engine import (
-    AccessRequest,
-    Decision,
-    MatchingScope,
-    PolicyEngine,
-    decode_roles,
-    decode_service_policies,
-    decode_service_tags,
-)
+from ranger_cdap.engine import AccessRequest, Decision, MatchingScope, PolicyEngine
+from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
 
 PASSES = 5
 FIRST = 10_000
@@ -35,7 +28,7 @@ DELTAS = 500
 DEFINITION = msgspec.json.encode(servicedef.service_definition())
 
 
-class Asked(msgspec.Struct):
+class Request(msgspec.Struct):
     """A line of the workload."""
 
     resource: dict[str, str]
@@ -57,23 +50,23 @@ def main() -> None:
 
 
 def measure(directory: Path, size: int, *, deltas: bool) -> dict[str, float]:
-    """The figures; the answers are written beside the questions."""
+    """Return the figures; answers are written beside the requests."""
     document = (directory / "policies.json").read_bytes()
     lines = (directory / "requests.json").read_bytes()
     roles = decode_roles((directory / "roles.json").read_bytes())
     tags = (directory / "tags.json").read_bytes()
     first = decoded(lines)[:FIRST]
     gc.collect()
-    before = resident()  # the download itself is counted before
+    before = resident()  # the download itself was counted before
     began = time.perf_counter()
     engine = PolicyEngine.build(
         decode_service_policies(document), roles=roles, tags=None if tags == b"null" else decode_service_tags(tags)
     )
-    ask(engine, first[:1])
+    run_requests(engine, first[:1])
     figures = {"load": time.perf_counter() - began, "memory": resident() - before}
-    figures["first"] = len(first) / ask(engine, first)
+    figures["first"] = len(first) / run_requests(engine, first)
     figures["used"] = resident() - before
-    ask(engine, decoded(lines))
+    run_requests(engine, decoded(lines))
     figures["warm"] = max(_rate(engine, lines) for _ in range(PASSES))
     figures["many"] = max(_rate_of_many(engine, lines) for _ in range(PASSES))
     figures |= each(engine, decoded(lines), directory / "answers.json")
@@ -83,13 +76,13 @@ def measure(directory: Path, size: int, *, deltas: bool) -> dict[str, float]:
     return figures
 
 
-def decoded(lines: bytes) -> list[Asked]:
-    """The questions, with strings nobody has seen yet."""
-    return msgspec.json.Decoder(Asked).decode_lines(lines)
+def decoded(lines: bytes) -> list[Request]:
+    """Return the requests, with new strings that have no cached hash."""
+    return msgspec.json.Decoder(Request).decode_lines(lines)
 
 
-def ask(engine: PolicyEngine, asked: Sequence[Asked]) -> float:
-    """Seconds for all of them, one by one."""
+def run_requests(engine: PolicyEngine, asked: Sequence[Request]) -> float:
+    """Return the seconds for all requests, one by one."""
     evaluate = engine.evaluate
     began = time.perf_counter()
     for one in asked:
@@ -97,8 +90,8 @@ def ask(engine: PolicyEngine, asked: Sequence[Asked]) -> float:
     return time.perf_counter() - began
 
 
-def each(engine: PolicyEngine, asked: Sequence[Asked], path: Path) -> dict[str, float]:
-    """Microseconds of single decisions, and what was decided into a file."""
+def each(engine: PolicyEngine, asked: Sequence[Request], path: Path) -> dict[str, float]:
+    """Return the microseconds of single decisions, and write the decisions to a file."""
     lasted: list[float] = []
     decisions: list[Decision] = []
     for one in asked:
@@ -113,19 +106,19 @@ def each(engine: PolicyEngine, asked: Sequence[Asked], path: Path) -> dict[str, 
 
 
 def two_processes(engine: PolicyEngine, lines: bytes) -> dict[str, float]:
-    """The rate of two processes that share what was loaded (copy-on-write), and megabytes each has for itself after."""
-    gc.freeze()  # the collector would write to what is shared
+    """Return the rate of two processes that share the loaded engine (copy-on-write), and their private megabytes."""
+    gc.freeze()  # the garbage collector would write to shared pages
     forking = multiprocessing.get_context("fork")
     together, found = forking.Barrier(2), forking.SimpleQueue()
 
     def one() -> None:
         asked = decoded(lines)
-        ask(engine, asked)
+        run_requests(engine, asked)
         best = 0.0
         for _ in range(PASSES):
             asked = decoded(lines)
             together.wait()
-            best = max(best, len(asked) / ask(engine, asked))
+            best = max(best, len(asked) / run_requests(engine, asked))
         del asked
         gc.collect()
         found.put((best, private()))
@@ -141,7 +134,7 @@ def two_processes(engine: PolicyEngine, lines: bytes) -> dict[str, float]:
 
 
 def with_deltas(engine: PolicyEngine, lines: bytes, size: int) -> dict[str, float]:
-    """Milliseconds until a changed policy is in force, and the rate right after the last one."""
+    """Return the milliseconds until a changed policy is in effect, and the rate right after the last change."""
     lasted = []
     for version in range(1, DELTAS + 1):
         raw = changed_policy(1 + version % size, size, version)
@@ -149,12 +142,12 @@ def with_deltas(engine: PolicyEngine, lines: bytes, size: int) -> dict[str, floa
         engine = with_changed_policy(engine, raw, size + version)
         lasted.append((time.perf_counter() - began) * 1e3)
     first = decoded(lines)[:FIRST]
-    after = len(first) / ask(engine, first)
+    after = len(first) / run_requests(engine, first)
     return {"delta": statistics.median(lasted), "worst": max(lasted), "after": after}
 
 
 def with_changed_policy(engine: PolicyEngine, raw: bytes, version: int) -> PolicyEngine:
-    """The engine with one policy changed, as after a download with one delta."""
+    """Return the engine with one policy changed, as after a download with one delta."""
     delta = {"changeType": 1, "policiesVersion": version, "policy": msgspec.Raw(raw)}
     document = {
         "serviceName": engine.service_name,
@@ -165,13 +158,13 @@ def with_changed_policy(engine: PolicyEngine, raw: bytes, version: int) -> Polic
     return engine.with_deltas(decode_service_policies(msgspec.json.encode(document)))
 
 
-def _request(one: Asked) -> AccessRequest:
+def _request(one: Request) -> AccessRequest:
     return AccessRequest(one.resource, one.access, one.user, one.groups, None, None, NOW, one.scope, one.ip)
 
 
 def _rate(engine: PolicyEngine, lines: bytes) -> float:
     asked = decoded(lines)
-    return len(asked) / ask(engine, asked)
+    return len(asked) / run_requests(engine, asked)
 
 
 def _rate_of_many(engine: PolicyEngine, lines: bytes) -> float:

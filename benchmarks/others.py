@@ -1,10 +1,10 @@
-"""For orientation: the same policies and questions in Cedar (cedarpy) and Casbin (pycasbin), where they can say them.
+"""For comparison: the same policies and requests in Cedar (cedarpy) and Casbin (pycasbin), where they can express them.
 
-`python -m benchmarks.others` prints a line an engine and size; `pip install cedarpy casbin` first, as neither is a
+`python -m benchmarks.others` prints a line per engine and size; `pip install cedarpy casbin` first, as neither is a
 dependency of ours.
-Both are general engines, asked in the way their documents show; neither has anything like Ranger's order of policies,
-audit flag or deciding policy, so only allowed or not is compared. A Ranger policy becomes one Cedar policy an item and
-one Casbin line a name and access type.
+Both are general engines, used as their documentation shows; neither has Ranger's order of policies, audit flag or
+deciding policy, so only allowed or not is compared. A Ranger policy becomes one Cedar policy per item and one Casbin
+line per name and access type.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.engine_alone import Asked, decoded
+from benchmarks.engine_alone import Request, decoded
 from benchmarks.workload import NOW, requests, roles, service_policies
-from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_roles, decode_service_policies
+from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
 
 SIZES = (100, 1_000)
 QUESTIONS = 200
@@ -37,11 +38,11 @@ m = g(r.sub, p.sub) && globMatch(r.obj, p.obj) && r.act == p.act
 """
 
 Json = dict[str, Any]
-Decide = Callable[[Asked], bool]
+Decide = Callable[[Request], bool]
 
 
 def main() -> None:
-    """Print one line an engine and size."""
+    """Print one line per engine and size."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     print(f"{'policies':>10} {'engine':>10} {'decisions/s':>12} {'as ours':>10}")
@@ -51,13 +52,13 @@ def main() -> None:
         asked = decoded(requests(QUESTIONS, size))
         engine = PolicyEngine.build(decode_service_policies(document), roles=decode_roles(roles()))
         ours = [_ours(engine, one) for one in asked]
-        told(size, "ours", partial(_ours, engine), asked, ours)
-        told(size, "cedarpy", cedar(policies, asked), asked, ours)
-        told(size, "pycasbin", casbin(policies, asked), asked, ours)
+        print_result(size, "ours", partial(_ours, engine), asked, ours)
+        print_result(size, "cedarpy", cedar(policies, asked), asked, ours)
+        print_result(size, "pycasbin", casbin(policies, asked), asked, ours)
 
 
-def told(size: int, name: str, decide: Decide, asked: Sequence[Asked], ours: Sequence[bool]) -> None:
-    """Ask everything twice and print how fast the second time, and how often the answer is ours."""
+def print_result(size: int, name: str, decide: Decide, asked: Sequence[Request], ours: Sequence[bool]) -> None:
+    """Evaluate all requests twice; print the rate of the second pass, and the share of answers equal to ours."""
     for one in asked:
         decide(one)
     began = time.perf_counter()
@@ -67,19 +68,19 @@ def told(size: int, name: str, decide: Decide, asked: Sequence[Asked], ours: Seq
     print(f"{size:>10,} {name:>10} {rate:>12,.0f} {same / len(asked):>10.1%}", flush=True)
 
 
-def _ours(engine: PolicyEngine, one: Asked) -> bool:
+def _ours(engine: PolicyEngine, one: Request) -> bool:
     request = AccessRequest(one.resource, one.access, one.user, one.groups, access_time=NOW)
     return engine.evaluate(request).allowed
 
 
-def cedar(policies: Sequence[Json], asked: Sequence[Asked]) -> Decide:
-    """Cedar's authorizer; groups and roles are parents of the user, and policies are text it reads once."""
+def cedar(policies: Sequence[Json], asked: Sequence[Request]) -> Decide:
+    """Build Cedar's authorizer; groups and roles are parents of the user, and policies are parsed once."""
     import cedarpy  # type: ignore[import-not-found, unused-ignore]
 
     compiled = cedarpy.PolicySet.from_str(_cedar_policies(policies))
     groups = {one.user: names_of(one)[1:] for one in asked}
 
-    def decide(one: Asked) -> bool:
+    def decide(one: Request) -> bool:
         parents = [{"type": "Group", "id": name} for name in groups[one.user]]
         entities = [{"uid": {"type": "User", "id": one.user}, "attrs": {}, "parents": parents}]
         request = {
@@ -116,8 +117,8 @@ def _names_cedar(item: Json, form: str) -> str:
     return form.format(" || ".join([*users, *others]))
 
 
-def casbin(policies: Sequence[Json], asked: Sequence[Asked]) -> Decide:
-    """Casbin's enforcer with its glob function; exceptions become denials, which it cannot tell apart."""
+def casbin(policies: Sequence[Json], asked: Sequence[Request]) -> Decide:
+    """Build Casbin's enforcer with its glob function; exceptions become denials, which it cannot tell apart."""
     from casbin import Enforcer, Model  # type: ignore[import-not-found, unused-ignore]
 
     model = Model()
@@ -139,8 +140,8 @@ def _casbin_lines(policies: Sequence[Json]) -> Iterator[tuple[str, str, str, str
                         yield name, path, access["type"], effect
 
 
-def names_of(one: Asked) -> list[str]:
-    """The user, his groups, and the roles those have."""
+def names_of(one: Request) -> list[str]:
+    """Return the user, their groups, and the roles of both."""
     known: list[Json] = msgspec.json.decode(roles())["rangerRoles"]
     mine = {one.user, *one.groups}
     held = [role["name"] for role in known if mine & {m["name"] for m in (*role["users"], *role["groups"])}]
@@ -148,7 +149,7 @@ def names_of(one: Asked) -> list[str]:
 
 
 def path_of(resource: dict[str, str]) -> str:
-    """A resource as one text, with its type: `dataset/cdap/ns1/d1`."""
+    """Return a resource as one text, with its type: `dataset/cdap/ns1/d1`."""
     return "/".join((next(reversed(resource)), *resource.values()))
 
 

@@ -1,4 +1,4 @@
-"""A Ranger Admin to measure with: the embedded one as a process of its own, or a real one, with a service for it."""
+"""Ranger Admin for benchmarks: the embedded one as a process of its own, or a real one, with a service of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PASSWORD = Secret("Benchmark-Passw0rd")
 
 
 def prepare(admin: RangerAdmin) -> None:
-    """The service definition, the account and an empty service."""
+    """Create the service definition, the account and an empty service."""
     if admin.get_service_def("cdap") is None:
         admin.create_service_def(servicedef.service_definition())
     if not admin.user_exists(ACCOUNT):
@@ -33,7 +33,7 @@ def prepare(admin: RangerAdmin) -> None:
 
 @contextmanager
 def server(url: str | None = None) -> Iterator[tuple[str, Secret]]:
-    """The address of a Ranger Admin, the embedded one unless another is given, and the password of `admin`."""
+    """Yield the address of a Ranger Admin, by default the embedded one, and the password of `admin`."""
     if url is not None:
         yield url, Secret(os.environ["RANGER_PASSWORD"])
         return
@@ -49,5 +49,5 @@ def server(url: str | None = None) -> Iterator[tuple[str, Secret]]:
             assert process.stderr is not None
             yield process.stderr.readline().decode().split()[-1], PASSWORD
         finally:
-            process.terminate()  # a shell's background job ignores an interrupt
+            process.terminate()  # a background job of a shell ignores SIGINT
             process.wait(20)

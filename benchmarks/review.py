@@ -1,7 +1,7 @@
-"""How many answers a minute the access review gives on `local[2]`, Parquet written, against the engine alone.
+"""Answers per minute of the access review on `local[2]`, including Parquet output, against the engine alone.
 
-`python -m benchmarks.review` (in `make bench`) prints a line a number of policies, with both ratios.
-The engine alone is one thread of one process, with the same questions, policies already compiled.
+`python -m benchmarks.review` (in `make bench`) prints a line per number of policies, with both ratios.
+The engine alone is one thread of one process, with the same requests and compiled policies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.policies.refresh.documents import Documents
 from spark_sync.review.answers import Basis, answer, basis, units
-from spark_sync.review.people import Person
+from spark_sync.review.people import ReviewedUser
 from spark_sync.review.review import review
 from spark_sync.spark.session import spark_session
 
@@ -32,18 +32,18 @@ SIZES = (1_000, 10_000)
 ENTITIES = 2_500
 PEOPLE = 100
 ACTIONS = 4
-WANTED = 1_000_000  # a minute
+TARGET = 1_000_000  # per minute
 
 
 def main() -> None:
-    """Print one line a number of policies."""
+    """Print one line per number of policies."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     print(f"access review on local[2]: {ENTITIES:,} entities, {PEOPLE} users, {ACTIONS} actions; Parquet and summary")
     columns = ("policies", "answers", "first s", "again s", "answers/min", "of wanted", "engine/min", "of engine")
     print(" ".join(f"{name:>13}" for name in columns))
     with spark_session(SyncSettings(), master="local[2]") as spark, tempfile.TemporaryDirectory() as directory:
         for size in SIZES:
-            asked, entities = question(size), list(map(entity, range(1, ENTITIES + 1)))
+            asked, entities = review_basis(size), list(map(entity, range(1, ENTITIES + 1)))
             seconds = []
             for turn in ("first", "again"):
                 started = time.perf_counter()
@@ -56,29 +56,29 @@ def main() -> None:
                 f"{report.answers:,}",
                 *(f"{one:.1f}" for one in seconds),
                 f"{rate * 60:,.0f}",
-                f"{rate * 60 / WANTED:.1f}x",
+                f"{rate * 60 / TARGET:.1f}x",
                 f"{alone * 60:,.0f}",
                 f"{rate / alone:.2f}x",
             )
             print(" ".join(f"{figure:>13}" for figure in figures))
 
 
-def question(policies: int) -> Basis:
-    """The basis of a review by so many policies, of people in two groups each."""
+def review_basis(policies: int) -> Basis:
+    """Return the basis of a review with this many policies, and users in two groups each."""
     users = range(0, USERS, USERS // PEOPLE)
-    people = tuple(Person(f"user{n}", frozenset(groups_of(n))) for n in users)
+    people = tuple(ReviewedUser(f"user{n}", frozenset(groups_of(n))) for n in users)
     documents = Documents(service_policies(policies), NO_ROLES)
     return basis("cdapdev", "cdap", documents, frozenset(), people, NOW)
 
 
 def entity(n: int) -> EntityId:
-    """The entity of that number: of the first ones policies speak by name, of those after them by patterns or never."""
+    """Return entity number `n`: policies name the first ones; the others match patterns, or nothing."""
     level = ENTITY_LEVELS[n % len(ENTITY_LEVELS)]
     return entity_id(level, [f"ns{n % (ENTITIES // POLICIES_PER_NAMESPACE)}", f"{level}{n}"])
 
 
 def engine_alone(asked: Basis, entities: list[EntityId]) -> float:
-    """Seconds for the same questions in this process."""
+    """Return the seconds for the same requests in this process."""
     next(iter(answer(asked, units(entities[:1], PEOPLE))))
     started = time.perf_counter()
     for _ in answer(asked, units(entities, PEOPLE)):

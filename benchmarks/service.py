@@ -1,8 +1,8 @@
-"""How fast the decision service answers over loopback, against an answer that decides nothing and what is wanted.
+"""Speed of the decision service over loopback, against an endpoint that decides nothing and against the target.
 
-`python -m benchmarks.service` (in `make bench`) prints a line a measurement. The service is a process of its own, as in
-production, with audit records written to a file; the client is written in Java. `--soak SECONDS` asks 500 times a
-second for so long and compares resident memory in the last minute with that in the second.
+`python -m benchmarks.service` (in `make bench`) prints a line per measurement. The service is a process of its own, as
+in production, with audit records written to a file; the client is written in Java. `--soak SECONDS` sends 500 requests
+per second for that time and compares the resident memory of the last minute with that of the second minute.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ SECRET = "benchmark-secret-0123456789"
 AUTHORIZATION = "Basic " + base64.b64encode(f"bench:{SECRET}".encode()).decode()
 VERSION = "-SNAPSHOT"
 MINUTE = 60
-WANTED_CHECKS, WANTED_VISIBLE = 3_000, 100_000  # a second
+TARGET_CHECKS, TARGET_VISIBLE = 3_000, 100_000  # per second
 
 
 def main() -> None:
-    """Print one line a measurement."""
+    """Print one line per measurement."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--soak", type=int, default=0, metavar="SECONDS", help=f"at least {3 * MINUTE}")
     options.add_argument("--seconds", type=float, default=10.0, help="of each other measurement")
@@ -53,22 +53,28 @@ def main() -> None:
         checks.write_bytes(b"\n".join(single_checks()))
         batches.write_bytes(b"\n".join(visible_batches()))
         print(f"decision service, {POLICIES:,} policies, audit records to a file; client: Java, keep-alive connections")
-        ask(service, "/cdap/v1/enforce", checks, 8, 5, 0)  # connections, caches and the client's compiler warm up
-        nothing = ask(service, "/cdap/v1/hello", hello(Path(directory, "hello")), 16, given.seconds, 0)
-        tell("hello, which decides nothing", nothing)
-        flat_out = ask(service, "/cdap/v1/enforce", checks, 16, given.seconds, 0)
-        of_hello, of_wanted = (flat_out["per_second"] / other for other in (nothing["per_second"], WANTED_CHECKS))
-        tell("single checks, as many as go", flat_out, f"{of_hello:.0%} of hello, {of_wanted:.1f}x of wanted")
-        tell("single checks, 1,000/s", ask(service, "/cdap/v1/enforce", checks, 16, given.seconds, 1_000))
-        seen = ask(service, "/cdap/v1/visible", batches, 2, given.seconds, 0)
+        run_client(service, "/cdap/v1/enforce", checks, 8, 5, 0)  # warm up connections, caches and the client's JIT
+        nothing = run_client(service, "/cdap/v1/hello", handshake_file(Path(directory, "hello")), 16, given.seconds, 0)
+        print_result("hello, which decides nothing", nothing)
+        flat_out = run_client(service, "/cdap/v1/enforce", checks, 16, given.seconds, 0)
+        of_hello, of_target = (flat_out["per_second"] / other for other in (nothing["per_second"], TARGET_CHECKS))
+        print_result(
+            "single checks, as many as go", flat_out, f"{of_hello:.0%} of hello, {of_target:.1f}x of the target"
+        )
+        print_result(
+            "single checks, 1,000/s", run_client(service, "/cdap/v1/enforce", checks, 16, given.seconds, 1_000)
+        )
+        seen = run_client(service, "/cdap/v1/visible", batches, 2, given.seconds, 0)
         rate = seen["per_second"] * BATCH
-        tell(f"visible, batches of {BATCH}", seen, f"{rate:,.0f} entities/s, {rate / WANTED_VISIBLE:.1f}x of wanted")
+        print_result(
+            f"visible, batches of {BATCH}", seen, f"{rate:,.0f} entities/s, {rate / TARGET_VISIBLE:.1f}x of the target"
+        )
         if given.soak:
             soak(service, checks, given.soak)
 
 
 class Service:
-    """The process that is measured."""
+    """The measured process."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self.process = process
@@ -76,18 +82,20 @@ class Service:
 
     @property
     def resident(self) -> float:
-        """Megabytes of memory in use now."""
+        """Return the resident memory in megabytes."""
         return resident(self.process.pid)
 
     @property
     def cpu_seconds(self) -> float:
-        """Processor time used so far."""
+        """Return the CPU time used so far, in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def ask(service: Service, path: str, bodies: Path, connections: int, seconds: float, rate: float) -> dict[str, Any]:
-    """What the client measured."""
+def run_client(
+    service: Service, path: str, bodies: Path, connections: int, seconds: float, rate: float
+) -> dict[str, Any]:
+    """Run the client and return its measurements."""
     used = service.cpu_seconds
     arguments = ["127.0.0.1", service.port, path, AUTHORIZATION, bodies, connections, seconds, rate]
     done = subprocess.run(["java", str(CLIENT), *map(str, arguments)], check=True, capture_output=True, text=True)
@@ -96,8 +104,8 @@ def ask(service: Service, path: str, bodies: Path, connections: int, seconds: fl
     return measured
 
 
-def tell(what: str, measured: dict[str, Any], note: str = "") -> None:
-    """One line."""
+def print_result(what: str, measured: dict[str, Any], note: str = "") -> None:
+    """Print one line."""
     print(
         f"{what:>32}: {measured['per_second']:>9,.0f}/s"
         f"  p50 {measured['p50_ms']:.2f} ms  p99 {measured['p99_ms']:.2f} ms"
@@ -108,7 +116,7 @@ def tell(what: str, measured: dict[str, Any], note: str = "") -> None:
 
 
 def soak(service: Service, checks: Path, seconds: int) -> None:
-    """Memory of the last minute against that of the second, under 500 checks a second."""
+    """Compare the memory of the last minute with that of the second minute, under 500 checks per second."""
     held: list[float] = []
     over = threading.Event()
 
@@ -118,16 +126,18 @@ def soak(service: Service, checks: Path, seconds: int) -> None:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    measured = ask(service, "/cdap/v1/enforce", checks, 16, seconds, 500)
+    measured = run_client(service, "/cdap/v1/enforce", checks, 16, seconds, 500)
     over.set()
     watcher.join()
     early, late = held[MINUTE : 2 * MINUTE], held[-MINUTE:]
     growth = (sum(late) / len(late)) / (sum(early) / len(early)) - 1
-    tell(f"soak of {seconds} s, 500/s", measured, f"{early[0]:.0f} MB, {growth:+.1%} from second to last minute")
+    print_result(
+        f"soak of {seconds} s, 500/s", measured, f"{early[0]:.0f} MB, {growth:+.1%} from second to last minute"
+    )
 
 
 def single_checks() -> Iterator[bytes]:
-    """Checks on what policies name, by people they name and others."""
+    """Return checks of named entities, by named users and others."""
     for n, asked in enumerate(msgspec.json.Decoder(dict[str, Any]).decode_lines(requests(CHECKS, POLICIES))):
         entity = entity_of(asked["resource"])
         permission = ("STANDARD.GET", "STANDARD.UPDATE", "STANDARD.DELETE", "STANDARD.CREATE")[n % 4]
@@ -135,7 +145,7 @@ def single_checks() -> Iterator[bytes]:
 
 
 def visible_batches() -> Iterator[bytes]:
-    """Lists of entities, as CDAP asks which of them somebody sees."""
+    """Return lists of entities, as in CDAP's visibility requests."""
     entities = [
         entity_of(line["resource"])
         for line in msgspec.json.Decoder(dict[str, Any]).decode_lines(requests(CHECKS, POLICIES))
@@ -145,14 +155,14 @@ def visible_batches() -> Iterator[bytes]:
         yield msgspec.json.encode({"principal": {"name": f"user{n}"}, "entities": draw.sample(entities, BATCH)})
 
 
-def hello(path: Path) -> Path:
-    """A file with the body of a hello."""
+def handshake_file(path: Path) -> Path:
+    """Write a file with the body of a handshake."""
     path.write_bytes(msgspec.json.encode({"extension": "benchmark"}))
     return path
 
 
 def entity_of(levels: dict[str, str]) -> dict[str, Any]:
-    """CDAP's words for a resource."""
+    """Return a resource as an entity in CDAP's terms."""
     leaf = next(reversed(levels))
     name = levels[leaf]
     match leaf:
@@ -171,7 +181,7 @@ def entity_of(levels: dict[str, str]) -> dict[str, Any]:
 
 @contextmanager
 def served(directory: Path, ranger_url: str) -> Iterator[Service]:
-    """The decision service as a process."""
+    """Run the decision service as a process."""
     (directory / "secret").write_text(SECRET)
     (directory / "secret").chmod(0o600)
     (directory / "ranger-cdap.toml").write_text(f"""
@@ -198,8 +208,8 @@ secret = "file:{directory}/secret"
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
-        told = process.stdout.readline().decode()
-        yield Service(process, int(told.split(";")[0].rsplit(":", 1)[1]))
+        line = process.stdout.readline().decode()
+        yield Service(process, int(line.split(";")[0].rsplit(":", 1)[1]))
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(20)
@@ -207,7 +217,7 @@ secret = "file:{directory}/secret"
 
 @contextmanager
 def policies_served() -> Iterator[str]:
-    """The address of a Ranger Admin that knows one set of policies."""
+    """Yield the address of a Ranger Admin with one set of policies."""
     answers = {
         "/service/plugins/secure/policies/download/": service_policies(POLICIES),
         "/service/roles/secure/download/": NO_ROLES,

@@ -1,10 +1,10 @@
-"""How fast the sync job reads events into its ledger, how much memory that takes, and how long little news takes.
+"""Throughput and memory of the sync job while reading events into its ledger, and the latency of a small run.
 
-`python -m benchmarks.sync` (in `make bench`) prints a line a measurement, against what is wanted.
+`python -m benchmarks.sync` (in `make bench`) prints a line per measurement, against its target.
 Audit messages as CDAP writes them, in the shares of our recording (18 of 100 create or delete an entity, the others
 change metadata), into a ledger whose baseline knows 1,000,000 entities, on `local[2]`. Nothing is sent to Ranger: that
-is `benchmarks.writer`; its planning is not counted. Memory is what the driver's JVM and this process held at most until
-all events were folded; what is to be sent after it, `push` holds in this process, a kilobyte or two a grant.
+is `benchmarks.writer`; its planning is not counted. Memory is the maximum of the driver's JVM and this process until
+all events were folded; pending grants are then held by `push` in this process, a kilobyte or two per grant.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ NOW = TAKEN + 10**9
 CREATIONS, DELETIONS = 12, 6  # of 100 lines
 FILES = 16
 LITTLE = 10
-WANTED_RATE = 200_000  # events a second
+TARGET_RATE = 200_000  # events per second
 
 
 def main() -> None:
-    """Print one line a measurement."""
+    """Print one line per measurement."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000])
     options.add_argument("--entities", type=int, default=BASELINE, help="that the baseline knows")
@@ -54,24 +54,24 @@ def main() -> None:
             first = 0
             for count in given.events:
                 write_events(spark, home / "events" / f"{first}", first, count)
-                told(spark, home, f"{count:,} events", count, wanted=count / WANTED_RATE)
+                print_result(spark, home, f"{count:,} events", count, target=count / TARGET_RATE)
                 first += count
-            little(spark, home, first, "in a running daemon", wanted=3)
+            small_run(spark, home, first, "in a running daemon", target=3)
             first += LITTLE
         began = time.perf_counter()
         with spark_session(SyncSettings(), master="local[2]") as spark:
             print(f"a session starts in {time.perf_counter() - began:.1f} s")
-            little(spark, home, first, "the first run of a process", wanted=12)
+            small_run(spark, home, first, "the first run of a process", target=12)
 
 
-def little(spark: SparkSession, home: Path, first: int, what: str, *, wanted: float) -> None:
-    """A run with a few new events."""
+def small_run(spark: SparkSession, home: Path, first: int, what: str, *, target: float) -> None:
+    """Measure a run with a few new events."""
     write_events(spark, home / "events" / f"{first}", first, LITTLE)
-    told(spark, home, f"{LITTLE} new events, {what}", LITTLE, wanted=wanted)
+    print_result(spark, home, f"{LITTLE} new events, {what}", LITTLE, target=target)
 
 
-def told(spark: SparkSession, home: Path, what: str, count: int, *, wanted: float) -> None:
-    """One dry run, and what it took, against the seconds that are wanted."""
+def print_result(spark: SparkSession, home: Path, what: str, count: int, *, target: float) -> None:
+    """Print the duration of one dry run, against its target in seconds."""
     steps: list[tuple[float, str, float]] = []
     with most_memory(spark) as held:
         began = time.perf_counter()
@@ -87,27 +87,27 @@ def told(spark: SparkSession, home: Path, what: str, count: int, *, wanted: floa
     times = [*(at for at, _, _ in steps), ended]
     lasted = {step: later - at for (at, step, _), later in zip(steps, times[1:], strict=True)}
     shares = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in lasted.items())
-    taken = ended - began - lasted["planning grants"]  # what a dry run does instead of sending
+    taken = ended - began - lasted["planning grants"]  # a dry run does this instead of sending
     _all_granted(spark, home)
-    against = f"{taken:.1f} s, {taken / wanted:.1f}x the {wanted:g} s wanted"
+    against = f"{taken:.1f} s, {taken / target:.1f}x the {target:g} s wanted"
     print(f"{what}: {against}, {count / taken:,.0f} events/s, {steps[-1][2]:,.0f} MB at most ({shares})", flush=True)
 
 
 def _all_granted(spark: SparkSession, home: Path) -> None:
-    """As if Ranger had everything, so that the next run finds only its own news to send."""
+    """Mark everything as granted, so that the next run has only its own events to send."""
     table = f"delta.`{home / 'state' / 'ledger'}`"
     spark.sql(f"UPDATE {table} SET state = 'applied' WHERE state = 'pending'")
     spark.sql(f"UPDATE {table} SET state = 'closed' WHERE state = 'closing'")
 
 
 def settings_of(home: Path) -> Settings:
-    """As an operator would have them."""
+    """Return settings as in production."""
     source = SourceSettings(name="audit", kind="audit", path=home / "events" / "*")
     return Settings(sync=SyncSettings(state_dir=home / "state", sources=(source,)))
 
 
 def inventory(path: Path, count: int) -> None:
-    """A baseline of datasets."""
+    """Return a baseline of datasets."""
     with path.open("wb") as file:
         file.write(b'{"v":1,"instance":"cdap","taken":"2026-11-18T11:06:40Z"}\n')
         for n in range(count):
@@ -115,7 +115,7 @@ def inventory(path: Path, count: int) -> None:
 
 
 def write_events(spark: SparkSession, path: Path, first: int, count: int) -> None:
-    """So many lines: datasets that are new, datasets that go, and changes of metadata."""
+    """Write lines: created datasets, deleted datasets, and changes of metadata."""
     n = F.col("id")
     share = F.when(F.lit(count <= LITTLE), F.lit(0)).otherwise(n % 100)
     kind = (
@@ -123,7 +123,7 @@ def write_events(spark: SparkSession, path: Path, first: int, count: int) -> Non
         .when(share < CREATIONS + DELETIONS, F.lit("DELETE"))
         .otherwise(F.lit("METADATA_CHANGE"))
     )
-    # What goes was created a hundred thousand lines before.
+    # A deleted dataset was created a hundred thousand lines before.
     dataset = F.when(share < CREATIONS, n).otherwise(n - 100_000 - CREATIONS)
     message = F.struct(
         F.lit(2).alias("version"),
@@ -145,7 +145,7 @@ def write_events(spark: SparkSession, path: Path, first: int, count: int) -> Non
 
 @contextmanager
 def most_memory(spark: SparkSession) -> Iterator[list[float]]:
-    """The megabytes that the driver and this process held together at most, read every tenth of a second."""
+    """Record the maximum of the megabytes of driver and this process together, sampled every tenth of a second."""
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     driver = int(jvm.java.lang.ProcessHandle.current().pid())

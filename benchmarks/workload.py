@@ -1,8 +1,8 @@
-"""Policies and requests to measure with; the same ones in every run.
+"""Policies and requests for benchmarks; the same ones in every run.
 
 Of 100 policies 85 name exact resources (5 of those also deny or except somebody), 10 end in a wildcard and 5 more are
 exact with a role; 5 are on namespaces, 20 on applications, 35 on programs, 25 on datasets, 15 on artifacts. Half of the
-requests are for what a policy gives, the others for anything.
+requests are for an access that a policy allows, the others are random.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is switched on beside plain policies; conditions are on one policy of ten, tags on one resource of ten."""
+    """Features beside plain policies; one policy in ten has conditions, one resource in ten has tags."""
 
     conditions: bool = False
     zones: bool = False
@@ -46,7 +46,7 @@ PLAIN = Features()
 
 
 def service_policies(count: int, *, seed: int = 7, features: Features = PLAIN) -> bytes:
-    """A policy download of `count` policies, as JSON, with the fields a real Ranger Admin sends."""
+    """Return a policy download of `count` policies, as JSON, with the fields a real Ranger Admin sends."""
     draw = random.Random(seed)
     policies = [_policy(n, count, draw, features) for n in range(1, count + 1)]
     definition = _definition(features)
@@ -66,7 +66,7 @@ def service_policies(count: int, *, seed: int = 7, features: Features = PLAIN) -
 
 
 def roles() -> bytes:
-    """The download of roles: a role has two groups and two users."""
+    """Return a role download: each role has two groups and two users."""
     found = [
         {
             "id": n + 1,
@@ -81,7 +81,7 @@ def roles() -> bytes:
 
 
 def service_tags(count: int) -> bytes:
-    """The download of tags: one resource of ten carries one."""
+    """Return a tag download: one resource in ten has a tag."""
     numbers = range(1, count + 1, 10)
     resources = [
         {"id": n, "resourceElements": {k: {"values": [v]} for k, v in resource_of(n, count).items()}} for n in numbers
@@ -101,7 +101,7 @@ def service_tags(count: int) -> bytes:
 
 
 def requests(count: int, policies: int, *, seed: int = 11, kind: str = "plain") -> bytes:
-    """Questions as JSON lines; of the `kind` `any` for any access, `below` also below, `from` from some address."""
+    """Return requests as JSON lines; `kind`: `any` (any access), `below` (with descendants), `from` (an address)."""
     draw = random.Random(seed)
     return b"\n".join(msgspec.json.encode(_asked(draw, policies, kind)) for _ in range(count))
 
@@ -126,7 +126,7 @@ def _asked(draw: random.Random, policies: int, kind: str) -> Json:
 
 
 def resource_of(n: int, total: int) -> dict[str, str]:
-    """The resource that policy `n` of so many is about; a policy with a wildcard covers it."""
+    """Return the resource of policy `n`; a policy with a wildcard covers it."""
     level, namespace = LEVELS[n * 37 % 100], f"ns{n % namespaces(total)}"
     resource = {"instance": "cdap", "namespace": namespace}
     if level == "program":
@@ -137,27 +137,27 @@ def resource_of(n: int, total: int) -> dict[str, str]:
 
 
 def namespaces(total: int) -> int:
-    """How many namespaces so many policies are spread over."""
+    """Return the number of namespaces for a number of policies."""
     return min(MOST_NAMESPACES, max(1, total // POLICIES_PER_NAMESPACE))
 
 
 def users_of(n: int) -> list[int]:
-    """The users policy `n` names."""
+    """Return the users that policy `n` names."""
     return [(n * 7 + i * 131) % USERS for i in range(3)]
 
 
 def accesses_of(n: int) -> list[str]:
-    """The access types policy `n` gives."""
+    """Return the access types that policy `n` allows."""
     return list(ACCESS_TYPES[: 1 + n * 13 % 4])
 
 
 def groups_of(user: int) -> list[str]:
-    """The groups somebody is in."""
+    """Return the groups of a user."""
     return [f"group{user % GROUPS}", f"group{user * 3 % GROUPS}"]
 
 
 def changed_policy(number: int, total: int, version: int) -> bytes:
-    """The policy of that number with another user in it, as a delta would carry it."""
+    """Return policy `n` with another user in it, as in a delta."""
     policy = _policy(number, total, random.Random(version), PLAIN)
     policy["version"] = version
     policy["policyItems"][0]["users"].append(f"newcomer{version}")  # type: ignore[index]
@@ -218,7 +218,7 @@ def _definition(features: Features) -> Json:
 
 
 def _zones(policies: list[Json], total: int) -> Json:
-    """Four zones of a tenth of the namespaces; each has a copy of the policies there."""
+    """Return four zones with a tenth of the namespaces; each has a copy of the policies there."""
     each = max(1, namespaces(total) // 40)
     zones: Json = {}
     for zone in range(4):

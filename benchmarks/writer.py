@@ -1,8 +1,8 @@
-"""How fast grants come into a Ranger Admin: the sync job's push against grant REST of the same server.
+"""Throughput of grants to Ranger Admin: the sync job's push against the grant REST API of the same server.
 
-`python -m benchmarks.writer` (in `make bench`) prints grants a second of both and their ratio. The embedded
+`python -m benchmarks.writer` (in `make bench`) prints grants per second of both and their ratio. The embedded
 Ranger Admin is a process of its own with its data on disk; the service has 3,000 policies before each measurement. Both
-send four requests at a time, the same grants with the same account, to resources without a policy.
+send four concurrent requests, the same grants with the same account, to resources without a policy.
 The embedded server finds a resource by its signature, so its grant REST does not slow down as a real one's does (16/s
 at 2,900 policies, four at a time, where creating policies reached 187/s: ranger-rest.md §10); the ratio here says
 little about a real one. `--url` measures a real Ranger Admin instead (the password in RANGER_PASSWORD): the service
@@ -21,11 +21,12 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSettings
 from ranger_cdap.errors import ConflictingChange
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants.push import push
-from spark_sync.grants.resultant import as_the_profile_says
+from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 
 POLICIES = 3_000
@@ -34,12 +35,15 @@ BEGUN = Position(1, False, "benchmark", "1")
 
 
 def main() -> None:
-    """Print one line a measurement."""
+    """Print one line per measurement."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--url", help="of a real Ranger Admin, instead of the embedded one")
     options.add_argument("--grants", type=int, default=600, help="of each measurement")
     given = options.parse_args()
-    with server(given.url) as (url, password), RangerAdmin(url, username="admin", password=password) as admin:
+    with (
+        server(given.url) as (url, password),
+        RangerAdmin(AdminConnection(url, username="admin", password=password)) as admin,
+    ):
         prepare(admin)
         fill(url, POLICIES - len(admin.list_policies(SERVICE)))
         print(f"{url}: {POLICIES:,} policies, {given.grants} grants, {AT_A_TIME} at a time")
@@ -52,7 +56,7 @@ def main() -> None:
 
 
 def timed(what: str, count: int, do: Callable[[], int]) -> float:
-    """Grants a second; what `do` returns is how often a request was sent again."""
+    """Measure grants per second; `do` returns the number of retries."""
     began = time.perf_counter()
     again = do()
     rate = count / (time.perf_counter() - began)
@@ -61,23 +65,23 @@ def timed(what: str, count: int, do: Callable[[], int]) -> float:
 
 
 def pushing(url: str, entities: Iterable[EntityId]) -> int:
-    """Everything a push does but the ledger on disk."""
+    """Run a push, without the ledger on disk."""
     ledger = Lives(Life(entity, 1, ACCOUNT, BEGUN, State.PENDING, accesses=ACCESS_TYPES) for entity in entities)
-    found = push(ledger, settings(url), resultant=as_the_profile_says)  # type: ignore[arg-type]
+    found = push(ledger, settings(url), resultant=unchanged_accesses)  # type: ignore[arg-type]
     assert not found.trouble, found.trouble
     assert all(life.state is State.APPLIED for life in ledger.all.values())
     return 0
 
 
 def clear(url: str, entities: Iterable[EntityId]) -> None:
-    """Take the push's grants back, by a push."""
+    """Revoke the push's grants, by a push."""
     gone = (Life(entity, 1, ACCOUNT, BEGUN, State.CLOSING, accesses=ACCESS_TYPES) for entity in entities)
-    push(Lives(gone), settings(url), resultant=as_the_profile_says)  # type: ignore[arg-type]
+    push(Lives(gone), settings(url), resultant=unchanged_accesses)  # type: ignore[arg-type]
 
 
 def granting(url: str, entities: Iterable[EntityId]) -> int:
-    """The same by grant REST; a conflict is answered by sending it again, as whoever uses it must."""
-    with RangerAdmin(url, username=ACCOUNT, password=PASSWORD, attempts=1) as sync:
+    """Send the same grants by the grant REST API; conflicts are retried, as every client must."""
+    with RangerAdmin(AdminConnection(url, username=ACCOUNT, password=PASSWORD, attempts=1)) as sync:
 
         def one(entity: EntityId) -> int:
             grant = grant_for(entity, ACCOUNT, INSTANCE, ACCESS_TYPES, non_creators=())
@@ -94,12 +98,12 @@ def granting(url: str, entities: Iterable[EntityId]) -> int:
 
 
 def fill(url: str, count: int) -> None:
-    """So many policies of other namespaces."""
+    """Create policies in other namespaces."""
     pushing(url, [EntityId("dataset", (f"ns{n % 50}", f"d{n}")) for n in range(count)])
 
 
 def settings(url: str) -> Settings:
-    """As an operator would have them."""
+    """Return settings as in production."""
     return Settings(
         ranger=RangerSettings(url=url, service=SERVICE),
         cdap=CdapSettings(instance=INSTANCE),
@@ -108,7 +112,7 @@ def settings(url: str) -> Settings:
 
 
 class Lives:
-    """The part of a ledger that a push uses, in memory."""
+    """In-memory implementation of the part of a ledger that a push uses."""
 
     def __init__(self, lives: Iterable[Life]) -> None:
         self.all = {life.entity: life for life in lives}
@@ -117,7 +121,7 @@ class Lives:
         """As `Ledger.lives`."""
         return [life for life in self.all.values() if life.state in states]
 
-    def record(self, changes: Iterable[Change]) -> None:
+    def record(self, changes: Iterable[LedgerChange]) -> None:
         """As `Ledger.record`."""
         self.all |= {life.entity: life for change in changes for life in change.lives}
 

@@ -1,4 +1,4 @@
-"""The command `ranger-cdap` as the file that `spark-submit` wants."""
+"""The command `ranger-cdap` as a file for `spark-submit`."""
 
 from ranger_cdap.cli.main import run
 

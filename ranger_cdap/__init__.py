@@ -1,7 +1,7 @@
-"""Apache Ranger authorization for CDAP: what a program imports from here is public and stays.
+"""Apache Ranger authorization for CDAP: every name exported here is public and stable.
 
-Everything else in the package may change with any release, but for `ranger_cdap.engine`, `ranger_cdap.testing` and
-`ranger_cdap.errors`. A name is loaded when it is first used: `import ranger_cdap` loads nothing.
+Everything else in the package may change with any release, except `ranger_cdap.engine`, `ranger_cdap.testing` and
+`ranger_cdap.errors`. Names are loaded lazily: `import ranger_cdap` loads nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MODULES = {
 }
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # for a type checker, a module `__getattr__` would make every name valid
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

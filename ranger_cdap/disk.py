@@ -1,4 +1,4 @@
-"""Files that are on the disk for good, whenever the power fails."""
+"""Durable writes: files that survive a power failure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def fsync_directory(directory: Path) -> None:
-    """Put on the disk for good which files are in a directory.
+    """Make the entries of a directory durable.
 
     Raises:
-        OSError: the disk does not do it.
+        OSError: the disk fails.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -22,17 +22,17 @@ def fsync_directory(directory: Path) -> None:
 
 
 def replace_file(path: Path, content: Iterable[bytes], *, mode: int = 0o600, modified: float | None = None) -> None:
-    """Replace a file, or create it: at any time, also after a power failure, it has its old content or all of the new.
+    """Replace or create a file atomically: even after a power failure it has its old content or all of the new.
 
     For one writer at a time. `mode` is exact, whatever the umask; `modified` is the file's time, in seconds since 1970.
 
     Raises:
-        OSError: the disk does not do it; unless only the very last step failed, the old content stays.
+        OSError: the disk fails; unless only the very last step failed, the old content stays.
     """
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.unlink(missing_ok=True)
-        # What somebody else has put there, a link perhaps, is never written to.
+        # Never write to a file that someone else has put there, a link perhaps.
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, mode)

@@ -1,4 +1,4 @@
-"""Every error this project raises: one tree, with one stable code, one message and one remedy per class.
+"""The errors of this project: one tree, with one stable code, one message and one remedy per class.
 
 A message is for the person who must act: what happened, where, what to do. It is lower case, has no full stop,
 quotes foreign text in backticks and never holds a secret. Exceptions of other libraries are translated at the boundary.
@@ -6,11 +6,15 @@ quotes foreign text in backticks and never holds a secret. Exceptions of other l
 
 from __future__ import annotations
 
-from typing import ClassVar
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+_CUTOFF: Final = 0.4  # the least similarity of a suggestion
 
 
 class RangerCdapError(Exception):
-    """The root: catch this to catch everything this project raises on purpose."""
+    """The root of all errors: catch this to catch everything this project raises on purpose."""
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
@@ -57,7 +61,7 @@ class UnsafeGrant(InvalidInput):
     """The grant would reach further than one user on one entity, so it is not sent."""
 
     code = "unsafe-grant"
-    remedy = "Grant it manually in Ranger if it is wanted, or name another creator: `ranger-cdap sync assign`."
+    remedy = "Grant it manually in Ranger if intended, or name another creator: `ranger-cdap sync assign`."
 
 
 class NotReady(RangerCdapError):
@@ -109,7 +113,7 @@ class SyncError(RangerCdapError):
     """The sync job failed."""
 
     code = "sync"
-    remedy = "Do what the message says, then run the job again; pending grants stay in the ledger."
+    remedy = "Fix the cause in the message, then run the job again; pending grants stay in the ledger."
 
 
 class SparkMissing(SyncError):
@@ -137,11 +141,11 @@ class CdapForbidden(CdapError):
     """CDAP rejects the token (401), or the account lacks a privilege (403)."""
 
     code = "cdap-forbidden"
-    remedy = "Give a valid token of an account that may read everything."
+    remedy = "Use a valid token of an account that may read everything."
 
 
 class CdapNotFound(CdapError):
-    """CDAP has no such thing, or no such API (404)."""
+    """CDAP has no such entity, or no such API (404)."""
 
     code = "cdap-not-found"
     remedy = "Check that the address is CDAP's router, and which version of CDAP it is."
@@ -152,7 +156,7 @@ class LeaseHeld(SyncError):
 
     code = "lease-held"
     exit_code = 5
-    remedy = "Wait for the other run; the message names it. The lease of a killed run ends by itself."
+    remedy = "Wait for the other run; the message names it. The lease of a killed run expires."
 
 
 class LedgerLost(SyncError):
@@ -204,10 +208,10 @@ class NotConnected(AdminUnreachable):
 
 
 class AuthenticationFailed(RangerAdminError):
-    """Ranger Admin rejects the credentials (401); five tries lock the account."""
+    """Ranger Admin rejects the credentials (401); five failures lock the account."""
 
     code = "ranger-admin-authentication"
-    remedy = "Correct the account's password or token before trying again: five tries lock the account."
+    remedy = "Correct the account's password or token before trying again: five failures lock the account."
 
 
 class AccessForbidden(RangerAdminError):
@@ -218,10 +222,10 @@ class AccessForbidden(RangerAdminError):
 
 
 class NotFound(RangerAdminError):
-    """Ranger Admin has no such thing (404 by name, 400 with DATA_NOT_FOUND by id)."""
+    """Ranger Admin has no such object (404 by name, 400 with DATA_NOT_FOUND by id)."""
 
     code = "ranger-admin-not-found"
-    remedy = "Check the name the message quotes; somebody may have deleted it in Ranger."
+    remedy = "Check the name the message quotes; it may have been deleted in Ranger."
 
 
 class ServiceNotFound(NotFound):
@@ -242,7 +246,7 @@ class RequestRejected(RangerAdminError):
     """Ranger Admin rejects the request (400); `reason_codes` holds its numbers, like 3010."""
 
     code = "ranger-admin-rejected"
-    remedy = "Correct the problem that Ranger's own sentence in the message names."
+    remedy = "Correct the problem in Ranger's own message, which the error quotes."
 
     def __init__(
         self,
@@ -273,12 +277,23 @@ class AdminFailed(RangerAdminError):
 
 
 class UnexpectedAnswer(RangerAdminError):
-    """The response is not one of Ranger Admin: another program's page, garbage, or cut short."""
+    """The response is not from Ranger Admin: another program's page, invalid, or truncated."""
 
     code = "ranger-admin-unexpected"
     remedy = "Check that `ranger.url` leads to Ranger Admin and not to a proxy's page."
 
 
 def reason(error: OSError | UnicodeError) -> str:
-    """Why a file cannot be read or written, in words for the person who gave its name."""
+    """Return why a file cannot be read or written, for the user who gave its name."""
     return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it is not UTF-8"
+
+
+def suggestion(name: str, known: Iterable[str], *, prefix: str = "", list_all: bool = False) -> str:
+    """Return `; did you mean ...?` with the nearest known name, as the end of a message about an unknown one.
+
+    `prefix` stands before the nearest name. If none is near, the text is empty, or has all known names (`list_all`).
+    """
+    names = tuple(known)
+    if near := difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF):
+        return f"; did you mean `{prefix}{near[0]}`?"
+    return f"; known are {', '.join(names)}" if list_all else ""

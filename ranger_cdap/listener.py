@@ -1,4 +1,4 @@
-"""The socket that a server of ours listens on."""
+"""The listening socket of our servers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ranger_cdap.errors import ServerError, reason
 
 
 def listen(address: str, port: int, *, backlog: int, advice: str) -> socket.socket:
-    """A socket that takes connections from now on; they wait until somebody answers them. Port 0 is a free one.
+    """Open a listening socket; connections wait in its backlog until they are accepted. Port 0 is any free port.
 
     Raises:
         ServerError: the port cannot be used; the message ends with the advice.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # The protocol is named because asyncio sends small answers without delay only where it sees TCP.
+    # The protocol is explicit because asyncio sets TCP_NODELAY only for sockets that name TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

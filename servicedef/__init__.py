@@ -10,13 +10,13 @@ FILE_NAME = "ranger-servicedef-cdap.json"
 
 
 def service_definition() -> dict[str, Any]:
-    """The definition as Ranger's JSON, freshly read from the package."""
+    """Return the definition as Ranger's JSON, read from the package each time."""
     definition: dict[str, Any] = json.loads(files(__name__).joinpath(FILE_NAME).read_bytes())
     return definition
 
 
 def hierarchies(definition: dict[str, Any]) -> set[tuple[str, ...]]:
-    """Every path from a root to a level that may be the last one of a policy (`isValidLeaf`).
+    """Return every path from a root to a level that may be the last one of a policy (`isValidLeaf`).
 
     Raises:
         ValueError: a parent is missing or levels do not grow downwards, so Ranger could not use the definition.
@@ -39,5 +39,5 @@ def hierarchies(definition: dict[str, Any]) -> set[tuple[str, ...]]:
 
 
 def access_types(definition: dict[str, Any]) -> tuple[str, ...]:
-    """The names of the actions, in the definition's order."""
+    """Return the names of the actions, in the definition's order."""
     return tuple(access["name"] for access in definition["accessTypes"])

@@ -1,6 +1,6 @@
 """The main job, end to end, on recorded events: what `ranger-cdap demo` shows and one of the tests checks.
 
-Everything lives in one directory and one embedded Ranger Admin, and is gone when the demo ends.
+Everything is in one directory and one embedded Ranger Admin, and is removed when the demo ends.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from ranger_cdap.config import (
     SyncSettings,
 )
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.errors import InvalidInput, NotFound
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import Wanted
+from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.reconcile.baseline import BaselineReport, take_baseline
 from spark_sync.report import RunReport
 
@@ -49,8 +50,8 @@ PLUGIN_ACCOUNT, SYNC_ACCOUNT = "cdapplugin", "cdapsync"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """Where the demo plays: an administrator's client of Ranger Admin, and the settings of plugin and job."""
+class DemoEnvironment:
+    """Environment of the demo: an administrator's client of Ranger Admin, and the settings of plugin and job."""
 
     admin: RangerAdmin
     settings: Settings
@@ -58,15 +59,15 @@ class Stage:
     inbox: Path
 
     def deliver(self, part: str) -> None:
-        """Put one part of the recording (`1-until-the-deletions`) where the job looks for new events."""
+        """Copy one part of the recording (`1-until-the-deletions`) into the directories of the job's sources."""
         for source in SOURCES:
             shutil.copy(self.examples / "events" / source / f"{part}.jsonl", self.inbox / source)
 
     def policy_version(self) -> int:
-        """The version of the service's policies; every write raises it.
+        """Return the version of the service's policies; every write raises it.
 
         Raises:
-            NotFound: the service is not there.
+            NotFound: the service does not exist.
         """
         service = self.admin.get_service(SERVICE)
         if service is None:
@@ -74,25 +75,25 @@ class Stage:
         return int(service["policyVersion"])
 
     def take_baseline(self, spark: SparkSession) -> BaselineReport:
-        """Enter what CDAP had before the recording."""
+        """Enter the entities that existed before the recording."""
         now = time.time_ns() // 1_000_000
         return take_baseline(self.settings, spark, self.examples / "baseline.jsonl", now=now)
 
     def run_sync(self, spark: SparkSession, progress: Callable[[str], None] = lambda _: None) -> RunReport:
-        """One run of the job."""
+        """Run the job once."""
         from spark_sync.job import run_once
 
         return run_once(self.settings, spark, now=time.time_ns() // 1_000_000, progress=progress)
 
     def may_read(self, user: str, entity: EntityId = DATASET) -> Answer:
-        """Whether the user may read the dataset, by the policies that Ranger has now."""
+        """Check whether the user may read the dataset by Ranger's current policies."""
         with Authorizer.open(self.settings, refresh_in_background=False) as authorizer:
             return authorizer.check(user, (), OPERATION, entity)
 
 
 @contextmanager
-def open_stage(directory: Path, examples: Path, jars_dir: Path | None = None) -> Iterator[Stage]:
-    """A running embedded Ranger Admin with the service set up, its accounts, and first policies for two developers.
+def open_demo(directory: Path, examples: Path, jars_dir: Path | None = None) -> Iterator[DemoEnvironment]:
+    """Start an embedded Ranger Admin with the service, its accounts, and first policies for two developers.
 
     Raises:
         InvalidInput: `examples` has no recording.
@@ -105,12 +106,12 @@ def open_stage(directory: Path, examples: Path, jars_dir: Path | None = None) ->
     password = Secret(f"Demo-{secrets.token_urlsafe(18)}-1")
     with (
         EmbeddedAdmin(admin_password=password.reveal()) as ranger,
-        RangerAdmin(ranger.url, username="admin", password=password) as admin,
+        RangerAdmin(AdminConnection(ranger.url, username="admin", password=password)) as admin,
     ):
         for name in (PLUGIN_ACCOUNT, SYNC_ACCOUNT, CREATOR, COLLEAGUE):
             admin.create_user(name, password)
-        wanted = Wanted(SERVICE, INSTANCE, plugin_account=PLUGIN_ACCOUNT, sync_account=SYNC_ACCOUNT)
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, SERVICE)), admin)
+        wanted = DesiredState(SERVICE, INSTANCE, plugin_account=PLUGIN_ACCOUNT, sync_account=SYNC_ACCOUNT)
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
         admin.create_policy(_developers())
         settings = Settings(
             ranger=RangerSettings(url=ranger.url, service=SERVICE),
@@ -128,43 +129,48 @@ def open_stage(directory: Path, examples: Path, jars_dir: Path | None = None) ->
                 jars_dir=jars_dir,
             ),
         )
-        yield Stage(admin, settings, examples, inbox)
+        yield DemoEnvironment(admin, settings, examples, inbox)
 
 
-def tell(stage: Stage, spark: SparkSession, say: Callable[[str], None], show: Callable[[RunReport], None]) -> list[str]:
-    """Play the story; the answer lists what did not come out as it should, empty if all is well."""
+def run_demo(
+    environment: DemoEnvironment,
+    spark: SparkSession,
+    print_line: Callable[[str], None],
+    print_report: Callable[[RunReport], None],
+) -> list[str]:
+    """Run the demo and return the expectations that failed, none if all is well."""
     wrong: list[str] = []
 
     def expect(outcome: bool, sentence: str) -> None:
-        say(f"  {'ok ' if outcome else 'NO '} {sentence}")
+        print_line(f"  {'ok ' if outcome else 'NO '} {sentence}")
         if not outcome:
             wrong.append(sentence)
 
-    say(f"Ranger has service `{SERVICE}`, and a policy by which alice and bob read and write every namespace.")
-    baseline = stage.take_baseline(spark)
-    say(f"Baseline: {baseline.entities} entities existed before and grant nothing to anybody.")
+    print_line(f"Ranger has service `{SERVICE}`, and a policy by which alice and bob read and write every namespace.")
+    baseline = environment.take_baseline(spark)
+    print_line(f"Baseline: {baseline.entities} entities existed before and grant nothing.")
 
-    say(f"CDAP: {CREATOR} has just created {DATASET}, as the recorded events say.")
-    stage.deliver("1-until-the-deletions")
-    before = stage.may_read(CREATOR)
+    print_line(f"CDAP: {CREATOR} has just created {DATASET}, as the recorded events say.")
+    environment.deliver("1-until-the-deletions")
+    before = environment.may_read(CREATOR)
     expect(not before.allowed, f"{CREATOR} may not read it yet: {before.reason}")
 
-    say("Sync: the PySpark job reads the events and writes the creators' grants into Ranger.")
-    report = stage.run_sync(spark, lambda doing: say(f"  …  {doing}"))
-    show(report)
+    print_line("Sync: the PySpark job reads the events and writes the creators' grants into Ranger.")
+    report = environment.run_sync(spark, lambda doing: print_line(f"  …  {doing}"))
+    print_report(report)
     expect(bool(report.granted) and not report.trouble, f"{len(report.granted)} grants were written")
 
-    say("The plugin downloads the policies again.")
-    creator, colleague = stage.may_read(CREATOR), stage.may_read(COLLEAGUE)
+    print_line("The plugin downloads the policies again.")
+    creator, colleague = environment.may_read(CREATOR), environment.may_read(COLLEAGUE)
     expect(creator.allowed, f"{CREATOR} may read {DATASET} now: {_because(creator)}")
     expect(not colleague.allowed, f"{COLLEAGUE} still may not: {colleague.reason}")
 
-    say("Sync again, over the same events.")
-    version = stage.policy_version()
-    again = stage.run_sync(spark)
-    show(again)
+    print_line("Sync again, over the same events.")
+    version = environment.policy_version()
+    again = environment.run_sync(spark)
+    print_report(again)
     expect(
-        again.wrote_nothing and stage.policy_version() == version,
+        again.wrote_nothing and environment.policy_version() == version,
         f"nothing was written: Ranger's policy version is still {version}",
     )
     return wrong
@@ -175,7 +181,7 @@ def _developers() -> Policy:
         service=SERVICE,
         name="developers",
         resources={"instance": PolicyResource(values=[INSTANCE]), "namespace": PolicyResource(values=["*"])},
-        policyItems=[
+        policy_items=[
             PolicyItem(
                 users=[CREATOR, COLLEAGUE], accesses=[PolicyItemAccess(type="read"), PolicyItemAccess(type="write")]
             )

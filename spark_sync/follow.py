@@ -17,22 +17,22 @@ logger = logging.getLogger(__name__)
 
 
 def follow(
-    run: Callable[[], RunReport], *, interval: float, ended: threading.Event, told: Callable[[RunReport], None]
+    run: Callable[[], RunReport], *, interval: float, ended: threading.Event, on_report: Callable[[RunReport], None]
 ) -> None:
-    """One run every `interval` seconds, beginning now, until `ended` is set; the run that is going on is finished.
+    """Run every `interval` seconds, beginning now, until `ended` is set; the current run is finished.
 
-    Ranger Admin away, or a lease that another run holds, ends nothing: the next run tries again, after a refused
-    sign-in so late that the account is not locked. Everything else does.
+    An unavailable Ranger Admin, or a lease held by another run, does not end it: the next run tries again, after a
+    rejected sign-in late enough that the account is not locked. Every other error does.
 
     Raises:
-        RangerCdapError: as a run, but for those two.
+        RangerCdapError: as a run, except for those two.
     """
     trouble = ""
     while not ended.is_set():
         error: RangerCdapError | None
         try:
             report = run()
-            told(report)
+            on_report(report)
             error = report.error
         except (RangerAdminError, LeaseHeld) as e:
             error = e
@@ -40,19 +40,19 @@ def follow(
         if now and now != trouble:
             logger.warning("sync failed; retrying every %g s: %s", pause, now)
         elif trouble and not now:
-            logger.warning("the sync job works again")
+            logger.warning("sync works again")
         trouble = now
         ended.wait(pause)
 
 
 def pause_after(error: RangerCdapError | None, interval: float) -> float:
-    """Seconds until the next run."""
+    """Return the seconds until the next run."""
     return max(interval, WAIT_AFTER_FAILED_LOGIN) if isinstance(error, AuthenticationFailed) else interval
 
 
 @contextmanager
 def until_terminated() -> Iterator[threading.Event]:
-    """An event that SIGTERM sets; in the main thread only. Ctrl-C stays what it is."""
+    """Return an event that SIGTERM sets; in the main thread only. Ctrl-C is unaffected."""
     ended = threading.Event()
 
     def end(_number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""The sync job's own hooks: what a plugin can add to it."""
+"""Hooks of the sync job for plugins."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @hookspec
 def ranger_cdap_event_sources() -> Mapping[str, EventSource]:  # type: ignore[empty-body]
-    """Event sources by the name that a source's `kind` chooses them by; called only where PySpark is installed."""
+    """Return event sources by the value of `kind` that selects them; called only if PySpark is installed."""
 
 
 @hookspec
 def ranger_cdap_resultant(entity: EntityId, user: str, accesses: tuple[str, ...]) -> Collection[str] | None:
-    """The access types that `user` is to get on the entity they created, or nothing for those of the profile.
+    """Return the access types of `user` on the entity they created; `None` for those of the profile.
 
-    `accesses` is what the profile gives. A tuple, list or set of `read`, `write`, `admin`, `execute`, perhaps empty. A
-    hook is asked when a grant is about to be sent, not when one stands. Where one raises, nothing is sent and the
-    grant stays pending.
+    `accesses` are those of the profile. The result is a tuple, list or set of `read`, `write`, `admin`, `execute`,
+    perhaps empty. The hook is called before a grant is sent, not for existing ones. If it raises, nothing is sent and
+    the grant stays pending.
     """

@@ -1,4 +1,4 @@
-"""One run of the sync job: read what is new, fold it into lives, send pending changes to Ranger, record results."""
+"""A run of the sync job: read new events, fold them into lives, send pending changes to Ranger, record results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.grants.plan import RevokeMerged, RevokePolicy
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import non_creators, planned, push
-from spark_sync.ingest.dead_letters import bury
+from spark_sync.ingest.dead_letters import write_dead_letters
 from spark_sync.ingest.extraction import Extraction
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
@@ -22,9 +22,8 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, Ledger, Scope
 from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
-from spark_sync.ledger.life import State
+from spark_sync.ledger.life import UNDECIDED_STATES, State
 from spark_sync.ledger.maintenance import is_due, vacuum
-from spark_sync.reconcile.confirmation import ASKED_FOR
 from spark_sync.reconcile.confirmation_round import confirm_round
 from spark_sync.report import RunReport, SourceReport
 from spark_sync.sources import watermarks
@@ -47,7 +46,7 @@ def run_once(
     """Read everything new since the last run, then send all pending changes; safe to repeat and to kill.
 
     Args:
-        now: the time of the run, in epoch milliseconds; what is younger than the hold-back waits for a later run.
+        now: the time of the run, in epoch milliseconds; events younger than the hold-back wait for a later run.
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
         progress: receives a short message when a stage begins.
         dry: send nothing; pending grants stay in the ledger and are the report's `planned`.
@@ -64,7 +63,7 @@ def run_once(
     with lease(state), spark_errors():
         ledger = DeltaLedger(spark, state, settings.cdap.instance)
         verify(state / CHECKPOINTS, ledger.marks())
-        # Before the files are listed: what a watermark promises is in files that are there already.
+        # Before the files are listed: a watermark promises that they exist already.
         marks = watermarks.read(settings.sync.sources)
         reports = []
         for configured, source in sources:
@@ -83,14 +82,16 @@ def run_once(
         progress("sending grants to Ranger")
         outcomes, error = push(ledger, settings, ranger, progress=progress)
         if settings.sync.confirm.url:
-            # After the grants, which need not wait for CDAP; the answers are folded once all that came before is read.
+            # After the grants, which need not wait for CDAP; answers are folded once everything before them is read.
             progress("asking CDAP what exists")
-            ledger.add_answers(confirm_round(settings, ledger.lives(ASKED_FOR), marks, now=now))
+            ledger.add_answers(confirm_round(settings, ledger.lives(UNDECIDED_STATES), marks, now=now))
         if is_due(state, now):
-            progress("tidying the ledger")
+            progress("maintaining the ledger")
             vacuum(spark, state, now=now, keep_days=settings.sync.keep_days)
         save(state / CHECKPOINTS, ledger.marks())
-        settled = (State.APPLIED, State.CLOSED, State.KNOWN)
+        listed = (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
+        counts = ledger.counts()
+        blocked = ledger.lives((State.BLOCKED,)) if counts[State.BLOCKED] else []
         return RunReport(
             sources=tuple(reports),
             granted=tuple(life for _, life in outcomes if life.state is State.APPLIED),
@@ -99,8 +100,8 @@ def run_once(
                 for step, life in outcomes
                 if isinstance(step, RevokePolicy | RevokeMerged) and life == step.done and step.life.policy_id >= 0
             ),
-            waiting=tuple(life for _, life in outcomes if life.state not in settled),
-            counts=ledger.counts(),
+            waiting=(*(life for _, life in outcomes if life.state not in listed), *blocked),
+            counts=counts,
             error=error,
             silent=known_until(settings, marks, now).silent,
         )
@@ -109,9 +110,9 @@ def run_once(
 def fold_settings(
     settings: Settings, baseline: Baseline | None, marks: Mapping[str, Watermark], now: int
 ) -> FoldSettings:
-    """The settings that the fold needs, with the profile's resultant privileges and the watermarks.
+    """Return the settings of the fold, with the profile's resultant privileges and the watermarks.
 
-    A baseline counts only if each journal that there is now was there when it was taken.
+    A baseline counts only if every current journal existed when it was taken.
     """
     profile, sync = load_profile(settings.cdap.profile), settings.sync
     hold_back, skew = round(sync.hold_back * 1000), round(sync.clock_skew * 1000)
@@ -137,22 +138,22 @@ def fold_settings(
 
 
 def known_until(settings: Settings, marks: Mapping[str, Watermark], now: int) -> watermarks.Horizons:
-    """How far each source is decided by a run at that time."""
+    """Return how far a run at that time decides each source."""
     sync = settings.sync
     hold_back, skew = round(sync.hold_back * 1000), round(sync.clock_skew * 1000)
     return watermarks.horizons(sync.sources, marks, now=now, hold_back=hold_back, skew=skew)
 
 
 def fold_new(ledger: Ledger, settings: FoldSettings) -> None:
-    """Fold what is not folded yet and record the lives that changed."""
+    """Fold new events and record the lives that changed."""
     ledger.fold(partial(refold, settings=settings))
     ledger.mark_folded(scope_of(settings))
 
 
 def scope_of(settings: FoldSettings) -> Scope:
-    """How far a fold with these settings decides; what is later is folded again."""
+    """Return how far a fold with these settings decides; later events are folded again."""
     decided = min([settings.until, *settings.horizons.values()])
-    # A journal may be far behind, and its time is what its checks are lost by.
+    # A journal may lag far behind, and its checks count as lost by its own time.
     closed = min([decided, *settings.journals.values()]) - settings.unfinished_after
     return Scope(decided, closed)
 
@@ -160,7 +161,7 @@ def scope_of(settings: FoldSettings) -> Scope:
 def _ingest(
     spark: SparkSession, ledger: Ledger, source: EventSource, configured: SourceSettings, settings: Settings, now: int
 ) -> SourceReport:
-    """One query with its own checkpoint: what was read is never read again, and read twice it changes nothing."""
+    """Read a source by one query with its own checkpoint: lines are read once, and reading twice changes nothing."""
     lines = rejected = events = 0
     instance = configured.instance or settings.cdap.instance
 
@@ -168,7 +169,7 @@ def _ingest(
         nonlocal lines, rejected, events
         with Extraction(batch, source, configured, instance, now=now) as extraction:
             lines += extraction.line_count()
-            rejected += bury(extraction.dead_letters(), settings.sync.state_dir)
+            rejected += write_dead_letters(extraction.dead_letters(), settings.sync.state_dir)
             events += ledger.add_events(extraction.events())
 
     checkpoint = (settings.sync.state_dir / CHECKPOINTS / configured.name).absolute()

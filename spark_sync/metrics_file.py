@@ -1,4 +1,4 @@
-"""The figures of the last run as a file for Prometheus's node exporter; no name of a person or an entity is in it."""
+"""Metrics of the last run as a file for Prometheus's node exporter, without names of users or entities."""
 
 from __future__ import annotations
 
@@ -13,32 +13,35 @@ from spark_sync.ledger.life import PENDING_STATES, State
 from spark_sync.report import RunReport
 
 _FIGURES = {
-    "ranger_cdap_sync_run_seconds": "How long the last run took.",
-    "ranger_cdap_sync_run_end_timestamp_seconds": "When the last run ended, in seconds since 1970.",
-    "ranger_cdap_sync_complete": "1 if the last run brought Ranger up to date, 0 if it had to stop before.",
-    "ranger_cdap_sync_oldest_owed_timestamp_seconds": (
+    "ranger_cdap_sync_run_seconds": "Duration of the last run.",
+    "ranger_cdap_sync_run_end_timestamp_seconds": "End of the last run, in seconds since 1970.",
+    "ranger_cdap_sync_complete": "1 if the last run brought Ranger up to date, 0 if it stopped early.",
+    "ranger_cdap_sync_oldest_pending_timestamp_seconds": (
         "Time of the oldest change that is still pending, in seconds since 1970; NaN without one."
     ),
-    "ranger_cdap_sync_granted": "Grants the last run made.",
-    "ranger_cdap_sync_revoked": "Grants the last run revoked.",
+    "ranger_cdap_sync_oldest_owed_timestamp_seconds": (
+        "Deprecated: use ranger_cdap_sync_oldest_pending_timestamp_seconds; removed in the next release."
+    ),
+    "ranger_cdap_sync_granted": "Grants written by the last run.",
+    "ranger_cdap_sync_revoked": "Grants revoked by the last run.",
 }
 
 
 def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
-    """The figures in Prometheus's text form; times are seconds since 1970."""
+    """Return the metrics in Prometheus's text format; times are seconds since 1970."""
     registry = CollectorRegistry()
-    owed = (life.ended or life.begun for life in report.waiting if life.state in PENDING_STATES or life.revoke)
-    oldest = min((position.time / 1000 for position in owed), default=math.nan)
-    values = (ended - began, ended, float(not report.trouble), oldest, len(report.granted), len(report.revoked))
+    pending = (life.ended or life.begun for life in report.waiting if life.state in PENDING_STATES or life.revoke)
+    oldest = min((position.time / 1000 for position in pending), default=math.nan)
+    values = (ended - began, ended, float(not report.trouble), oldest, oldest, len(report.granted), len(report.revoked))
     for (name, help_text), value in zip(_FIGURES.items(), values, strict=True):
         Gauge(name, help_text, registry=registry).set(value)
     lives = Gauge("ranger_cdap_sync_lives", "Lives in the ledger, by state.", ["state"], registry=registry)
     for state in State:
         lives.labels(state.value).set(report.counts.get(state, 0))
     of_source = {
-        "lines": "Lines the last run read.",
-        "rejected": "Lines of them that were rejected (dead letters).",
-        "events": "New events among them.",
+        "lines": "Lines read by the last run.",
+        "rejected": "Lines rejected by the last run (dead letters).",
+        "events": "New events of the last run.",
     }
     for what, help_text in of_source.items():
         gauge = Gauge(f"ranger_cdap_sync_source_{what}", help_text, ["source"], registry=registry)
@@ -46,7 +49,7 @@ def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
             gauge.labels(source.name).set(getattr(source, what))
     silent = Gauge(
         "ranger_cdap_sync_source_silent",
-        "1 if the source's decision service was so far behind in the last run that the hold-back applied.",
+        "1 if the source's decision service lagged so far in the last run that the hold-back applied.",
         ["source"],
         registry=registry,
     )
@@ -56,13 +59,13 @@ def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
 
 
 def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) -> None:
-    """Write the figures in one step, so that no reader sees half of them.
+    """Write the metrics atomically.
 
     Raises:
         SyncError: the file cannot be written.
     """
     text = metrics_text(report, began=began, ended=ended)
     try:
-        replace_file(path, [text], mode=0o644)  # the exporter runs as somebody else
+        replace_file(path, [text], mode=0o644)  # the exporter runs as another user
     except OSError as e:
         raise SyncError(f"`sync.metrics_file` `{path}` cannot be written: {reason(e)}") from e

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @hookimpl
 def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
-    """Those of the sync job."""
+    """Add the hooks of the sync job."""
     manager.add_hookspecs(hookspecs)
 
 
 @hookimpl
 def ranger_cdap_register_commands(cli: click.Group) -> None:
-    """`demo`, `matrix`, `review`, and `sync` with its commands."""
+    """Add `demo`, `matrix`, `review`, and `sync` with its commands."""
     cli.add_command(demo)
     cli.add_command(matrix_command)
     cli.add_command(review_command)
@@ -36,10 +36,10 @@ def ranger_cdap_register_commands(cli: click.Group) -> None:
 
 @hookimpl
 def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
-    """CDAP's audit messages (files, Kafka, messaging service), data-plane records, and the router's access log."""
-    from spark_sync.sources.files import AUDIT, DATA_PLANE, HTTP_ACCESS
+    """Return the sources of audit messages (files, Kafka, messaging service), data-plane records, and access logs."""
     from spark_sync.sources.kafka import AUDIT_KAFKA
     from spark_sync.sources.messaging import AUDIT_MESSAGING
+    from spark_sync.sources.text_files import AUDIT, DATA_PLANE, HTTP_ACCESS
 
     return {
         "audit": AUDIT,

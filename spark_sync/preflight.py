@@ -1,4 +1,4 @@
-"""Checks before Spark is started, which takes seconds; each command runs those it needs."""
+"""Checks before the slow start of Spark; each command runs those it needs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from spark_sync.grants.push import plan_settings, ranger_admin
 from spark_sync.ledger.lease import check_directory, check_lease
 from spark_sync.reconcile.confirmation_round import confirm_clients
 from spark_sync.spark.jars import spark_jars
-from spark_sync.spark.session import require_spark, submitted
+from spark_sync.spark.session import is_submitted, require_spark
 
 
 def check_spark(settings: Settings) -> None:
-    """PySpark is installed, and the configured jars are there.
+    """Check that PySpark is installed, and that the configured jars exist.
 
     Raises:
-        SparkMissing: they are not.
+        SparkMissing: one is missing.
     """
     require_spark()
-    if not submitted():
+    if not is_submitted():
         spark_jars(settings.sync.jars_dir)
 
 
 def check_ledger(settings: Settings) -> None:
-    """As `check_spark`; besides, the state directory can be used, and nobody holds its lease.
+    """As `check_spark`; also check that the state directory is usable and its lease free.
 
     Raises:
         SparkMissing: PySpark or a configured jar is missing.
@@ -35,7 +35,7 @@ def check_ledger(settings: Settings) -> None:
 
 
 def check_reading(settings: Settings) -> None:
-    """As `check_spark`; besides, the state directory can be read, whoever holds its lease.
+    """As `check_spark`; also check that the state directory can be read, even during a run.
 
     Raises:
         SparkMissing: PySpark or a configured jar is missing.
@@ -46,10 +46,10 @@ def check_reading(settings: Settings) -> None:
 
 
 def check_ranger(settings: Settings) -> None:
-    """The settings say how to sign in to Ranger Admin; it is not asked.
+    """Check the settings for signing in to Ranger Admin, without a request.
 
     Raises:
-        ConfigError: they do not, or the address or a file of certificates cannot be used.
+        ConfigError: they are incomplete, or the address or a file of certificates cannot be used.
     """
     if settings.ranger.auth == "basic" and not settings.sync.username:
         raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
@@ -57,7 +57,7 @@ def check_ranger(settings: Settings) -> None:
 
 
 def check_confirm(settings: Settings) -> None:
-    """The settings say how to ask CDAP what exists, if it is to be asked; it is not asked.
+    """Check the settings of `sync.confirm`, if set, without a request to CDAP.
 
     Raises:
         ConfigError: an address, the token or a file of certificates of `sync.confirm` cannot be used.
@@ -68,10 +68,10 @@ def check_confirm(settings: Settings) -> None:
 
 
 def check_run(settings: Settings, *, dry: bool = False) -> None:
-    """As `check_ledger`; besides, the sources can be read and grants be made; a dry run needs no Ranger Admin.
+    """As `check_ledger`; also check the settings of sources and grants; a dry run needs no Ranger Admin.
 
     Raises:
-        ConfigError: a source, or what grants are made of, is not usable.
+        ConfigError: the settings of a source or of grants cannot be used.
         SyncError: as `check_ledger`.
     """
     check_spark(settings)

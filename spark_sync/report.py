@@ -1,4 +1,4 @@
-"""The report of a run, for people and for programs."""
+"""`RunReport`: the result of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_sync.ledger.life import PENDING_STATES, Life, State
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """One source in one run: lines read, lines rejected (see the dead letters), events that were new."""
+    """Counts of a source in a run: lines read, lines rejected (see the dead letters), new events."""
 
     name: str
     lines: int
@@ -22,11 +22,12 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """One run. `granted`, `revoked`: what changed in Ranger. `waiting`: lives it could not settle, each with a reason.
+    """Result of a run. `granted`, `revoked`: changes in Ranger. `waiting`: unsettled lives of this run, and
+    all blocked ones, each with a reason.
 
-    `planned`: what would have been sent if it had not been a dry run.
-    `silent`: sources whose decision service is so far behind that the hold-back applied.
-    `counts`: the ledger after the run, by state. `error`: why the push stopped before its end, None if it did not.
+    `planned`: the steps that a dry run did not send.
+    `silent`: sources whose decision service lags so far behind that the hold-back applied.
+    `counts`: the ledger after the run, by state. `error`: why the push stopped early, `None` if it did not.
     """
 
     sources: tuple[SourceReport, ...]
@@ -40,20 +41,20 @@ class RunReport:
 
     @property
     def trouble(self) -> str:
-        """The error in words, empty without one."""
+        """Return the error's message, empty without one."""
         return str(self.error or "")
 
     @property
     def wrote_nothing(self) -> bool:
-        """Whether Ranger's policies are as they were before the run."""
+        """Return whether the run changed no policy in Ranger."""
         return not (self.granted or self.revoked)
 
     @property
-    def owed(self) -> int:
-        """Number of lives with a pending change."""
+    def pending(self) -> int:
+        """Return the number of lives with a pending change."""
         return sum(self.counts.get(state, 0) for state in PENDING_STATES)
 
     @property
     def unchanged(self) -> int:
-        """How many grants stood before and still stand."""
+        """Return the number of grants that were in Ranger before the run and still are."""
         return self.counts.get(State.APPLIED, 0) - len(self.granted)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
-from spark_sync.ingest.dead_letters import buried
+from spark_sync.ingest.dead_letters import rejected_lines
 from spark_sync.ledger.life import Life, State
 from spark_sync.sources import watermarks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The lives a person should look at.
+# The states that need attention.
 WAITING = (
     State.UNCONFIRMED,
     State.CONTESTED,
@@ -28,14 +28,13 @@ WAITING = (
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """The state of the sync job at `now`; all times are epoch milliseconds.
+    """State of the sync job at `now`; all times are epoch milliseconds.
 
-    `counts`: lives in each state. `baseline`: when it was taken; `journal_lost`: a check journal is not the one of that
-    time, so that the baseline does not count any more. `waiting`: lives that wait for something, and why.
-    `newest`: the time of the newest event that is decided. `held_back`: events that are not decided yet, `ahead` those
-    of them whose time is still to come. `old_rule`: open lives decided by an older rule that the present one would
-    contest. `silent`: sources whose decision service is so far behind that the hold-back applies. `dead_letters`:
-    rejected lines, all of them.
+    `counts`: lives in each state. `baseline`: when it was taken; `journal_lost`: a check journal was replaced since, so
+    that the baseline no longer counts. `waiting`: unsettled lives with their reasons. `newest`: the time of the newest
+    decided event. `held_back`: the number of undecided events, `ahead`: of those with a time in the future. `old_rule`:
+    open lives decided by an older rule that the current one would contest. `silent`: sources whose decision service
+    lags so far behind that the hold-back applies. `dead_letters`: the number of rejected lines.
     """
 
     now: int
@@ -52,22 +51,22 @@ class StatusReport:
 
     @property
     def lag(self) -> int | None:
-        """How long ago the newest decided event happened; nothing before the first one."""
+        """Return the age of the newest decided event; `None` before the first one."""
         return None if self.newest is None else max(0, self.now - self.newest)
 
     def waiting_in(self, *states: State) -> list[Life]:
-        """The lives that wait in one of these states."""
+        """Return the waiting lives in one of these states."""
         return [life for life in self.waiting if life.state in states]
 
     @property
     def oldest_pending(self) -> Life | None:
-        """The grant that has waited longest to be sent."""
+        """Return the pending grant that has waited longest."""
         pending = (life for life in self.waiting if life.state is State.PENDING)
         return min(pending, key=lambda life: life.begun, default=None)
 
 
 def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport:
-    """The contents of the ledger; only reads, so it may be asked while a run is going on.
+    """Return the state of the sync job; only reads, so it works during a run.
 
     Raises:
         SyncError: Spark or the ledger failed.
@@ -91,12 +90,12 @@ def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport
             ahead=_ahead(settings, spark, now),
             old_rule=tuple(ledger.conflicts()),
             silent=silent_services(settings, now),
-            dead_letters=buried(settings.sync.state_dir),
+            dead_letters=rejected_lines(settings.sync.state_dir),
         )
 
 
 def silent_services(settings: Settings, now: int) -> tuple[str, ...]:
-    """The sources whose decision service has no watermark, or one older than the hold-back."""
+    """Return the sources whose decision service has no watermark, or one older than the hold-back."""
     sync = settings.sync
     found = watermarks.horizons(
         sync.sources, watermarks.read(sync.sources), now=now, hold_back=round(sync.hold_back * 1000), skew=0
@@ -105,6 +104,6 @@ def silent_services(settings: Settings, now: int) -> tuple[str, ...]:
 
 
 def _ahead(settings: Settings, spark: SparkSession, now: int) -> int:
-    """How many events have a time that is still to come."""
+    """Return the number of events with a time in the future."""
     events = spark.read.format("delta").load(str(settings.sync.state_dir.absolute() / "events"))
     return events.where((events.instance == settings.cdap.instance) & (events.started > now)).count()

@@ -1,4 +1,4 @@
-"""What all tests share: the order they come in, how many at once, cheap passwords, one Spark session."""
+"""What all tests share: the order they come in, how many at once, cheap passwords, one JVM, one Spark session."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.embedded_admin.rules import passwords
+from tests.differential.java_engine import JavaEngine, missing_tool
 from tests.missing_tools import names_a_missing_tool
 from tests.short_lived_java import QUICK_JAVA
 
@@ -92,6 +93,15 @@ def _collect_sockets_of_spark(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if request.node.get_closest_marker("spark"):
         gc.collect()
+
+
+@pytest.fixture(scope="session")
+def java() -> Iterator[JavaEngine]:
+    """Ranger's own engine, one JVM for the whole run."""
+    if sentence := missing_tool():
+        pytest.skip(sentence)
+    with JavaEngine() as engine:
+        yield engine
 
 
 @pytest.fixture(scope="session")

@@ -74,9 +74,7 @@ def test_on_a_full_disk_the_old_content_stays(file: Path) -> None:
     assert (file.read_bytes(), names(file)) == (OLD, ["state.json"])
 
 
-def test_the_content_is_on_the_disk_before_it_has_the_name_and_the_name_before_it_returns(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_content_then_name_are_on_the_disk_before_it_returns(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = []
     fsync, replace = os.fsync, Path.replace
 

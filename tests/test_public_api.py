@@ -17,7 +17,7 @@ import servicedef
 from ranger_cdap import Authorizer, EntityId, entity_id, errors
 from ranger_cdap.config import CdapSettings, EnforceSettings, Settings
 from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
-from tests.authorizer_world import policy
+from tests.authz.fixtures import policy
 
 ROOT = Path(__file__).parents[1]
 KV = entity_id("dataset", ("ns1", "kv"))

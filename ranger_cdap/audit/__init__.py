@@ -1,6 +1,6 @@
-"""Audit: records with Ranger's field names, where they go, and how they get there without holding up a decision."""
+"""Audit records with Ranger's field names, their sinks, and delivery that does not hold up decisions."""
 
-from ranger_cdap.audit.record import AuditRecord, event_id, record_of
+from ranger_cdap.audit.record import AuditedAccess, AuditRecord, event_id, record_of
 from ranger_cdap.audit.sinks import BUILT_IN_SINKS, AuditSink, SinkFactory
 from ranger_cdap.audit.trail import AuditTrail, check_audit, open_trail
 
@@ -9,6 +9,7 @@ __all__ = [
     "AuditRecord",
     "AuditSink",
     "AuditTrail",
+    "AuditedAccess",
     "SinkFactory",
     "check_audit",
     "event_id",

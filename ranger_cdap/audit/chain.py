@@ -1,7 +1,7 @@
-"""A chain of hashes through audit records: each line holds its number, the hash of the line before, and its own. Pure.
+"""Hash chain of audit records: each line has its number, the hash of the previous line, and its own hash. Pure.
 
 A line is a JSON object that ends with `seq`, `prev` and `hash`. `hash` is the SHA-256 of all bytes of the line before
-`,"hash":`, in hexadecimal; `prev` is the `hash` of the line before, 64 zeros in the first line of a chain.
+`,"hash":`, in hexadecimal; `prev` is the `hash` of the previous line, 64 zeros in the first line of a chain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CUT: Final = re.compile(rb'\{"chain":"cut","piece":"([0-9a-f]{64})"')
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line's place in a chain: its number, from 1, and its hash."""
+    """Position of a line in a chain: its number, from 1, and its hash."""
 
     number: int
     hash: str
@@ -31,22 +31,22 @@ class Link:
 
 
 NO_LINK: Final = Link(0, "0" * 64)
-"""What comes before the first line of a chain."""
+"""The link before the first line of a chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainLine:
-    """A line of a chain as it was read: what it claims, and whether its own hash agrees with its bytes."""
+    """Line of a chain as read: its claimed link, and whether its own hash matches its bytes."""
 
     link: Link
     prev: str
     is_intact: bool
     acknowledged: str
-    """The hash of a cut-off piece before it, which a crash left; empty in most lines."""
+    """Hash of a truncated line before this one, left by a crash; empty in most lines."""
 
 
 def chained(document: bytes, before: Link) -> tuple[bytes, Link]:
-    """A JSON object with at least one member as the next line of a chain, without a line end, and its link."""
+    """Return a non-empty JSON object as the next line of a chain, without a line end, and its link."""
     number = before.number + 1
     hashed = b'%b,"seq":%d,"prev":"%b"' % (document[:-1], number, before.hash.encode())
     digest = sha256(hashed).hexdigest()
@@ -54,7 +54,7 @@ def chained(document: bytes, before: Link) -> tuple[bytes, Link]:
 
 
 def read_line(line: bytes) -> ChainLine | None:
-    """A line without its end; None if it is not of a chain."""
+    """Parse a line without its end; None if it is not part of a chain."""
     found = _END.search(line, max(0, len(line) - _END_BYTES))
     if found is None or found.end() != len(line) or not line.startswith(b"{"):
         return None
@@ -69,11 +69,11 @@ def read_line(line: bytes) -> ChainLine | None:
 
 
 def start_mark(last_line: bytes, now: int) -> bytes:
-    """The first document of a chain; it names the last line of the file before by its SHA-256, if there is one."""
+    """Return the first document of a chain; it names the last line of the previous file, if any, by its SHA-256."""
     follows = sha256(last_line).hexdigest() if last_line else ""
     return msgspec.json.encode({"chain": "start", "follows": follows, "evtTime": now})
 
 
 def cut_mark(piece: bytes, now: int) -> bytes:
-    """The document after a line that was cut off by a crash: it names the piece by its SHA-256."""
+    """Return the document that follows a line truncated by a crash; it names the piece by its SHA-256."""
     return msgspec.json.encode({"chain": "cut", "piece": sha256(piece).hexdigest(), "evtTime": now})

@@ -1,4 +1,4 @@
-"""`GroupCommit`: records that are on the disk when `write` returns; many threads share one write and one flush."""
+"""`GroupCommit`: records are on disk when `write` returns; many threads share one write and one flush."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from typing import Final
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.audit.sinks import AuditSink
 from ranger_cdap.errors import AuditSinkError, reason
+from ranger_cdap.forks import restart_after_fork
 
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS: Final = 5.0
-"""How long a decision waits for the disk: CDAP's extension waits no longer for its answer."""
+"""Time a decision waits for the disk, as long as CDAP's extension waits for its answer."""
 
 
 @dataclass(eq=False, slots=True)
-class _Waiting:
-    """Records of one caller, and what became of them."""
-
+class _PendingRecords:
     records: Sequence[AuditRecord]
     done: threading.Event = field(default_factory=threading.Event)
     failed: str = ""
 
 
 class GroupCommit:
-    """Writes for many threads at once: a thread of its own commits together whatever waits.
+    """Writer for many threads: its own thread commits all waiting records together.
 
-    The sink must be durable: what its `write` has taken survives the end of this process and of its host. What it fails
-    to take is not tried again. At most `capacity` records wait, or those of one caller.
+    The sink must be durable: records that its `write` accepted survive the end of this process and of its host. Failed
+    records are not retried. At most `capacity` records wait, or those of one caller.
     """
 
     def __init__(self, sink: AuditSink, *, capacity: int, patience: float = PATIENCE_SECONDS) -> None:
@@ -39,18 +38,26 @@ class GroupCommit:
         self._capacity = capacity
         self._patience = patience
         self._changed = threading.Condition()
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_PendingRecords] = []
         self._fails = False
         self._closed = False
         self._thread: threading.Thread | None = None
+        restart_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Begin without records: those waiting at the fork are the parent's, whose callers wait for them."""
+        self._changed = threading.Condition()
+        self._waiting = []
+        self._fails = False
+        self._thread = None
 
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Return when the disk has the records.
+        """Return when the records are on disk.
 
         Raises:
-            AuditSinkError: it does not have them, or that is not known.
+            AuditSinkError: they are not, or that is unknown.
         """
-        mine = _Waiting(records)
+        mine = _PendingRecords(records)
         with self._changed:
             if self._closed:
                 raise AuditSinkError("the audit is closed")
@@ -61,12 +68,12 @@ class GroupCommit:
             self._start()
             self._changed.notify()
         if not mine.done.wait(self._patience) and self._withdrawn(mine):
-            raise AuditSinkError("the disk of the audit file does not answer")
+            raise AuditSinkError("the disk of the audit file does not respond")
         if mine.failed:
             raise AuditSinkError(mine.failed)
 
     def close(self, timeout: float = PATIENCE_SECONDS) -> None:
-        """Write what waits, for at most so many seconds, and take nothing more."""
+        """Write the waiting records, for at most `timeout` seconds, and accept no more."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -80,8 +87,8 @@ class GroupCommit:
             self._thread = threading.Thread(target=self._run, name="audit-commit", daemon=True)
             self._thread.start()
 
-    def _withdrawn(self, mine: _Waiting) -> bool:
-        """Take back what the thread has not begun to write; false if it was written after all."""
+    def _withdrawn(self, mine: _PendingRecords) -> bool:
+        """Withdraw records that the thread has not begun to write; false if they were written after all."""
         with self._changed:
             if mine in self._waiting:
                 self._waiting.remove(mine)
@@ -99,14 +106,14 @@ class GroupCommit:
                 waiting.done.set()
 
     def _put(self, records: Sequence[AuditRecord]) -> str:
-        """Why the sink does not have the records; empty if it has."""
+        """Return the reason why the sink does not have the records; empty if it has."""
         failed = ""
         try:
             self._sink.write(records)
-        except Exception as e:  # whatever it is, this thread must live and nothing may count as written
+        except Exception as e:  # whatever fails, this thread must live and nothing may count as written
             failed = reason(e) if isinstance(e, OSError) else type(e).__name__
         if failed and not self._fails:
-            logger.error("audit records cannot be written: %s; what is not audited is denied", failed)
+            logger.error("audit records cannot be written: %s; operations are denied until they can be audited", failed)
         elif self._fails and not failed:
             logger.warning("audit records are written again")
         self._fails = bool(failed)

@@ -1,12 +1,13 @@
-"""From a decision to a sink: records are taken at once, and given to the sink by a thread of its own."""
+"""Asynchronous delivery of audit records: queued at once, and written to the sink by a thread."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,7 @@ from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.audit.sinks import AuditSink
 from ranger_cdap.audit.spool import Spool
 from ranger_cdap.errors import AuditRefused
+from ranger_cdap.forks import restart_after_fork, run_at_exit
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +27,7 @@ _LONGEST_PAUSE: Final = 60.0
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the records of a sink."""
+    """Delivery counts of a sink's records."""
 
     delivered: int = 0
     spooled: int = 0
@@ -33,10 +35,11 @@ class Counts:
 
 
 class Delivery:
-    """A bounded queue before a sink.
+    """Bounded queue in front of a sink.
 
     `write` never waits and never raises. While the sink fails, records wait on disk (without a spool: in the queue) and
-    are sent in their order when it is back; what there is no room for is lost and counted.
+    are sent in order once it works; records beyond the capacity are lost and counted. Queued records are also delivered
+    if the program ends without `close`.
     """
 
     def __init__(
@@ -61,16 +64,30 @@ class Delivery:
         self._thread: threading.Thread | None = None
         self._pause = 0.0
         self._retry_at = 0.0
-        self._told = False
+        self._reported = False
         self._disk_works = True
+        self._stay: Callable[[], object] | None = None
+        restart_after_fork(self)
         if spool is not None and spool.waits:
             self._start()
 
+    def after_fork(self) -> None:
+        """Begin without records: those queued at the fork are the parent's, which delivers them."""
+        self.counts = Counts()
+        self._queue = deque()
+        self._changed = threading.Condition()
+        self._thread = self._stay = None
+        self._pause, self._retry_at, self._reported, self._disk_works = 0.0, 0.0, False, True
+        if self._spool is not None and not self._closing:
+            self._spool = self._spool.of_this_process()
+            if self._spool.waits:
+                self._start()
+
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Take the records as far as there is room."""
+        """Queue as many of the records as fit."""
         with self._changed:
             before = len(self._queue)
-            room = max(0, self._capacity - before)
+            room = 0 if self._closing else max(0, self._capacity - before)
             self._queue.extend(records[:room])
             self.counts.lost += len(records[room:])
             self._start()
@@ -78,11 +95,13 @@ class Delivery:
                 self._changed.notify()
 
     def close(self, timeout: float = 5.0) -> None:
-        """Deliver what is queued, for at most so many seconds; the rest stays on disk, or is lost and counted."""
+        """Deliver the queued records, for at most `timeout` seconds; the rest stays on disk, or is lost and counted."""
         with self._changed:
             self._closing = True
-            self._retry_at = 0.0  # one last try
+            self._retry_at = 0.0  # one last attempt
             self._changed.notify()
+        if self._stay is not None:
+            self._stay()
         if self._thread is not None:
             self._thread.join(timeout)
         self._put_away()
@@ -95,13 +114,20 @@ class Delivery:
 
     def _start(self) -> None:
         if self._thread is None and not self._closing:
+            this = weakref.ref(self)
+            self._stay = run_at_exit(lambda: _close_if_pending(this()))
             self._thread = threading.Thread(target=self._run, name=f"audit-{self._name}", daemon=True)
             self._thread.start()
+
+    @property
+    def is_pending(self) -> bool:
+        """Return true if records wait in the queue."""
+        return bool(self._queue)
 
     def _run(self) -> None:
         while self._wait():
             if self._pause and time.monotonic() < self._retry_at:
-                self._put_away()  # the sink is away: make room for what comes
+                self._put_away()  # the sink is unavailable: make room for new records
                 continue
             try:
                 self._deliver()
@@ -109,7 +135,7 @@ class Delivery:
                 self._failed(e)
 
     def _wait(self) -> bool:
-        """Until there is something to do; false when all is done and the program wants to end."""
+        """Wait for work; return false when all is done and the program ends."""
         with self._changed:
             while not self._closing:
                 if self._queue and not self._pause:
@@ -122,10 +148,9 @@ class Delivery:
                 if self._queue and self._spool is not None and self._pause and self._disk_works:
                     return True
                 self._changed.wait(left if waits else None)
-            return bool(self._queue) and not self._told_at_end()
+            return bool(self._queue) and not self._last_attempt_failed()
 
-    def _told_at_end(self) -> bool:
-        """Whether the last try at the end has failed."""
+    def _last_attempt_failed(self) -> bool:
         return self._pause > 0 and self._retry_at > 0
 
     def _deliver(self) -> None:
@@ -135,12 +160,12 @@ class Delivery:
             self._give(batch)
             self._drop_first(len(batch))
             self.counts.delivered += len(batch)
-        if self._told:
+        if self._reported:
             logger.warning("audit sink `%s` works again", self._name)
-        self._pause, self._retry_at, self._told = 0.0, 0.0, False
+        self._pause, self._retry_at, self._reported = 0.0, 0.0, False
 
     def _give(self, batch: Sequence[AuditRecord]) -> None:
-        """Records the sink does not want as they are, one by one, are lost and counted; they must not stop the rest."""
+        """Write to the sink; records that it refuses one by one are lost and counted, and do not block the rest."""
         try:
             self._sink.write(batch)
         except AuditRefused as e:
@@ -150,25 +175,25 @@ class Delivery:
                 return
             self.counts.lost += 1
             self.counts.delivered -= 1
-            logger.warning("an audit record was refused and is lost: %s", e)
+            logger.warning("an audit record was rejected and is lost: %s", e)
 
     def _failed(self, error: Exception) -> None:
         self._pause = min(_LONGEST_PAUSE, self._pause * 2 or self._first_pause)
         self._retry_at = time.monotonic() + self._pause
         self._disk_works = True
-        if not self._told:
-            self._told = True
-            where = "they wait on disk" if self._spool is not None else "they wait in memory"
-            logger.warning("audit sink `%s` fails, %s: %s", self._name, where, _said(error))
+        if not self._reported:
+            self._reported = True
+            where = "records wait on disk" if self._spool is not None else "records wait in memory"
+            logger.warning("audit sink `%s` fails; %s: %s", self._name, where, _one_line(error))
         self._put_away()
 
     def _put_away(self) -> None:
-        """What is queued goes to disk; without a spool, or if the disk does not take it, it stays in the queue."""
+        """Move the queue to disk; without a spool, or if the disk fails, records stay in the queue."""
         while self._spool is not None and (batch := self._first()):
             try:
                 fits = self._spool.append(batch)
             except OSError as e:
-                logger.warning("the audit spool of `%s` cannot be written: %s", self._name, _said(e))
+                logger.warning("the audit spool of `%s` cannot be written: %s", self._name, _one_line(e))
                 self._disk_works = False
                 break
             self._drop_first(len(batch))
@@ -187,9 +212,14 @@ class Delivery:
 
     def _drop_first(self, count: int) -> None:
         with self._changed:
-            for _ in range(min(count, len(self._queue))):  # at the end somebody else may have put them away
+            for _ in range(min(count, len(self._queue))):  # at the end another thread may have spooled them
                 self._queue.popleft()
 
 
-def _said(error: Exception) -> str:
+def _close_if_pending(delivery: Delivery | None) -> None:
+    if delivery is not None and delivery.is_pending:
+        delivery.close()
+
+
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__

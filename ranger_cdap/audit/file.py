@@ -1,4 +1,4 @@
-"""`FileSink`: audit records as JSON lines in a file that is rotated; several processes may write to it."""
+"""`FileSink`: audit records as JSON lines in a rotated file; several processes may write to it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ import msgspec
 from ranger_cdap.audit.chain import NO_LINK, Link, chained, cut_mark, read_line, start_mark
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.disk import fsync_directory
+from ranger_cdap.forks import restart_after_fork
 
 LONGEST_LINE: Final = 16 << 20
-"""Bytes of a line that is read back; a request, and so its record, is much smaller."""
+"""Longest line that is read back, in bytes; a request, and so its record, is much smaller."""
 _BLOCK: Final = 65_536
 _UNKNOWN: Final = -1
 
 
 class FileSink:
-    """JSON lines appended to one file that only its owner can read.
+    """Sink that appends JSON lines to a file that only its owner can read.
 
-    When it would grow beyond `max_bytes`, it becomes `.1`, `.1` becomes `.2`, and so on up to `keep`. A write holds a
-    lock on the file, also against other processes: lines never mix, and none is lost by a rotation. `durable`: a write
-    returns when the disk has the records. `chain`: each line names the one before by its hash (`chain.py`), over
-    rotations, restarts and all processes that write.
+    A file that would exceed `max_bytes` becomes `.1`, `.1` becomes `.2`, and so on up to `keep`. A write locks the
+    file, also against other processes: lines never mix, and a rotation loses none. `durable`: a write returns when the
+    records are on disk. `chain`: each line names the previous one by its hash (`chain.py`), across rotations, restarts
+    and all writing processes.
     """
 
     def __init__(
@@ -53,12 +54,19 @@ class FileSink:
         self._descriptor: int | None = None
         self._size = _UNKNOWN
         self._link = NO_LINK
+        restart_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Open the file again: a lock held by the descriptor of the parent would not exclude the parent."""
+        self._lock = threading.Lock()
+        self._size = _UNKNOWN
+        self._release()
 
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Append each record as one line.
 
         Raises:
-            OSError: the disk does not take them, and none is there, as far as the disk can still be changed.
+            OSError: the disk failed; none is written, as far as the disk can still be changed.
         """
         documents = [self._encode(record) for record in records]
         with self._lock:
@@ -74,10 +82,10 @@ class FileSink:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """The file that has the name now, for nobody else to write until it is given back."""
+        """Lock the file that has the name now against all other writers."""
         descriptor = self._opened()
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        while not self._is_the_file(descriptor):  # another process has rotated it while we waited
+        while not self._is_the_file(descriptor):  # another process rotated it in the meantime
             self._release()
             descriptor = self._opened()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -103,9 +111,9 @@ class FileSink:
             return False
 
     def _append(self, descriptor: int, documents: Sequence[bytes]) -> bool:
-        """Whether the documents are written; otherwise the file was full, or not ours to continue, and was rotated."""
+        """Append the documents; false if the file was full, or its chain not ours to continue, and was rotated."""
         size, piece, marks = os.fstat(descriptor).st_size, b"", list[bytes]()
-        if size != self._size:  # new to us, or another process has written
+        if size != self._size:  # first write, or another process has written
             last, piece = last_line(descriptor)
             if self._chain and size and read_line(last) is None:
                 self._rotate()
@@ -120,9 +128,9 @@ class FileSink:
         return True
 
     def _resume(self, last: bytes, piece: bytes) -> list[bytes]:
-        """Go on from the last whole line, and say so where the chain begins or a crash left a piece of a line.
+        """Continue after the last whole line; return marks for the start of a chain and for a line cut off by a crash.
 
-        Whoever cuts the end off while we run does not change where we go on, so that the gap can be found.
+        Truncating the file while we run does not change where we continue, so that the gap can be detected.
         """
         whole = read_line(piece)  # only the line end is missing
         found = whole or read_line(last or self._last_of_older())
@@ -134,7 +142,6 @@ class FileSink:
         return [cut_mark(piece, now)] if piece and whole is None else []
 
     def _last_of_older(self) -> bytes:
-        """The last whole line of the rotated files."""
         for number in range(1, self._keep + 1):
             try:
                 descriptor = os.open(f"{self._path}.{number}", os.O_RDONLY | os.O_CLOEXEC)
@@ -148,7 +155,6 @@ class FileSink:
         return b""
 
     def _lines(self, documents: Sequence[bytes]) -> tuple[bytes, Link]:
-        """The documents as lines, and the link of the last one."""
         if not self._chain:
             return b"".join(document + b"\n" for document in documents), NO_LINK
         link, lines = self._link, list[bytes]()
@@ -158,7 +164,7 @@ class FileSink:
         return b"".join(lines), link
 
     def _put(self, descriptor: int, lines: bytes, size: int) -> None:
-        """All of it behind the first `size` bytes, or nothing."""
+        """Write all lines after the first `size` bytes, or none."""
         self._size = _UNKNOWN
         try:
             _write_all(descriptor, lines)
@@ -171,7 +177,7 @@ class FileSink:
         self._size = size + len(lines)
 
     def _rotate(self) -> None:
-        """Give the file the name of an older one; the next try begins another."""
+        """Rename the file to that of an older one; the next attempt creates a new file."""
         for number in range(self._keep, 0, -1):
             source = self._path if number == 1 else Path(f"{self._path}.{number - 1}")
             with suppress(FileNotFoundError):
@@ -186,10 +192,10 @@ class FileSink:
 
 
 def _write_all(descriptor: int, lines: bytes) -> None:
-    """Write by one call where the disk has room.
+    """Write all lines, by one call if the disk has room.
 
     Raises:
-        OSError: the disk does not take all of it.
+        OSError: the disk does not take all of them.
     """
     left = memoryview(lines)
     while left:
@@ -197,9 +203,9 @@ def _write_all(descriptor: int, lines: bytes) -> None:
 
 
 def last_line(descriptor: int) -> tuple[bytes, bytes]:
-    """The last whole line of a file without its end, empty if there is none, and what follows it.
+    """Return the last whole line of a file without its end, empty if there is none, and the bytes after it.
 
-    Of a line longer than `LONGEST_LINE` only its end is read.
+    Only the end of a line longer than `LONGEST_LINE` is read.
     """
     at, tail = os.fstat(descriptor).st_size, b""
     while at and tail.count(b"\n") < 2 and len(tail) <= LONGEST_LINE:

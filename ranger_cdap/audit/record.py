@@ -1,10 +1,11 @@
-"""`AuditRecord`: one access, in the words of Ranger's audit events (`AuthzAuditEvent` of ranger-audit-core 2.9.0)."""
+"""`AuditRecord`: one access, with the fields of Ranger's audit events (`AuthzAuditEvent`, ranger-audit-core 2.9.0)."""
 
 from __future__ import annotations
 
 import os
 import socket
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 import msgspec
@@ -16,16 +17,16 @@ _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 
 def event_id() -> str:
-    """A random UUID (version 4), as text."""
+    """Return a random UUID (version 4), as text."""
     h = os.urandom(16).hex()
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
 
 
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One access of one person to one entity; times in epoch milliseconds.
+    """Access of one user to one entity; times in epoch milliseconds.
 
-    `result` is what the policies said, 1 for allowed; with `enforced` false it was only reported (S001-P2).
-    `repoType` is the id of the service definition, 0 where it has none.
+    `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2). `repoType`
+    is the id of the service definition, 0 if it has none.
     """
 
     repo: str
@@ -52,39 +53,46 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     id: str = msgspec.field(default_factory=event_id)
 
 
+@dataclass(frozen=True, slots=True)
+class AuditedAccess:
+    """Access to record; `time` in epoch milliseconds, `resource` is the value of each level, from the top."""
+
+    time: int
+    user: str | None
+    access: str
+    action: str
+    resource: Iterable[str]
+    resource_type: str
+    client_ip: str | None
+
+
 def record_of(
     decision: Decision,
     engine: PolicyEngine | None,
+    audited: AuditedAccess,
     *,
-    time: int,
-    person: str | None,
-    access: str,
-    action: str,
-    resource: Iterable[str],
-    resource_type: str,
     allowed: bool,
     reason: str,
-    client_ip: str | None,
     enforced: bool = True,
     name: str = "",
 ) -> AuditRecord:
-    """The record of an access on which that engine decided so; `allowed` and `reason` are what came of it in the end.
+    """Return the record of an access decided by that engine; `allowed` and `reason` are the final answer.
 
-    `resource` is the value of each level, from the top; `name` is the record's id where the answer tells it as well.
+    `name` is the record's id if the answer also contains it.
     """
     return AuditRecord(
         repo=engine.service_name if engine is not None else "",
-        reqUser=person or "",
-        evtTime=time,
-        access=access,
-        resource="/".join(resource),
-        resType=resource_type,
-        action=action,
+        reqUser=audited.user or "",
+        evtTime=audited.time,
+        access=audited.access,
+        resource="/".join(audited.resource),
+        resType=audited.resource_type,
+        action=audited.action,
         result=int(allowed),
         policy=decision.policy_id,
         policy_version=decision.policy_version,
         reason=reason,
-        cliIP=client_ip or "",
+        cliIP=audited.client_ip or "",
         zone_name=decision.zone or "",
         repoType=(engine.service_def.id or 0) if engine is not None else 0,
         enforced=enforced,

@@ -1,4 +1,4 @@
-"""Where audit records can go: a file that is rotated, the log, Ranger's Solr, and whatever plugins add."""
+"""Sinks for audit records: a rotated file, the log, Ranger's Solr, and those of plugins."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ranger_cdap.errors import ConfigError
 
 
 class AuditSink(Protocol):
-    """Where audit records go; it is asked from one thread at a time."""
+    """Destination of audit records; called from one thread at a time."""
 
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Store the records or raise: `AuditRefused` if they are not wanted as they are, else they are sent again."""
+        """Store the records or raise: `AuditRefused` if they are rejected for good, else they are sent again."""
 
     def close(self) -> None:
-        """Release what is held."""
+        """Release all resources."""
 
 
 SinkFactory = Callable[[AuditSettings], AuditSink]
 
 
 class LogSink:
-    """Each record as one line of JSON in the log `ranger_cdap.audit.records`, level INFO."""
+    """Sink that logs each record as one line of JSON to `ranger_cdap.audit.records`, level INFO."""
 
     def __init__(self) -> None:
         self._log = logging.getLogger("ranger_cdap.audit.records")
@@ -41,7 +41,7 @@ class LogSink:
             self._log.info("%s", self._encode(record).decode())
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing; there is nothing to release."""
 
 
 def _file_sink(settings: AuditSettings) -> AuditSink:

@@ -1,4 +1,4 @@
-"""Audit records into Ranger's Solr collection, so that the *Audit* page of Ranger Admin shows them."""
+"""Sink for Ranger's Solr collection, shown by the *Audit* page of Ranger Admin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Secret
 from ranger_cdap.config.address import SOLR, checked_address
 from ranger_cdap.errors import AuditRefused, AuditSinkError
-from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import BasicAuth, TlsFiles
 
 _CONNECT_SECONDS: Final = 5.0
@@ -23,7 +23,7 @@ _SEEN_WITHIN_MS: Final = 15_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_ANSWER: Final = 200
 
-# The fields of Ranger's Solr schema, and what they hold.
+# The fields of Ranger's Solr schema, and their values.
 _FIELDS: Mapping[str, Callable[[AuditRecord], Any]] = {
     "id": lambda r: r.id,
     "access": lambda r: r.access,
@@ -50,7 +50,7 @@ _FIELDS: Mapping[str, Callable[[AuditRecord], Any]] = {
 
 
 class SolrSink:
-    """A Solr collection by its address, like `https://solr:8983/solr/ranger_audits`; TLS is verified.
+    """Sink for a Solr collection, like `https://solr:8983/solr/ranger_audits`; TLS is verified.
 
     Raises:
         ConfigError: the address, the password's file or the file of certificates cannot be used.
@@ -68,15 +68,15 @@ class SolrSink:
         self._url = checked_address(url, SOLR, allow_plain_http=allow_plain_http)
         self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
         if username:
-            password.reveal()  # one that cannot be read ends the start, not the delivery of records
+            password.reveal()  # an unreadable password ends the start, not the delivery of records
             self._exchange.session.auth = BasicAuth(username, password)
 
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Add the records; Solr replaces those it has by id, so sending twice changes nothing.
+        """Add the records; Solr replaces records of the same id, so sending twice changes nothing.
 
         Raises:
-            AuditRefused: Solr does not want them as they are (400).
-            AuditSinkError: Solr is away, or answers with anything but success.
+            AuditRefused: Solr rejects them (400).
+            AuditSinkError: Solr is unavailable, or returns anything but success.
         """
         body = msgspec.json.encode([document(record) for record in records])
         try:
@@ -89,12 +89,12 @@ class SolrSink:
                 headers={"Content-Type": "application/json"},
                 largest=_LARGEST_ANSWER,
             )
-        except (NoAnswer, TooLarge, TooSlow) as e:
+        except (NoResponse, TooLarge, TooSlow) as e:
             raise AuditSinkError(f"Solr at `{self._url}` cannot be reached: {e}") from None
         if status == HTTPStatus.BAD_REQUEST:
-            raise AuditRefused(f"Solr at `{self._url}` refuses audit records: {_said(answer)}")
+            raise AuditRefused(f"Solr at `{self._url}` rejects audit records: {_one_line(answer)}")
         if status != HTTPStatus.OK or not _succeeded(answer):
-            raise AuditSinkError(f"Solr at `{self._url}` answers {status}: {_said(answer)}")
+            raise AuditSinkError(f"Solr at `{self._url}` returned HTTP {status}: {_one_line(answer)}")
 
     def close(self) -> None:
         """Close the session."""
@@ -102,7 +102,7 @@ class SolrSink:
 
 
 def document(record: AuditRecord) -> dict[str, Any]:
-    """The record as a document of Ranger's Solr schema."""
+    """Return the record as a document of Ranger's Solr schema."""
     return {name: value for name, value in ((name, of(record)) for name, of in _FIELDS.items()) if value != ""}
 
 
@@ -111,7 +111,7 @@ def _moment(milliseconds: int) -> str:
 
 
 def _succeeded(answer: bytes) -> bool:
-    """A login page or another program's page has 200, too."""
+    """Return true if Solr reports success; a login page also has status 200."""
     try:
         status: object = msgspec.json.decode(answer)["responseHeader"]["status"]
     except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError):
@@ -119,5 +119,5 @@ def _succeeded(answer: bytes) -> bool:
     return status == 0
 
 
-def _said(answer: bytes) -> str:
+def _one_line(answer: bytes) -> str:
     return " ".join(answer[:_LONGEST_ANSWER].decode(errors="replace").split()) or "nothing"

@@ -1,4 +1,4 @@
-"""Audit records on disk while their store is away; they outlive the program that wrote them."""
+"""Spool of audit records on disk while their sink is unavailable; it outlives the program that wrote them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 class Spool:
-    """The waiting records of one sink, oldest first; used by one thread.
+    """Pending records of one sink, oldest first; used by one thread.
 
-    Each process has a file of its own, locked while it lives; a process that starts takes over what others left.
-    Records are sent at least once: a kill in the middle of sending sends a file again from its beginning.
+    Each process has its own file, locked while it lives; a process that starts takes over the files of dead ones.
+    Records are sent at least once: after a kill while sending, a file is sent again from its beginning.
     """
 
     def __init__(self, directory: Path, name: str, *, max_bytes: int) -> None:
@@ -34,13 +34,17 @@ class Spool:
         self._sent: dict[Path, int] = {}
         self._adopt()
 
+    def of_this_process(self) -> Spool:
+        """Return the spool of a forked process; its parent keeps the files it holds."""
+        return Spool(self._directory, self._stem, max_bytes=self._max_bytes)
+
     @property
     def waits(self) -> bool:
-        """Whether anything waits to be sent."""
+        """Return true if records are pending."""
         return any(path.exists() for path in self._held)
 
     def append(self, records: Sequence[AuditRecord]) -> bool:
-        """Put records at the end; false if there would be too many of them.
+        """Append records; false if the spool is full.
 
         Raises:
             OSError: the disk does not take them.
@@ -56,16 +60,16 @@ class Spool:
             before = os.fstat(descriptor).st_size
             if os.write(descriptor, lines) != len(lines):
                 os.ftruncate(descriptor, before)
-                raise OSError("the audit spool took only a part of the records")
+                raise OSError("the audit spool took only some of the records")
         finally:
             os.close(descriptor)
         return True
 
     def send(self, deliver: Callable[[Sequence[AuditRecord]], None], most: int) -> int:
-        """Deliver what waits, `most` records at a time, and forget what was delivered; gives how many.
+        """Deliver the pending records, `most` at a time, and remove them; return how many.
 
         Raises:
-            Exception: whatever `deliver` raises; what it did not take stays.
+            Exception: from `deliver`; records it did not take stay.
         """
         count = 0
         for path in list(self._held):
@@ -78,7 +82,7 @@ class Spool:
         return count
 
     def close(self) -> None:
-        """Leave what waits to the next program."""
+        """Leave the pending records to the next process."""
         for path in list(self._held):
             self._let_go(path)
 
@@ -95,7 +99,7 @@ class Spool:
         return count
 
     def _read(self, line: bytes) -> AuditRecord | None:
-        """A record; a line cut off by a kill is none."""
+        """Return the record of a line; None for a line cut off by a kill."""
         try:
             return self._decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""`AuditTrail`: hands records to every sink; whether a decision waits for its record is a setting."""
+"""`AuditTrail`: passes records to every sink; a setting decides if a decision waits for its record."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FILE: Final = "file"
 
 
 class AuditTrail:
-    """Hands records to every sink, in the thread of the caller; `open_trail` puts a queue before each.
+    """Dispatcher of records to every sink, in the caller's thread; `open_trail` puts a queue in front of each.
 
-    With `required`, nothing counts as written before that has it; it writes where the first of the sinks does, and the
-    others get copies.
+    With `required`, records count as written only once it has them; it writes to the first of the sinks, and the others
+    get copies.
     """
 
     def __init__(self, sinks: Iterable[AuditSink], required: GroupCommit | None = None) -> None:
@@ -35,24 +35,24 @@ class AuditTrail:
 
     @property
     def is_required(self) -> bool:
-        """Whether `write` waits for a disk, and raises where that does not have the records."""
+        """Return true if `write` waits for the disk, and raises if the records are not on it."""
         return self._required is not None
 
     @property
     def lost(self) -> int:
-        """How many records no sink will ever have, counted for each sink."""
+        """Return how many records were lost, counted per sink."""
         return self._lost + sum(sink.counts.lost for sink in self._sinks if isinstance(sink, Delivery))
 
     @property
     def refused(self) -> int:
-        """How many records `write` has raised for: what they were to say was denied instead."""
+        """Return how many records `write` raised for; the operations they describe were denied."""
         return self._refused
 
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Give the records to each sink.
+        """Pass the records to each sink.
 
         Raises:
-            AuditSinkError: records are required, and these are not on the disk; no other sink has them.
+            AuditSinkError: records are required, and these are not on disk; no other sink has them.
         """
         if not records:
             return
@@ -67,11 +67,11 @@ class AuditTrail:
             self._hand_over(records)
 
     def write_later(self, records: Sequence[AuditRecord]) -> None:
-        """Give records of what is denied anyway to each sink; never waits for a disk and never raises."""
+        """Pass records of denied operations to each sink, without waiting for a disk and without raising."""
         self._hand_over(records)
 
     def close(self) -> None:
-        """Close every sink; a sink that fails doesn't keep the others open."""
+        """Close every sink; one that fails does not keep the others open."""
         if self._required is not None:
             self._required.close()
         for sink in self._sinks:
@@ -95,9 +95,9 @@ class AuditTrail:
 
 
 def open_trail(settings: AuditSettings, factories: Mapping[str, SinkFactory]) -> AuditTrail:
-    """The trail to the sinks that the settings name: each has a queue of its own, so none keeps a decision waiting.
+    """Return the trail to the sinks of the settings, each with its own queue, so that no decision waits for one.
 
-    With `audit.required` the file has none: a decision waits until the disk has its record.
+    With `audit.required` the file has no queue: a decision waits until its record is on disk.
 
     Raises:
         ConfigError: a name is unknown, or a setting is missing.
@@ -115,7 +115,7 @@ def check_audit(settings: AuditSettings, known: Iterable[str]) -> None:
     """Check the settings that depend on each other.
 
     Raises:
-        ConfigError: a sink is unknown, or a setting needs the file, which is none of the sinks.
+        ConfigError: a sink is unknown, or a setting needs the file, which is not among the sinks.
     """
     names = sorted(known)
     for name in settings.sinks:

@@ -1,4 +1,4 @@
-"""`ChainVerifier`: reads the lines of chained audit files in their order and finds where the chain is broken."""
+"""`ChainVerifier`: reads the lines of chained audit files in order and finds breaks in the chain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file, from 1."""
+    """Position in a file; lines count from 1."""
 
     file: str
     line: int
@@ -27,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """What is wrong at a line; `is_benign` where a crash explains it and no record is missing."""
+    """Break of the chain at a line; `is_benign` if a crash explains it and no record is missing."""
 
     place: Place
     what: str
@@ -36,7 +36,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class _Foreign:
-    """A line that is not of the chain; what follows may acknowledge it."""
+    """Line outside the chain; the next one may acknowledge it."""
 
     place: Place
     digest: str
@@ -44,10 +44,10 @@ class _Foreign:
 
 
 class ChainVerifier:
-    """Takes one line after the other and keeps only the last, so that memory is bounded.
+    """Line-by-line verifier that keeps only the last line, so that memory is bounded.
 
-    Law: if nothing is found, the lines are the records `first` to `last` of one chain, each as it was written.
-    `expected` are links that must be among them; each one that was seen is taken out.
+    Law: if no break is found, the lines are the records `first` to `last` of one chain, each as it was written.
+    `expected` are links that must occur; each is removed once seen.
     """
 
     def __init__(self, expected: Collection[Link] = ()) -> None:
@@ -59,7 +59,7 @@ class ChainVerifier:
         self._place = Place("", 0)
 
     def read(self, place: Place, line: bytes) -> Iterator[Break]:
-        """What is wrong with a line, given with its end, or with the one before."""
+        """Yield the breaks of a line, passed with its end, or of the line before."""
         self._place = place
         whole = line.endswith(b"\n")
         content = line[:-1] if whole else line
@@ -77,7 +77,7 @@ class ChainVerifier:
             self.expected.discard(found.link)
 
     def end(self) -> Iterator[Break]:
-        """What is wrong with the last line, and which expected records were not there."""
+        """Yield the breaks of the last line, and the expected records that did not occur."""
         yield from self._report_foreign(None)
         for link in sorted(self.expected, key=lambda link: link.number):
             yield Break(self._place, f"record {link.number} with the expected hash is not in these files")
@@ -105,13 +105,13 @@ class ChainVerifier:
         elif number == 1:
             yield f"another chain begins after record {last.number}"
         elif number <= last.number:
-            yield f"record {number} is repeated or out of order: it stands after record {last.number}"
+            yield f"record {number} is repeated or out of order: it follows record {last.number}"
         elif found.prev != last.hash:
             yield f"record {number} does not follow the record before it: one of them was replaced"
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[tuple[Place, bytes]]:
-    """The lines with their ends; of one that is longer than any record only the beginning."""
+    """Yield the lines with their ends; only the beginning of a line longer than any record."""
     number = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
@@ -121,14 +121,14 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[tuple[Place, bytes]]:
 
 
 def verify_lines(verifier: ChainVerifier, lines: Iterable[tuple[Place, bytes]]) -> Iterator[Break]:
-    """Everything that is wrong with the lines."""
+    """Yield all breaks in the lines."""
     for place, line in lines:
         yield from verifier.read(place, line)
     yield from verifier.end()
 
 
 def rotated_files(path: Path) -> list[Path]:
-    """An audit file and those it was rotated to, oldest first."""
+    """Return an audit file and its rotated ones, oldest first."""
     older: list[Path] = []
     while (older_path := Path(f"{path}.{len(older) + 1}")).exists():
         older.append(older_path)

@@ -1,4 +1,4 @@
-"""`Authorizer`: what a program embeds to ask whether a person may do something in CDAP."""
+"""`Authorizer`: the embeddable entry point for deciding operations in CDAP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ranger_cdap.authz.decider import NOTHING_ELSE, Decider, verified
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cdap.plan import Need, plan
+from ranger_cdap.cdap.plan import RequiredPrivilege, plan
 from ranger_cdap.config import Settings, load_settings
 from ranger_cdap.engine import ResourceAccess
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, reason
@@ -23,17 +23,19 @@ from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Entities one operation was wanted on (`delete all`): those it is allowed on, and the answers for the others."""
+    """Entities of one bulk operation (`delete all`): those it is allowed on, and the answers for the others."""
 
     allowed: tuple[EntityId, ...]
     refused: tuple[Answer, ...]
 
 
 class Authorizer:
-    """Decides CDAP operations by Ranger policies; safe to share between threads.
+    """Authorizer of CDAP operations by Ranger policies; safe to share between threads.
 
-    One call uses one set of policies and one time for everything it asks. What cannot be decided is denied.
-    Groups of a user are those passed, those Ranger knows, and those of hooks. A context manager that closes itself.
+    One call uses one set of policies and one time for all its evaluations. Undecidable operations are denied. A user's
+    groups are those passed, those Ranger knows, and those of hooks. A context manager that closes itself. In a forked
+    process it goes on by itself: it refreshes if its parent does, and audits its own answers. It cannot be sent to
+    another process.
     """
 
     def __init__(self, decider: Decider) -> None:
@@ -41,9 +43,10 @@ class Authorizer:
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, refresh_in_background: bool = True) -> Self:
-        """An authorizer for the settings (default: `load_settings()`), with policies downloaded or read from the cache.
+        """Return an authorizer for the settings (default: `load_settings()`).
 
-        Without either it is returned all the same: it denies, and goes on trying in the background.
+        Policies are downloaded, or read from the cache. Without either it is returned all the same: it denies, and
+        retries in the background.
 
         Raises:
             InvalidInput: a setting is not usable.
@@ -61,10 +64,10 @@ class Authorizer:
         userstore: str | PathLike[str] | None = None,
         settings: Settings | None = None,
     ) -> Self:
-        """An authorizer by the policies of a file, without Ranger Admin; nothing is cached, refreshed or audited.
+        """Return an authorizer for the policies of a file, without Ranger Admin, cache, refresh or audit.
 
-        The files are downloads of Ranger Admin; the cache files of a plugin are such. Without settings those are used
-        that an installation has which sets none; no settings file is read.
+        The files are downloads of Ranger Admin; a plugin's cache files have that format. Without settings the defaults
+        apply; no settings file is read.
 
         Raises:
             InvalidInput: a file cannot be read, or holds something else.
@@ -80,12 +83,12 @@ class Authorizer:
 
     @property
     def decider(self) -> Decider:
-        """What decides for it, which other parts of this package share; it may change with any release."""
+        """Return the decider, shared with other parts of this package; it may change with any release."""
         return self._decider
 
     @property
     def snapshot(self) -> Snapshot:
-        """The policies in effect and how fresh they are."""
+        """Return the policies in effect and how fresh they are."""
         return self._decider.snapshot
 
     def check(
@@ -98,12 +101,12 @@ class Authorizer:
         context: Context = NOTHING_ELSE,
         client_ip: str | None = None,
     ) -> Answer:
-        """Whether the user, with those groups, may do the operation (`dataset.get`) on the entity; audited.
+        """Decide if the user, with those groups, may perform the operation (`dataset.get`) on the entity; audited.
 
-        `context` says what else takes part, and whom CDAP impersonates; the master user is that of the settings.
+        `context` holds related entities and the impersonated user; the master user is that of the settings.
 
         Raises:
-            InvalidInput: there is no such operation, or it is not about such an entity.
+            InvalidInput: there is no such operation, or it does not apply to such an entity.
         """
         return self.check_all(user, groups, [(operation, entity)], context=context, client_ip=client_ip)[0]
 
@@ -116,12 +119,12 @@ class Authorizer:
         context: Context = NOTHING_ELSE,
         client_ip: str | None = None,
     ) -> list[Answer]:
-        """The answers `check` gives to each (operation, entity), by one set of policies at one time.
+        """Return the answers of `check` for each (operation, entity), by one set of policies at one time.
 
         Raises:
             InvalidInput: as `check`, for any of them; then none is answered.
         """
-        profile = self._decider.rules.profile
+        profile = self._decider.config.profile
         rows = [(profile.operation(operation), entity) for operation, entity in questions]
         return self._decider.check_rows(user, groups, rows, context=context, client_ip=client_ip)
 
@@ -134,18 +137,18 @@ class Authorizer:
         *,
         context: Context = NOTHING_ELSE,
     ) -> Answer:
-        """The answer `check` would give, with everything that was tried, not audited.
+        """Return the answer of `check`, with all evaluated privileges, not audited.
 
         Raises:
             InvalidInput: as `check`.
         """
-        row = self._decider.rules.profile.operation(operation)
+        row = self._decider.config.profile.operation(operation)
         return self._decider.evaluate_rows(user, groups, [(row, entity)], context=context)[0]
 
     def partition(self, user: str, groups: Collection[str], operation: str, entities: Iterable[EntityId]) -> Partition:
-        """Which of the entities the user may do the operation on, and for the others the answer to show; audited.
+        """Split entities into those the user may perform the operation on, and the answers for the others; audited.
 
-        CDAP's *delete all* deletes what one may delete and shows errors for the rest (core policy 3).
+        CDAP's *delete all* deletes what the user may delete and reports errors for the rest (core policy 3).
 
         Raises:
             InvalidInput: as `check`.
@@ -158,48 +161,48 @@ class Authorizer:
 
     def plan(
         self, user: str, operation: str, entity: EntityId, *, context: Context = NOTHING_ELSE
-    ) -> tuple[tuple[Need, ...], ...]:
-        """Who needs which privilege on which entity, for each alternative; nobody's policies are looked at.
+    ) -> tuple[tuple[RequiredPrivilege, ...], ...]:
+        """Return the privileges required, per alternative; policies are not evaluated.
 
         Raises:
             InvalidInput: as `check`.
         """
-        rules = self._decider.rules
-        return plan(rules.profile.operation(operation), entity, user, rules.with_master(context), rules.options)
+        config = self._decider.config
+        return plan(config.profile.operation(operation), entity, user, config.with_master(context), config.options)
 
     def visible(self, user: str, groups: Collection[str], entities: Iterable[EntityId]) -> list[EntityId]:
-        """The entities on which, or below which, the user has any privilege, in the order given; not audited.
+        """Return the entities on which, or below which, the user has any privilege, in the order given; not audited.
 
         Raises:
             InvalidEntity: one of them has parts that CDAP does not allow.
         """
         checked = list(map(verified, entities))
-        seen = self._decider.visibility_of(user, groups, checked, verb="list")
-        return [entity for entity, sight in zip(checked, seen, strict=True) if sight.seen]
+        visibilities = self._decider.visibility_of(user, groups, checked, verb="list")
+        return [entity for entity, visibility in zip(checked, visibilities, strict=True) if visibility.visible]
 
     def who(self, entity: EntityId) -> ResourceAccess:
-        """Who can do what on the entity, as Ranger's access types; only people that policies name.
+        """Return who can do what on the entity, in Ranger's access types; only users that policies name.
 
         Raises:
             InvalidEntity: it has parts that CDAP does not allow.
             NotReady: there are no policies.
         """
-        resource = to_resource(verified(entity), self._decider.rules.instance)
+        resource = to_resource(verified(entity), self._decider.config.instance)
         snapshot = self.snapshot
         if snapshot.engine is None:
             raise NotReady(snapshot.reason)
         return snapshot.engine.who_can(resource)
 
     def refresh(self, *, wait: bool = True) -> Snapshot:
-        """Ask Ranger Admin for changes now, and give what is in effect then; without `wait`, have them asked for soon.
+        """Download changes from Ranger Admin and return the policies then in effect; without `wait`, request that soon.
 
-        What was in effect goes on deciding where this fails. Without `wait` the answer is what is in effect already,
-        and a failure is told by `snapshot`, later. After a failed login only `wait` asks before its time: five
-        failures within 300 s lock the account.
+        If it fails, the policies in effect stay. Without `wait` it returns the policies already in effect, and
+        `snapshot` reports a failure later. After a failed login only `wait` contacts Ranger Admin before the retry
+        time: five failures within 300 s lock the account.
 
         Raises:
-            RangerCdapError: what Ranger Admin has now could not be had: one of its subclasses, by why.
-            InvalidInput: not to be waited for, and policies are not refreshed in the background.
+            RangerCdapError: the download failed: a subclass by the cause.
+            InvalidInput: without `wait`, and policies are not refreshed in the background.
         """
         if wait:
             return self._decider.policies.refresh_now()
@@ -207,8 +210,16 @@ class Authorizer:
         return self.snapshot
 
     def close(self) -> None:
-        """End the background refresh and close the audit sinks."""
+        """Stop the background refresh and close the audit sinks.
+
+        From then on every operation is denied, without an audit record: `ready` of the answers is false. In a forked
+        process this closes nothing of its parent; one that ends by `os._exit` must be closed before.
+        """
         self._decider.close()
+
+    def __reduce__(self) -> str:
+        """Refuse to be pickled."""
+        raise InvalidInput("an authorizer cannot be sent to another process; open one there")
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""How CDAP's operations are decided, whatever the policies say: profile, options, what is enforced, master user."""
+"""Configuration of decisions beside the policies: profile, options, enforced operations, master user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranger_cdap.config import MasterSettings, Settings
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationConfig:
-    """What the settings say about deciding; `master` is the user CDAP itself runs as."""
+    """Authorization settings; `master` is the user CDAP itself runs as."""
 
     instance: str
     profile: Profile
@@ -23,15 +23,15 @@ class AuthorizationConfig:
     master: str = MasterSettings().name
 
     def with_master(self, context: Context) -> Context:
-        """The context with this CDAP's master user: who that is, no caller says."""
+        """Return the context with this CDAP's master user, which no caller can choose."""
         return replace(context, master=self.master)
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The rules of the settings.
+        """Return the configuration of the settings.
 
         Raises:
-            InvalidInput: a setting names a profile, an operation or an entity type that there is not.
+            InvalidInput: a setting names an unknown profile, operation or entity type.
         """
         cdap, enforce = settings.cdap, settings.enforce
         profile = load_profile(cdap.profile)

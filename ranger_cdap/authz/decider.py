@@ -1,4 +1,4 @@
-"""`Decider`: what `Authorizer` and `AccessEnforcer` decide with; internal, and not a program's to call."""
+"""`Decider`: decisions for `Authorizer` and `AccessEnforcer`; internal, not for embedding programs."""
 
 from __future__ import annotations
 
@@ -23,36 +23,41 @@ from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import VISIBLE, Operation
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, PolicyEngine
-from ranger_cdap.errors import AuditSinkError
-from ranger_cdap.plugins.manager import audit_sinks, condition_makers, plugin_manager
+from ranger_cdap.errors import AuditSinkError, PolicySetError
+from ranger_cdap.plugins.manager import audit_sinks, condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 logger = logging.getLogger(__name__)
 
+_CDAP_LEVELS = {"instance", "namespace"}
+
 LastWord = Callable[[], str]
-"""Return why what would be allowed is denied all the same; empty if it stands."""
+"""Return the reason to deny an allowed operation after all; empty if it stays allowed."""
+
+_CLOSED = Snapshot(None, PolicyState.NOT_READY, "the authorizer is closed")
 
 NOTHING_ELSE = Context()
-"""Nothing but user, operation and entity takes part."""
+"""Context with no related entities and no impersonation."""
 
 
-class Policies(Protocol):
-    """The policies in effect: a `PolicyRefresher`, or `FixedPolicies`."""
+class PolicySource(Protocol):
+    """Source of the policies in effect: a `PolicyRefresher`, or `FixedPolicies`."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The policies in effect now."""
+        """Return the policies in effect now."""
         ...
 
     def refresh_now(self) -> Snapshot:
-        """Ask Ranger Admin once, and return what is in effect then."""
+        """Download changes from Ranger Admin once, and return the policies then in effect."""
         ...
 
     def request_refresh(self) -> None:
-        """Have Ranger Admin asked soon."""
+        """Request a download soon."""
         ...
 
     def close(self) -> None:
@@ -62,82 +67,85 @@ class Policies(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Whether a user sees an entity; `lasting` if the same policies say so at any time and from anywhere."""
+    """Visibility of an entity for a user; `lasting` if the same policies decide so at any time and from anywhere."""
 
-    seen: bool
+    visible: bool
     lasting: bool
 
 
 class Decider:
-    """Decides rows of operations and writes the audit; safe to share between threads.
+    """Decider of operations' rows that also writes the audit; safe to share between threads.
 
-    One call uses one set of policies and one time for everything it asks. What cannot be decided is denied.
+    One call uses one set of policies and one time for all its evaluations. Undecidable operations are denied.
     """
 
     def __init__(
         self,
-        policies: Policies,
-        rules: AuthorizationConfig,
+        policies: PolicySource,
+        config: AuthorizationConfig,
         *,
         audit: AuditTrail,
         plugins: pluggy.PluginManager,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.policies = policies
-        self.rules = rules
+        self.config = config
         self._audit = audit
         hooks = plugins.hook
         self._veto = hooks.ranger_cdap_veto if hooks.ranger_cdap_veto.get_hookimpls() else None
         self._groups = hooks.ranger_cdap_groups if hooks.ranger_cdap_groups.get_hookimpls() else None
         self._clock = clock
-        self._nothing_else = rules.with_master(NOTHING_ELSE)
+        self._nothing_else = config.with_master(NOTHING_ELSE)
+        self._closed = False
 
     @classmethod
     def open(cls, settings: Settings, *, refresh_in_background: bool) -> Self:
-        """A decider by the policies of Ranger Admin.
+        """Return a decider for the policies of Ranger Admin.
 
         Raises:
             InvalidInput: a setting is not usable.
             PluginError: an installed plugin is not usable.
         """
-        rules = AuthorizationConfig.of(settings)
+        config = AuthorizationConfig.of(settings)
         plugins = plugin_manager()
         audit = open_trail(settings.audit, audit_sinks(plugins))
         admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
-        refresher = PolicyRefresher(admin, settings, options=EngineOptions(conditions=condition_makers(plugins)))
+        refresher = PolicyRefresher(admin, settings, options=EngineOptions(conditions=condition_factories(plugins)))
         refresher.refresh()
         if refresh_in_background:
             refresher.start()
-        return cls(refresher, rules, audit=audit, plugins=plugins)
+        return cls(refresher, config, audit=audit, plugins=plugins)
 
     @classmethod
     def of_documents(cls, documents: Documents, settings: Settings) -> Self:
-        """A decider by policies that stay as they are; nothing is cached, refreshed or audited.
+        """Return a decider for policies that never change, without cache, refresh or audit.
 
         Raises:
             InvalidInput: a setting is not usable.
             PluginError: an installed plugin is not usable.
-            PolicySetError: the documents make no set of policies.
+            PolicySetError: the documents make no set of policies, or not one of a CDAP service.
         """
         plugins = plugin_manager()
-        options = EngineOptions(conditions=condition_makers(plugins))
+        options = EngineOptions(conditions=condition_factories(plugins))
         policies = FixedPolicies.of(documents, service=settings.ranger.service, options=options)
+        if other := other_service_type(policies.snapshot.engine):
+            raise PolicySetError(f"its policies are {other}")
         return cls(policies, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins)
 
     @property
     def has_decision_hooks(self) -> bool:
-        """Whether programs other than the policies have a say, or know of groups."""
+        """Return true if hooks take part in decisions, by vetoes or groups."""
         return self._veto is not None or self._groups is not None
 
     @property
     def audit_is_required(self) -> bool:
-        """Whether each answer waits until the disk has its audit record."""
+        """Return true if each answer waits until its audit record is on disk."""
         return self._audit.is_required
 
     @property
     def snapshot(self) -> Snapshot:
-        """The policies in effect and how fresh they are."""
-        return self.policies.snapshot
+        """Return the policies in effect and how fresh they are; none after `close`."""
+        return _CLOSED if self._closed else self.policies.snapshot
 
     def check_rows(
         self,
@@ -149,16 +157,18 @@ class Decider:
         client_ip: str | None = None,
         last_word: LastWord | None = None,
     ) -> list[Answer]:
-        """The answers to each (operation, entity), in order; audited. The operations need not be the profile's.
+        """Return the answer to each (operation, entity), in order; audited. Operations need not be the profile's.
 
-        `last_word` is asked before the audit is written, if all would be allowed and all is enforced.
+        `last_word` is called before the audit is written, if all would be allowed and all are enforced.
 
         Raises:
-            InvalidInput: an operation is not about such an entity; then none is answered.
+            InvalidInput: an operation does not apply to its entity; then none is answered.
         """
-        moment, unready = self._moment(user, groups, client_ip)
-        answers = [self._answer(moment, unready, user, row, entity, context) for row, entity in rows]
-        engine, now = (moment.engine, moment.now) if moment is not None else (None, self._now())
+        decision_context, unready = self._decision_context(user, groups, client_ip)
+        answers = [self._answer(decision_context, unready, user, row, entity, context) for row, entity in rows]
+        engine, now = (
+            (decision_context.engine, decision_context.now) if decision_context is not None else (None, self._now())
+        )
         return self._recorded(answers, engine, now, client_ip, last_word)
 
     def evaluate_rows(
@@ -169,88 +179,95 @@ class Decider:
         *,
         context: Context = NOTHING_ELSE,
     ) -> list[Answer]:
-        """The answers of `check_rows`, not audited.
+        """Return the answers of `check_rows`, not audited.
 
         Raises:
             InvalidInput: as `check_rows`.
         """
-        moment, unready = self._moment(user, groups, None)
-        return [self._outcome(self._answer(moment, unready, user, row, e, context)) for row, e in rows]
+        decision_context, unready = self._decision_context(user, groups, None)
+        return [self._outcome(self._answer(decision_context, unready, user, row, e, context)) for row, e in rows]
 
-    def settle(self, answer: Answer, client_ip: str | None = None, *, last_word: LastWord | None = None) -> Answer:
-        """What becomes of an answer that no policy decided: outside what is enforced, the mode speaks; audited.
+    def record_override(
+        self, answer: Answer, client_ip: str | None = None, *, last_word: LastWord | None = None
+    ) -> Answer:
+        """Return the final answer for one that no policy decided, with enforcement applied; audited.
 
-        `last_word` is asked as in `check_rows`.
+        `last_word` is called as in `check_rows`.
         """
-        return self._recorded([answer], self.policies.snapshot.engine, self._now(), client_ip, last_word)[0]
+        return self._recorded([answer], self.snapshot.engine, self._now(), client_ip, last_word)[0]
 
     def visibility_of(
         self, user: str, groups: Collection[str], entities: Iterable[EntityId], *, verb: str
     ) -> list[Visibility]:
-        """Of each entity whether the user sees it, as operation `<type>.<verb>`; not audited.
+        """Return the user's visibility of each entity, as operation `<type>.<verb>`; not audited.
 
-        The names of the entities must have been checked: as `entity_id`, `from_cdap` and `place` do.
+        The parts of the entities must have been checked, as `entity_id`, `from_cdap` and `resolve_entity` do.
         """
-        moment, unready = self._moment(user, groups, None)
-        if moment is not None and self._veto is None and self.rules.enforcement.everything:
-            decisions = (moment.ask(user, entity, VISIBLE) for entity in entities)
+        decision_context, unready = self._decision_context(user, groups, None)
+        if decision_context is not None and self._veto is None and self.config.enforcement.everything:
+            decisions = (decision_context.ask(user, entity, VISIBLE) for entity in entities)
             return [Visibility(is_allowed(decision), not decision.conditional) for decision in decisions]
-        return [self._sight(moment, unready, user, entity, verb) for entity in entities]
+        return [self._visibility(decision_context, unready, user, entity, verb) for entity in entities]
 
     def close(self) -> None:
-        """Stop refreshing and close the audit sinks."""
+        """Stop refreshing and close the audit sinks; from now on everything is denied, without an audit record."""
+        self._closed = True
         self.policies.close()
         self._audit.close()
 
-    def _moment(self, user: str, groups: Collection[str], client_ip: str | None) -> tuple[DecisionContext | None, str]:
-        """What decides now; without policies nothing, and why."""
-        snapshot = self.policies.snapshot
+    def _decision_context(
+        self, user: str, groups: Collection[str], client_ip: str | None
+    ) -> tuple[DecisionContext | None, str]:
+        """Return the context to decide in; without policies, None and the reason."""
+        snapshot = self.snapshot
         if snapshot.engine is None:
             return None, snapshot.reason
-        people = GroupResolver({user: groups}, snapshot.groups_of, self._groups)
-        return DecisionContext(snapshot.engine, people, self.rules.instance, self._now(), client_ip), ""
+        resolver = GroupResolver({user: groups}, snapshot.groups_of, self._groups)
+        return DecisionContext(snapshot.engine, resolver, self.config.instance, self._now(), client_ip), ""
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
 
     def _answer(
         self,
-        moment: DecisionContext | None,
+        decision_context: DecisionContext | None,
         unready: str,
         user: str,
         row: Operation,
         entity: EntityId,
         context: Context,
     ) -> Answer:
-        """What the policies and the vetoes say, whether or not it is enforced."""
+        """Return the answer of the policies and the vetoes, enforced or not."""
         entity = verified(entity)
-        if moment is None:
+        if decision_context is None:
             return denied(row.name, entity, user, f"not ready: {unready}", ready=False)
-        context = self._nothing_else if context is NOTHING_ELSE else self.rules.with_master(context)
-        return self._after_vetoes(compose(row, entity, user, moment.ask, context, self.rules.options))
+        context = self._nothing_else if context is NOTHING_ELSE else self.config.with_master(context)
+        return self._after_vetoes(compose(row, entity, user, decision_context.ask, context, self.config.options))
 
     def _outcome(self, answer: Answer) -> Answer:
-        """The answer itself where it is enforced, else what becomes of everything outside."""
-        enforcement = self.rules.enforcement
-        if enforcement.covers(answer.operation, answer.entity.type):
+        """Return the answer with enforcement applied: as it is where enforced, else by `enforce.outside`."""
+        if self._closed:
+            return _refused([answer], f"not ready: {_CLOSED.reason}")[0]
+        enforcement = self.config.enforcement
+        if enforcement.is_enforced(answer.operation, answer.entity.type):
             return answer
         if enforcement.outside is UnenforcedMode.DENY:
             return replace(answer, allowed=False, reason=f"`{answer.operation}` is not enabled yet")
-        told = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
-        return replace(answer, allowed=True, enforced=False, reason=told)
+        reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
+        return replace(answer, allowed=True, enforced=False, reason=reason)
 
-    def _sight(
-        self, moment: DecisionContext | None, unready: str, user: str, entity: EntityId, verb: str
+    def _visibility(
+        self, decision_context: DecisionContext | None, unready: str, user: str, entity: EntityId, verb: str
     ) -> Visibility:
         operation = f"{entity.type}.{verb}"
-        if moment is None:
+        if decision_context is None:
             return Visibility(
                 self._outcome(denied(operation, entity, user, unready, ready=False)).allowed, lasting=False
             )
-        examined = EvaluatedPrivilege(entity, (VISIBLE,), VISIBLE, moment.ask(user, entity, VISIBLE), user)
-        answer = Answer(is_allowed(examined.decision), operation, entity, user, (), "", decided_by=(examined,))
-        seen = self._outcome(self._after_vetoes(answer)).allowed
-        return Visibility(seen, lasting=self._veto is None and not examined.decision.conditional)
+        evaluated = EvaluatedPrivilege(entity, (VISIBLE,), VISIBLE, decision_context.ask(user, entity, VISIBLE), user)
+        answer = Answer(is_allowed(evaluated.decision), operation, entity, user, (), "", decided_by=(evaluated,))
+        visible = self._outcome(self._after_vetoes(answer)).allowed
+        return Visibility(visible, lasting=self._veto is None and not evaluated.decision.conditional)
 
     def _after_vetoes(self, answer: Answer) -> Answer:
         if self._veto is None or not answer.allowed:
@@ -272,15 +289,17 @@ class Decider:
         client_ip: str | None,
         last_word: LastWord | None,
     ) -> list[Answer]:
-        """What is answered in the end, and on record as such; what must be audited and cannot be is denied."""
+        """Return the final answers and audit them; an answer whose required record cannot be written is a denial."""
 
         def records() -> list[AuditRecord]:
             pairs = zip(answers, outcomes, strict=True)
             return [
-                record for pair in pairs for record in records_of(*pair, self.rules.instance, engine, now, client_ip)
+                record for pair in pairs for record in records_of(*pair, self.config.instance, engine, now, client_ip)
             ]
 
         outcomes = [self._outcome(answer) for answer in answers]
+        if self._closed:
+            return outcomes
         if last_word is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
             outcomes = _refused(outcomes, last_word())
         try:
@@ -292,12 +311,19 @@ class Decider:
 
 
 def _refused(answers: Sequence[Answer], why: str) -> list[Answer]:
-    """The answers as denials for that reason; as they are if there is none."""
+    """Return the answers as denials with that reason; unchanged if it is empty."""
     if not why:
         return list(answers)
     return [replace(answer, allowed=False, enforced=True, missing=(), reason=why) for answer in answers]
 
 
+def other_service_type(engine: PolicyEngine | None) -> str:
+    """Return `of a service of type ..., not of CDAP` if the policies cannot be about CDAP; empty if they can."""
+    if engine is None or {resource.name for resource in engine.service_def.resources}.issuperset(_CDAP_LEVELS):
+        return ""
+    return f"of a service of type `{engine.service_def.name}`, not of CDAP"
+
+
 def verified(entity: EntityId) -> EntityId:
-    """The entity, its parts checked: no name that CDAP does not allow, above all no wildcard, is ever asked about."""
+    """Return the entity after checking its parts, so that no invalid name and no wildcard is ever evaluated."""
     return entity_id(entity.type, entity.parts)

@@ -1,4 +1,4 @@
-"""One moment of deciding: one set of policies and one time for a whole question (architecture.md, "A decision")."""
+"""Context of decisions: one set of policies and one time for a whole request (architecture.md, "A decision")."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScop
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What decides now; `now` in epoch milliseconds, `client_ip` of whoever asks."""
+    """Policies, groups and time of a decision; `now` in epoch milliseconds, `client_ip` of the user."""
 
     engine: PolicyEngine
-    people: GroupResolver
+    groups: GroupResolver
     instance: str
     now: int
     client_ip: str | None = None
 
     def ask(self, person: str, entity: EntityId, action: str) -> Decision:
-        """Ranger's decision for a person on one entity and one action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
-        membership = self.people.membership(person)
+        """Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
+        membership = self.groups.membership(person)
         return self.engine.evaluate(
             AccessRequest(
                 resource=to_resource(entity, self.instance),

@@ -1,8 +1,7 @@
-"""`AccessEnforcer`: answers CDAP's own checks, as its extension point asks them (architecture.md, decision 4)."""
+"""`AccessEnforcer`: answers CDAP's own checks, as its extension point makes them (architecture.md, decision 4)."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, resolve_entity
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.forks import ForkLock
 
 Rows = tuple[tuple[Operation, EntityId], ...]
 
@@ -28,62 +28,62 @@ _INSTANCE = EntityId("instance", ())
 
 @dataclass(frozen=True, slots=True)
 class Enforced:
-    """Whether CDAP may go on, and the answers to the operations its check stands for; denials name what is missing."""
+    """Result of a check, with the answers to the operations it stands for; denials name the missing privileges."""
 
     allowed: bool
     answers: tuple[Answer, ...]
 
     @property
     def reason(self) -> str:
-        """Why not, in a sentence for the person who asked; empty where it is allowed."""
+        """Return the reason of a denial, as a sentence for the user; empty if allowed."""
         denials = (answer for answer in self.answers if not answer.allowed)
-        told = (map(str, answer.missing) if answer.missing else (answer.reason,) for answer in denials)
-        return "; ".join(dict.fromkeys(chain.from_iterable(told)))
+        reasons = (map(str, answer.missing) if answer.missing else (answer.reason,) for answer in denials)
+        return "; ".join(dict.fromkeys(chain.from_iterable(reasons)))
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """The privileges that are missing."""
+        """Return the missing privileges."""
         return tuple(dict.fromkeys(m for answer in self.answers if not answer.allowed for m in answer.missing))
 
     @property
     def enforced(self) -> bool:
-        """Whether all of it is enforced."""
+        """Return true if all operations of the check are enforced."""
         return all(answer.enforced for answer in self.answers)
 
     @property
     def lasting(self) -> bool:
-        """Whether the same policies answer so at any time and from anywhere."""
+        """Return true if the same policies decide so at any time and from anywhere."""
         return _lasting(self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleEntities:
-    """Of each entity whether somebody sees it; `lasting` as in `Enforced`, of all of them together."""
+    """Visibility of each entity for a user; `lasting` as in `Enforced`, for all of them together."""
 
     of_each: list[bool]
     lasting: bool
 
 
 class AccessEnforcer:
-    """Decides checks by the operations they stand for; safe to share between threads.
+    """Enforcer of CDAP's checks, by the operations they stand for; safe to share between threads.
 
-    What CDAP's master user may create in user namespaces is decided by `mode` (docs/explanation/master-user.md).
+    `mode` decides what CDAP's master user may create in user namespaces (docs/explanation/master-user.md).
     """
 
     def __init__(
         self, authorizer: Authorizer, mode: MasterCreate = MasterCreate.PREVIEW, clock: Callable[[], float] = time.time
     ) -> None:
         self._decider = authorizer.decider
-        self._table = CheckTable(authorizer.decider.rules.profile)
+        self._table = CheckTable(authorizer.decider.config.profile)
         self._mode = mode
         self._clock = clock
         self._previews = Previews()
         self._unknown: Counter[Unknown] = Counter()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     @property
     def unknown(self) -> Mapping[Unknown, int]:
-        """How often a check held a hint, a permission or an entity type that nobody knows."""
+        """Return how often a check contained an unknown hint, permission or entity type."""
         with self._lock:
             return dict(self._unknown)
 
@@ -96,20 +96,20 @@ class AccessEnforcer:
         client_ip: str | None = None,
         last_word: LastWord | None = None,
     ) -> Enforced:
-        """Whether the user may do what the check stands for; audited.
+        """Decide if the user may perform what the check stands for; audited.
 
-        `last_word` is asked before the audit is written, if the check would be allowed and all of it is enforced.
+        `last_word` is called before the audit is written, if the check would be allowed and all of it is enforced.
 
-        What is no check (an entity with too many or too few parts, a name CDAP does not allow, text that is no
-        permission) is denied, and the reason says what is wrong with it.
+        An invalid check (an entity with too many or too few parts, a name CDAP does not allow, a malformed permission)
+        is denied, and the reason names the defect.
         """
         try:
             rows = self._rows(check)
-            settled = self._by_setting(user, check, client_ip, last_word)
+            override = self._by_setting(user, check, client_ip, last_word)
         except InvalidInput as e:
-            rows, settled = (), self._decider.settle(denied(_NO_CHECK, _INSTANCE, user, str(e)), client_ip)
-        if settled is not None:
-            return Enforced(settled.allowed, (settled,))
+            rows, override = (), self._decider.record_override(denied(_NO_CHECK, _INSTANCE, user, str(e)), client_ip)
+        if override is not None:
+            return Enforced(override.allowed, (override,))
         answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
@@ -119,18 +119,18 @@ class AccessEnforcer:
     def visible(
         self, user: str, entities: Sequence[tuple[str, Sequence[str]]], *, groups: Collection[str] = ()
     ) -> VisibleEntities:
-        """Of each entity (CDAP's type and idParts) whether the user sees it; not audited.
+        """Return the user's visibility of each entity (CDAP's type and idParts); not audited.
 
-        Nobody sees an entity with too many or too few parts, or with a name CDAP does not allow.
+        An entity with too many or too few parts, or with a name CDAP does not allow, is invisible.
         """
         of_each = [False] * len(entities)
         itself: list[tuple[int, EntityId]] = []
         lasting = True
         for n, (kind, parts) in enumerate(entities):
             try:
-                placed = resolve_entity(kind, parts)
-                if placed.standing is ResourceMapping.ITSELF:
-                    itself.append((n, placed.entity))
+                resolved = resolve_entity(kind, parts)
+                if resolved.mapping is ResourceMapping.ITSELF:
+                    itself.append((n, resolved.entity))
                     continue
                 rows = self._rows(CdapCheck(kind, tuple(parts), ()))
             except InvalidInput:
@@ -138,21 +138,21 @@ class AccessEnforcer:
             answers = self._decider.evaluate_rows(user, groups, rows)
             of_each[n] = all(answer.allowed for answer in answers)
             lasting = lasting and _lasting(answers)
-        visibility_of = self._decider.visibility_of(user, groups, [entity for _, entity in itself], verb=_SEE)
-        for (n, _), sight in zip(itself, visibility_of, strict=True):
-            of_each[n] = sight.seen
-        return VisibleEntities(of_each, lasting and all(sight.lasting for sight in visibility_of))
+        visibilities = self._decider.visibility_of(user, groups, [entity for _, entity in itself], verb=_SEE)
+        for (n, _), visibility in zip(itself, visibilities, strict=True):
+            of_each[n] = visibility.visible
+        return VisibleEntities(of_each, lasting and all(visibility.lasting for visibility in visibilities))
 
     def _rows(self, check: CdapCheck) -> Rows:
         resolved = self._table.resolve(check)
         self._count(resolved.unknown)
-        return tuple((question.operation, question.entity) for question in resolved.questions)
+        return tuple((operation.operation, operation.entity) for operation in resolved.operations)
 
     def _by_setting(
         self, user: str, check: CdapCheck, client_ip: str | None, last_word: LastWord | None
     ) -> Answer | None:
-        """What `master.create` says of a check of the master user; None where the policies decide."""
-        if user != self._decider.rules.master or self._decider.snapshot.engine is None:
+        """Return the answer of `master.create` to a check of the master user; None if the policies decide."""
+        if user != self._decider.config.master or self._decider.snapshot.engine is None:
             return None
         with self._lock:
             decision = decide_create(self._mode, check, self._previews, int(self._clock() * 1000))
@@ -168,12 +168,12 @@ class AccessEnforcer:
             requirements=(),
             reason=decision.reason,
         )
-        return self._decider.settle(answer, client_ip, last_word=last_word)
+        return self._decider.record_override(answer, client_ip, last_word=last_word)
 
     def _remember(self, user: str, check: CdapCheck) -> None:
         with self._lock:
             now = int(self._clock() * 1000)
-            self._previews = self._previews.remember(check, user, self._decider.rules.master, now)
+            self._previews = self._previews.remember(check, user, self._decider.config.master, now)
 
     def _count(self, unknown: Collection[Unknown]) -> None:
         if unknown:
@@ -182,5 +182,5 @@ class AccessEnforcer:
 
 
 def _lasting(answers: Iterable[Answer]) -> bool:
-    """Whether policies alone decided, without looking at conditions."""
-    return all(answer.tried and not answer.conditional for answer in answers)
+    """Return true if policies alone decided, without conditions."""
+    return all(answer.alternatives and not answer.conditional for answer in answers)

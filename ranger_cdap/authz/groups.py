@@ -9,19 +9,19 @@ from dataclasses import dataclass
 logger = logging.getLogger(__name__)
 
 GroupHook = Callable[..., list[object]]
-"""The hook `ranger_cdap_groups`: takes `user`, gives a list with the answer of each plugin."""
+"""The hook `ranger_cdap_groups`: takes `user` and returns one answer per plugin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The groups of a person; `known` is false where a look-up failed, so that there may be more of them."""
+    """Groups of a user; `known` is false if a lookup failed, so that there may be more."""
 
     groups: frozenset[str]
     known: bool = True
 
 
 class GroupResolver:
-    """The groups of everybody who takes part in one question, each looked up once."""
+    """Resolver of the groups of all users in one request, each looked up once."""
 
     def __init__(
         self,
@@ -29,14 +29,14 @@ class GroupResolver:
         stored: Callable[[str], frozenset[str]],
         hook: GroupHook | None = None,
     ) -> None:
-        """`passed` are groups by person as the caller knows them; `stored` gives those of Ranger's user store."""
+        """Keep `passed`, the caller's groups by user, and `stored`, which returns those of Ranger's user store."""
         self._passed = passed
         self._stored = stored
         self._hook = hook
         self._found: dict[str, Membership] = {}
 
     def membership(self, person: str) -> Membership:
-        """The person's groups from everywhere; a hook that raises, or answers no names, leaves them unknown."""
+        """Return the user's groups from all sources; a hook that raises or returns no names leaves them unknown."""
         found = self._found.get(person)
         if found is None:
             found = self._found[person] = self._look_up(person)

@@ -1,4 +1,4 @@
-"""The acceptance list: what meets the requirements that are more than a row, and what CDAP lets no one enforce."""
+"""The acceptance list: tests for requirements that are more than a row, and requirements CDAP cannot enforce."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 
 
 class Unasked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Requirements that CDAP lets nobody enforce, and why."""
+    """Requirements that cannot be enforced because CDAP never asks, with the reason."""
 
     reason: str
     ids: list[str]
 
 
 class Acceptance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The tests that show what is more than a row; what only remarks on something; what CDAP never asks."""
+    """Tests of requirements that are more than a row, remarks that require nothing, and what CDAP never asks."""
 
     shown_by: dict[str, list[str]]
     remarks: dict[str, str]
@@ -26,6 +26,6 @@ class Acceptance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def load_acceptance() -> Acceptance:
-    """The list, as it stands in `acceptance.toml`."""
+    """Return the list of `acceptance.toml`."""
     text = files(__package__).joinpath("acceptance.toml").read_text(encoding="utf-8")
     return msgspec.convert(tomllib.loads(text), Acceptance)

@@ -1,10 +1,11 @@
-"""Composing the answer to a CDAP operation from Ranger's answers to the privileges its row asks for. Pure.
+"""Composition of the answer to a CDAP operation from Ranger's decisions on the privileges its row requires. Pure.
 
-Alternatives of a row hold or fail whole; not determined counts as denied (architecture.md, "A decision").
+An alternative holds only if all its privileges are held; undetermined counts as denied (architecture.md, "A decision").
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -13,13 +14,13 @@ from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.cdap.plan import Need, plan, unnamed
+from ranger_cdap.cdap.plan import RequiredPrivilege, plan, unnamed
 from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation
 from ranger_cdap.engine import NO_POLICY, Decision
 from ranger_cdap.errors import InvalidInput
 
 Ask = Callable[[str, EntityId, str], Decision]
-"""Ranger's decision for a person, on one entity and one action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE.
+"""Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE.
 
 The entity may be the probe of a pattern, with `*` for a whole name.
 """
@@ -28,7 +29,7 @@ _INHERITED = ("READ", "WRITE", "ADMIN")
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """A privilege somebody lacks: one of `actions` on `entity`, needed in that capacity."""
+    """Missing privilege of a user: one of `actions` on `entity`, needed in that capacity."""
 
     person: str
     actions: tuple[str, ...]
@@ -41,7 +42,7 @@ class Missing(msgspec.Struct, frozen=True):
 
     @property
     def privilege(self) -> str:
-        """What is missing, for people: `READ or WRITE on dataset:ns1.kv`."""
+        """Return the missing privilege as text: `READ or WRITE on dataset:ns1.kv`."""
         if self.actions == (VISIBLE,):
             return f"any privilege on {self.entity} or in it"
         if self.actions == (ANY,):
@@ -50,7 +51,7 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class EvaluatedPrivilege(msgspec.Struct, frozen=True):
-    """A privilege that was looked at: what was asked for and of whom, which action decided, and Ranger's decision."""
+    """Evaluated privilege: the actions required and of whom, the action that decided, and Ranger's decision."""
 
     entity: EntityId | EntityPattern
     actions: tuple[str, ...]
@@ -61,14 +62,14 @@ class EvaluatedPrivilege(msgspec.Struct, frozen=True):
 
     @property
     def held(self) -> bool:
-        """Whether the person has it."""
+        """Return true if the user holds the privilege."""
         return is_allowed(self.decision)
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Whether a person may do an operation on an entity, what decided, and what is missing if not.
+    """Answer to an operation on an entity: allowed or not, the deciding privileges, and the missing ones.
 
-    Where it is not `enforced`, everything is allowed and the rest of the answer says what would be.
+    If it is not `enforced`, it is allowed, and the rest of the answer describes the decision that would apply.
     """
 
     allowed: bool
@@ -79,28 +80,34 @@ class Answer(msgspec.Struct, frozen=True):
     reason: str
     missing: tuple[Missing, ...] = ()
     decided_by: tuple[EvaluatedPrivilege, ...] = ()
-    tried: tuple[tuple[EvaluatedPrivilege, ...], ...] = ()
+    alternatives: tuple[tuple[EvaluatedPrivilege, ...], ...] = ()
     ready: bool = True
     enforced: bool = True
 
     @property
+    def tried(self) -> tuple[tuple[EvaluatedPrivilege, ...], ...]:
+        """Return `alternatives`, under its old name; deprecated, and removed with the next release."""
+        warnings.warn("`Answer.tried` is called `alternatives`", DeprecationWarning, stacklevel=2)
+        return self.alternatives
+
+    @property
     def conditional(self) -> bool:
-        """Whether the same policies may answer otherwise at another time or from another address."""
-        return any(e.decision.conditional for examined in self.tried for e in examined)
+        """Return true if the same policies may decide differently at another time or from another address."""
+        return any(e.decision.conditional for evaluated in self.alternatives for e in evaluated)
 
     @property
     def policy_ids(self) -> tuple[int, ...]:
-        """The policies that decided, without repetition, in the order of the privileges."""
+        """Return the ids of the policies that decided, without repetition, in the order of the privileges."""
         return tuple(dict.fromkeys(e.decision.policy_id for e in self.decided_by if e.decision.policy_id >= 0))
 
 
 def is_allowed(decision: Decision) -> bool:
-    """Whether a decision of Ranger counts as allowed: only if it is determined."""
+    """Return true if Ranger's decision counts as allowed: it must be determined."""
     return decision.allowed and decision.determined
 
 
 def is_undecided(decision: Decision) -> bool:
-    """Whether no policy speaks of it: Ranger calls that a determined denial by no policy."""
+    """Return true if no policy applies: Ranger reports that as a determined denial by no policy."""
     return not decision.allowed and decision.policy_id == decision.policy_version == NO_POLICY and not decision.reason
 
 
@@ -112,17 +119,17 @@ def compose(
     context: Context = Context(),  # noqa: B008 a frozen value
     options: Options = Options(),  # noqa: B008 a frozen value
 ) -> Answer:
-    """The answer to the operation: the first alternative that holds whole, else the one that lacks fewest.
+    """Return the answer to the operation: by the first alternative that holds, else by the one that lacks fewest.
 
     Raises:
         InvalidInput: as `plan`.
     """
     inherits = options.inherit and not operation.lists
-    tried: list[tuple[EvaluatedPrivilege, ...]] = []
+    alternatives: list[tuple[EvaluatedPrivilege, ...]] = []
     for needs in plan(operation, entity, person, context, options):
-        examined = tuple(_examine(need, ask, inherits) for need in needs)
-        tried.append(examined)
-        if examined and all(e.held for e in examined):
+        evaluated = tuple(_evaluate(need, ask, inherits) for need in needs)
+        alternatives.append(evaluated)
+        if evaluated and all(e.held for e in evaluated):
             return Answer(
                 allowed=True,
                 operation=operation.name,
@@ -130,10 +137,10 @@ def compose(
                 person=person,
                 requirements=operation.requirements,
                 reason="allowed",
-                decided_by=examined,
-                tried=tuple(tried),
+                decided_by=evaluated,
+                alternatives=tuple(alternatives),
             )
-    nearest = min(tried, key=lambda examined: sum(not e.held for e in examined), default=())
+    nearest = min(alternatives, key=lambda evaluated: sum(not e.held for e in evaluated), default=())
     missing = tuple(Missing(e.person, e.actions, e.entity, e.capacity) for e in nearest if not e.held)
     return Answer(
         allowed=False,
@@ -144,12 +151,12 @@ def compose(
         reason="; ".join(map(str, missing)) or _undecidable(operation, context),
         missing=missing,
         decided_by=nearest,
-        tried=tuple(tried),
+        alternatives=tuple(alternatives),
     )
 
 
 def denied(operation: str, entity: EntityId, person: str, reason: str, *, ready: bool = True) -> Answer:
-    """A denial for a reason outside the policies: not ready, a veto, an error."""
+    """Return a denial for a reason outside the policies: not ready, a veto, an error."""
     return Answer(
         allowed=False, operation=operation, entity=entity, person=person, requirements=(), reason=reason, ready=ready
     )
@@ -157,25 +164,25 @@ def denied(operation: str, entity: EntityId, person: str, reason: str, *, ready:
 
 def _undecidable(operation: Operation, context: Context) -> str:
     roles = " or ".join(f"`{role}`" for role in unnamed(operation, context))
-    return f"`{operation.name}` cannot be decided unless it is said what plays the part of {roles}"
+    return f"`{operation.name}` cannot be decided without an entity for {roles}"
 
 
-def _examine(need: Need, ask: Ask, inherits: bool) -> EvaluatedPrivilege:
-    """One of the actions suffices: the first that is allowed, else the first that was denied."""
+def _evaluate(need: RequiredPrivilege, ask: Ask, inherits: bool) -> EvaluatedPrivilege:
+    """Evaluate a privilege; one action suffices: the first that is allowed decides, else the first that is denied."""
     first: EvaluatedPrivilege | None = None
     for action in need.actions:
         decision = _decide(need, action, ask, inherits and action in _INHERITED)
-        examined = EvaluatedPrivilege(need.entity, need.actions, action, decision, need.person, need.capacity)
-        if examined.held:
-            return examined
-        first = first or examined
+        evaluated = EvaluatedPrivilege(need.entity, need.actions, action, decision, need.person, need.capacity)
+        if evaluated.held:
+            return evaluated
+        first = first or evaluated
     if first is None:
         raise InvalidInput("a privilege without actions")
     return first
 
 
-def _decide(need: Need, action: str, ask: Ask, inherits: bool) -> Decision:
-    """Ranger's decision; on a pattern every probe must be allowed, and what denies one decides."""
+def _decide(need: RequiredPrivilege, action: str, ask: Ask, inherits: bool) -> Decision:
+    """Return Ranger's decision; for a pattern every probe must be allowed, and the first denial decides."""
     probes = need.entity.probes() if isinstance(need.entity, EntityPattern) else (need.entity,)
     decisions = []
     for probe in probes:
@@ -189,16 +196,15 @@ def _decide(need: Need, action: str, ask: Ask, inherits: bool) -> Decision:
 
 
 def _inherited(decision: Decision, person: str, entity: EntityId, action: str, ask: Ask) -> Decision:
-    """The nearest decision on the way up; what a policy or a security zone says below is not overruled from above."""
-    above, asked = entity.parent, [decision]
-    while above is not None and asked[-1].zone == decision.zone and is_undecided(asked[-1]):
-        asked.append(ask(person, above, action))
+    """Return the nearest ancestor's decision; it never overrules a policy or a security zone of the entity itself."""
+    above, decisions = entity.parent, [decision]
+    while above is not None and decisions[-1].zone == decision.zone and is_undecided(decisions[-1]):
+        decisions.append(ask(person, above, action))
         above = above.parent
-    return _marked(asked[-1] if asked[-1].zone == decision.zone else decision, asked)
+    return _marked(decisions[-1] if decisions[-1].zone == decision.zone else decision, decisions)
 
 
-def _marked(decision: Decision, asked: Iterable[Decision]) -> Decision:
-    """The decision, conditional if one of those it was chosen from is."""
-    if decision.conditional or not any(d.conditional for d in asked):
+def _marked(decision: Decision, decisions: Iterable[Decision]) -> Decision:
+    if decision.conditional or not any(d.conditional for d in decisions):
         return decision
     return msgspec.structs.replace(decision, conditional=True)

@@ -1,14 +1,13 @@
-"""`Context`: what an operation involves besides its entity and the person who asks (document 004)."""
+"""Context of an operation: what it involves besides its entity and the requesting user (document 004)."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import InvalidInput, suggestion
 
 ROLES: Mapping[str, str] = {
     "artifact": "artifact",
@@ -24,11 +23,11 @@ ROLES: Mapping[str, str] = {
     "local_datasets": "dataset",
     "external_datasets": "dataset",
 }
-"""The parts entities play in an operation, and the type each of them must be of.
+"""Roles of entities in an operation, and the type that each role requires.
 
-`artifact` is what an application is deployed from, `jar` the artifact an uploaded jar becomes, `principal` whom CDAP
-impersonates; `datasets`, `modules` and `types` are what is made (or, of modules and types, used) on the way; the others
-say what a running program does with datasets.
+`artifact` is what an application is deployed from, `jar` the artifact that an uploaded jar becomes, `principal` the
+impersonated one; `datasets`, `modules` and `types` are created (or, for modules and types, used) on the way; the other
+roles are the datasets that a running program uses, by the kind of use.
 """
 
 CAPACITIES: Mapping[str, str] = {
@@ -36,14 +35,14 @@ CAPACITIES: Mapping[str, str] = {
     "impersonated": "the impersonated user",
     "master": "the CDAP master user",
 }
-"""In which capacity a person takes part, and how a sentence says so."""
+"""Capacities in which a user takes part, and the phrase for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What takes part by role, whom CDAP impersonates (a short user name), and the user CDAP itself runs as.
+    """Related entities by role, the impersonated user (a short name), and the user CDAP itself runs as.
 
-    A Kerberos principal among `related` is impersonation, too: of its short name, unless `impersonated` says whom.
+    A Kerberos principal in `related` also means impersonation, of its short name unless `impersonated` is set.
     """
 
     related: Mapping[str, tuple[EntityId | EntityPattern, ...]] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class Context:
         for role, entities in self.related.items():
             _check_role(role, entities)
         if self.related.get("artifact") and self.related.get("jar"):
-            raise InvalidInput("an application is made from an artifact or from a jar, not from both")
+            raise InvalidInput("an application is deployed from an artifact or from a jar, not from both")
         principals = self.related.get("principal", ())
         if len(principals) > 1 or any(isinstance(principal, EntityPattern) for principal in principals):
             raise InvalidInput("an operation impersonates one principal, not several")
@@ -65,7 +64,7 @@ class Context:
 
     @property
     def effective(self) -> str | None:
-        """The impersonated user; `None` without impersonation."""
+        """Return the impersonated user; `None` without impersonation."""
         principal = self.related.get("principal")
         if self.impersonated is not None or not principal:
             return self.impersonated
@@ -75,12 +74,11 @@ class Context:
 def _check_role(role: str, entities: tuple[EntityId | EntityPattern, ...]) -> None:
     kind = ROLES.get(role)
     if kind is None:
-        near = difflib.get_close_matches(role, ROLES, n=1, cutoff=0.4)
-        hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(ROLES)}"
-        raise InvalidInput(f"`{role}` is no part an entity plays in an operation; {hint}")
+        hint = suggestion(role, ROLES, list_all=True)
+        raise InvalidInput(f"`{role}` is not a role in an operation{hint}")
     for entity in entities:
         if entity.type != kind:
-            raise InvalidInput(f"what plays the part of `{role}` is of type {kind}, not `{entity}`")
+            raise InvalidInput(f"`{role}` must be of type {kind}, not `{entity}`")
         if isinstance(entity, EntityPattern):
             entity_pattern(entity.type, entity.parts)
         else:

@@ -1,4 +1,4 @@
-"""The table `creations.toml`: what is a creation or a deletion, and which entities are skipped."""
+"""The table `creations.toml`: creations, deletions and skipped entities."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ranger_cdap.cdap.entity import EntityType, entity_type
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 
 
-class Kind(StrEnum):
-    """What happened to the entity."""
+class ChangeKind(StrEnum):
+    """Kind of change to an entity."""
 
     CREATE = "CREATE"
     DELETE = "DELETE"
 
 
 class Strength(StrEnum):
-    """How much an event proves: CDAP's own message of a creation, or an allowed check with a good response."""
+    """Strength of an event as proof: CDAP's own message of a creation, or an allowed check with a good response."""
 
     AUTHORITATIVE = "authoritative"
     AMBIGUOUS = "ambiguous"
@@ -32,20 +32,20 @@ class Strength(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """A row for CDAP's audit messages: an entity type and a message type of one of `versions` make an event."""
+    """Row for CDAP's audit messages: an entity type and a message type of one of `versions` make an event."""
 
     entity: EntityType
     versions: tuple[int, ...]
     message: str
-    kind: Kind
+    kind: ChangeKind
     strength: Strength
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A request and its response.
+class RequestPattern:
+    """Pattern of a request and its response.
 
-    `uri`: a regular expression for the path, with a group for each of `variables`, the levels named in the URI.
+    `uri`: a regular expression for the path, with one group per entry of `variables`, the levels named in the URI.
     """
 
     method: str
@@ -56,18 +56,18 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class RequestRow:
-    """A row for data-plane records: request, response and an allowed check make an event.
+    """Row for data-plane records: request, response and an allowed check make an event.
 
-    `several`: the request is about several entities, so that it may have changed some of them whatever its answer is.
-    Where neither URI nor check names the entity, it is about all of its type in the checked one. `of_version`: it is
-    about one version of the entity, the one that the check names.
+    `several`: the request concerns several entities, so it may have changed some of them whatever its response.
+    If neither URI nor check names the entity, it concerns all of its type in the checked one. `of_version`: it
+    concerns one version of the entity, the one that the check names.
     """
 
     entity: EntityType
     checked: EntityType
-    request: Request
+    request: RequestPattern
     permission: str
-    kind: Kind
+    kind: ChangeKind
     strength: Strength
     several: bool = False
     of_version: bool = False
@@ -75,16 +75,16 @@ class RequestRow:
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
-    """A row for the router's access log: request and response alone make an event.
+    """Row for the router's access log: request and response alone make an event.
 
-    `response`: the JSON path of the entity's last part in the response; empty where the URI names it. `several`,
+    `response`: the JSON path of the entity's last part in the response; empty if the URI names it. `several`,
     `of_version`: as in `RequestRow`.
     """
 
     entity: EntityType
-    request: Request
+    request: RequestPattern
     response: str
-    kind: Kind
+    kind: ChangeKind
     strength: Strength
     several: bool = False
     of_version: bool = False
@@ -92,14 +92,14 @@ class AccessRow:
 
 @dataclass(frozen=True, slots=True)
 class JournalRow:
-    """What an allowed check of one permission on one type of entity may begin or end.
+    """Row for the check journal: a permission and an entity type whose allowed check may begin or end a life.
 
-    `child`: the type of the entities below the checked one that it is about; empty for the checked one itself.
+    `child`: the type of the entities below the checked one that it concerns; empty for the checked one itself.
     """
 
     checked: EntityType
     permission: str
-    kind: Kind
+    kind: ChangeKind
     child: str
 
 
@@ -116,7 +116,7 @@ class Frames:
 class Creations:
     """The whole table. `skipped`: regular expressions on an entity's text.
 
-    `replaced`: the types of what CDAP deletes of an entity of a type whenever it is created once more.
+    `replaced`: by type, the types of the entities below it that CDAP deletes when the entity is created again.
     """
 
     audit: tuple[AuditRow, ...]
@@ -129,31 +129,29 @@ class Creations:
 
     @property
     def entities(self) -> frozenset[EntityType]:
-        """The types whose creations and deletions any source can tell of."""
+        """Return the types whose creations and deletions some source reports."""
         rows: tuple[AuditRow | RequestRow | AccessRow, ...] = (*self.audit, *self.data_plane, *self.http_access)
         return frozenset(row.entity for row in rows)
 
     def journal_row(self, cdap_type: str, permissions: Iterable[str]) -> JournalRow | None:
-        """The row of an allowed check, by CDAP's entity type and permissions; `None` where it begins and ends nothing.
+        """Return the row for CDAP's entity type and permissions; `None` if the check begins and ends no life.
 
-        Of several permissions one that creates comes first: what may begin a life must not be overlooked.
+        Of several permissions one that creates comes first: the possible beginning of a life must not be missed.
         """
         found = (self.journalled.get((cdap_type, permission)) for permission in permissions)
-        return min((row for row in found if row), key=lambda row: row.kind is Kind.DELETE, default=None)
+        return min((row for row in found if row), key=lambda row: row.kind is ChangeKind.DELETE, default=None)
 
 
 @cache
 def load_creations() -> Creations:
-    """The table that comes with the package."""
+    """Return the table of the package."""
     table = tomllib.loads(files(__package__).joinpath("creations.toml").read_text(encoding="utf-8"))
     data_plane = tuple(
         RequestRow(
-            entity=entity_type(row["entity"]),
+            **_common(row),
             checked=entity_type(row.get("checked", row["entity"])),
             request=_request(row),
             permission=row["permission"],
-            kind=Kind(row["kind"]),
-            strength=Strength(row["strength"]),
             several=row.get("several", False),
             of_version=row.get("scope") == "version",
         )
@@ -161,14 +159,7 @@ def load_creations() -> Creations:
     )
     return Creations(
         audit=tuple(
-            AuditRow(
-                entity=entity_type(row["entity"]),
-                versions=tuple(row["versions"]),
-                message=row["message"],
-                kind=Kind(row["kind"]),
-                strength=Strength(row["strength"]),
-            )
-            for row in table["audit"]
+            AuditRow(**_common(row), versions=tuple(row["versions"]), message=row["message"]) for row in table["audit"]
         ),
         data_plane=data_plane,
         http_access=(
@@ -178,13 +169,7 @@ def load_creations() -> Creations:
                 if set(row.entity.path[1:]) <= set(row.request.variables)
             ),
             *(
-                AccessRow(
-                    entity=entity_type(row["entity"]),
-                    request=_request(row),
-                    response=row.get("response", ""),
-                    kind=Kind(row["kind"]),
-                    strength=Strength(row["strength"]),
-                )
+                AccessRow(**_common(row), request=_request(row), response=row.get("response", ""))
                 for row in table["http_access"]
             ),
         ),
@@ -196,17 +181,25 @@ def load_creations() -> Creations:
 
 
 def _journalled(rows: Iterable[RequestRow]) -> dict[tuple[str, str], JournalRow]:
-    """The checks that any row needs; where one permission both creates and deletes, what it creates counts."""
+    """Return the checks that any row needs; a permission that both creates and deletes counts as creating."""
     journalled: dict[tuple[str, str], JournalRow] = {}
-    for row in sorted(rows, key=lambda row: row.kind is Kind.DELETE):
+    for row in sorted(rows, key=lambda row: row.kind is ChangeKind.DELETE):
         child = "" if row.entity == row.checked else row.entity.name
         for name in row.checked.cdap_names:
             journalled.setdefault((name, row.permission), JournalRow(row.checked, row.permission, row.kind, child))
     return journalled
 
 
-def _request(row: Mapping[str, Any]) -> Request:
-    return Request(
+def _common(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "entity": entity_type(row["entity"]),
+        "kind": ChangeKind(row["kind"]),
+        "strength": Strength(row["strength"]),
+    }
+
+
+def _request(row: Mapping[str, Any]) -> RequestPattern:
+    return RequestPattern(
         method=row["method"],
         uri=_VARIABLE.sub("([^/]+)", row["uri"].replace(".", r"\.")),
         variables=tuple(_VARIABLE.findall(row["uri"])),

@@ -1,20 +1,19 @@
-"""What is enforced, and what becomes of the rest: authorization rolled out in phases (requirement S001-P2). Pure."""
+"""Enforced operations and the handling of all others, for a rollout in phases (requirement S001-P2). Pure."""
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ranger_cdap.cdap.entity import entity_type
 from ranger_cdap.cdap.profile import Profile
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import ConfigError, suggestion
 
 EVERY = "*"
 
 
 class UnenforcedMode(StrEnum):
-    """What becomes of an operation that is not enforced: decided, told and allowed, or denied."""
+    """Handling of an operation that is not enforced: decided, reported and allowed, or denied."""
 
     REPORT = "report"
     DENY = "deny"
@@ -22,9 +21,9 @@ class UnenforcedMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Enforcement:
-    """The operations (`dataset.get`, `namespace.*`) and entity types that are enforced; None: all of them.
+    """Enforced operations (`dataset.get`, `namespace.*`) and entity types; None: all of them.
 
-    An operation is enforced if both lists have it.
+    An operation is enforced if both lists contain it.
     """
 
     operations: frozenset[str] | None = None
@@ -33,11 +32,11 @@ class Enforcement:
 
     @property
     def everything(self) -> bool:
-        """Whether there is nothing outside."""
+        """Return true if every operation is enforced."""
         return self.operations is None and self.entity_types is None
 
-    def covers(self, operation: str, kind: str) -> bool:
-        """Whether the operation on an entity of that type is enforced."""
+    def is_enforced(self, operation: str, kind: str) -> bool:
+        """Return true if the operation on an entity of that type is enforced."""
         if self.entity_types is not None and kind not in self.entity_types:
             return False
         about, _, _ = operation.partition(".")
@@ -46,9 +45,9 @@ class Enforcement:
     def __str__(self) -> str:
         if self.everything:
             return "everything is enforced"
-        limits = {"operations": self.operations, "entity types": self.entity_types}
-        told = (f"{what}: {', '.join(sorted(names)) or 'none'}" for what, names in limits.items() if names is not None)
-        return f"enforced {'; '.join(told)}; all else: {self.outside.value}"
+        lists = {"operations": self.operations, "entity types": self.entity_types}
+        limits = (f"{kind}: {', '.join(sorted(names)) or 'none'}" for kind, names in lists.items() if names is not None)
+        return f"enforced {'; '.join(limits)}; all else: {self.outside.value}"
 
 
 def enforcement(
@@ -57,16 +56,16 @@ def enforcement(
     entity_types: tuple[str, ...] | None,
     outside: UnenforcedMode | None,
 ) -> Enforcement:
-    """The enforcement of the settings `[enforce]`, whose names must be those of the profile.
+    """Return the enforcement that the settings `[enforce]` describe; the profile must know their names.
 
     Raises:
-        ConfigError: a name is unknown, or something is outside and `enforce.outside` is not set.
+        ConfigError: a name is unknown, or not everything is enforced and `enforce.outside` is not set.
         UnknownEntityType: there is no such entity type.
     """
     if operations is None and entity_types is None:
         return Enforcement()
     if outside is None:
-        raise ConfigError("`enforce.outside` must say what becomes of all that is not enforced: `report` or `deny`")
+        raise ConfigError("`enforce.outside` is not set; set it to `report` or `deny`, for all that is not enforced")
     for kind in entity_types or ():
         entity_type(kind)
     for name in operations or ():
@@ -83,6 +82,5 @@ def _check_operation(profile: Profile, name: str) -> None:
     if verb == EVERY:
         entity_type(kind)
     elif name not in profile.rows and verb not in profile.core:
-        near = difflib.get_close_matches(name, profile.rows, n=1, cutoff=0.4)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
+        hint = suggestion(name, profile.rows)
         raise ConfigError(f"`enforce.operations` names `{name}`, which profile `{profile.name}` does not have{hint}")

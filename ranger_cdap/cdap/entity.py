@@ -1,8 +1,7 @@
-"""`EntityId`: a CDAP entity as a type and its parts, and the Ranger resource that stands for it."""
+"""CDAP entities as a type and parts (`EntityId`), and the Ranger resources they map to."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -14,16 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
-from ranger_cdap.errors import InvalidEntity, UnknownEntityType
+from ranger_cdap.errors import InvalidEntity, UnknownEntityType, suggestion
 
 LONGEST_PART: Final = 1_000
-"""Characters of a name: CDAP itself checks none, but a file system takes no more than 255 for most of them."""
+"""Longest part of a name, in characters; CDAP sets no limit, but most names become file names (255 bytes)."""
 PROGRAM_TYPES = frozenset({"mapreduce", "workflow", "service", "spark", "worker", "custom", "flow"})
 
 
 @dataclass(frozen=True, slots=True)
 class EntityType:
-    """A row of `entities.toml`: the levels of the service definition, and a pattern for each part below."""
+    """Row of `entities.toml`: the levels of the service definition, and a pattern for each part below the instance."""
 
     name: str
     path: tuple[str, ...]
@@ -33,15 +32,15 @@ class EntityType:
 
     @property
     def parent(self) -> str | None:
-        """The type one level up; `None` for the instance."""
+        """Return the type one level up; `None` for the instance."""
         return self.path[-2] if len(self.path) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """A row of `[inner]`: an entity type of CDAP without a resource of its own, decided on what its first parts name.
+    """Row of `[inner]`: a CDAP entity type without a resource of its own, decided on the entity its first parts name.
 
-    `same_rows`: the rows of that entity decide (for a run those of its program); otherwise it is a thing within.
+    `same_rows`: the rows of that entity apply (a run uses those of its program); without it, it lies within the entity.
     """
 
     length: int
@@ -51,7 +50,7 @@ class Inner:
 
 
 class ResourceMapping(IntEnum):
-    """How an entity of CDAP stands to the one it is decided on: it is that, lies within it, or is of unknown type."""
+    """Relation of a CDAP entity to the entity it is decided on: the same, within it, or of unknown type."""
 
     ITSELF = 0
     WITHIN = 1
@@ -59,14 +58,14 @@ class ResourceMapping(IntEnum):
 
 
 class ResolvedEntity(msgspec.Struct, frozen=True):
-    """Where an entity of CDAP is decided: on `entity`, the nearest that has a resource."""
+    """Entity on which a CDAP entity is decided: the nearest one that has a Ranger resource."""
 
     entity: EntityId
-    standing: ResourceMapping
+    mapping: ResourceMapping
 
 
 class EntityId(msgspec.Struct, frozen=True, order=True):
-    """A CDAP entity: `EntityId("dataset", ("ns1", "purchases"))`; versions are dropped, an instance has no parts.
+    """CDAP entity, as `EntityId("dataset", ("ns1", "purchases"))`; versions are dropped, an instance has no parts.
 
     A program's last part is `<type>.<name>`. `entity_id`, `from_cdap` and `parse_entity` build one and check its parts.
     """
@@ -76,22 +75,22 @@ class EntityId(msgspec.Struct, frozen=True, order=True):
 
     @property
     def namespace(self) -> str | None:
-        """The namespace the entity is in (or is); `None` for an instance, a principal and a system service."""
+        """Return the namespace the entity is in (or is); `None` for an instance, a principal and a system service."""
         return self.parts[0] if "namespace" in entity_type(self.type).path else None
 
     @property
     def parent(self) -> EntityId | None:
-        """The entity one level up; `None` for the instance."""
+        """Return the entity one level up; `None` for the instance."""
         above = entity_type(self.type).parent
         return EntityId(above, self.parts[:-1]) if above else None
 
     def ancestor(self, type_name: str) -> EntityId | None:
-        """The entity of that type on the way up, this one included; `None` if there is none."""
+        """Return this entity or its ancestor of that type; `None` if there is none."""
         path = entity_type(self.type).path
         return EntityId(type_name, self.parts[: path.index(type_name)]) if type_name in path else None
 
     def is_within(self, other: EntityId) -> bool:
-        """Whether this entity is `other` or lies below it."""
+        """Return true if this entity is `other` or lies below it."""
         return self.ancestor(other.type) == other
 
     def __str__(self) -> str:
@@ -99,7 +98,7 @@ class EntityId(msgspec.Struct, frozen=True, order=True):
 
 
 def entity_id(type_name: str, parts: Sequence[str]) -> EntityId:
-    """The entity of that type with those parts (as many as the type has, each within its pattern).
+    """Return the entity of that type with those parts (as many as the type has, each matching its pattern).
 
     Raises:
         UnknownEntityType: there is no such type.
@@ -107,9 +106,7 @@ def entity_id(type_name: str, parts: Sequence[str]) -> EntityId:
     """
     for part in parts:
         if len(part) > LONGEST_PART:
-            raise InvalidEntity(
-                f"a part of the {type_name} has {len(part)} characters; CDAP's names have {LONGEST_PART}"
-            )
+            raise InvalidEntity(f"a part of the {type_name} has {len(part)} characters; the limit is {LONGEST_PART}")
     return _checked(type_name, tuple(parts))
 
 
@@ -117,18 +114,23 @@ def entity_id(type_name: str, parts: Sequence[str]) -> EntityId:
 def _checked(type_name: str, parts: tuple[str, ...]) -> EntityId:
     kind = entity_type(type_name)
     if len(parts) != len(kind.patterns):
-        wanted = ", ".join(kind.path[1:]) or "no parts"
-        raise InvalidEntity(f"`{type_name}` is made of {wanted}, not of {len(parts)} parts")
+        raise wrong_part_count(kind, len(parts))
     for level, pattern, part in zip(kind.path[1:], kind.patterns, parts, strict=True):
         if not pattern.fullmatch(part):
             raise InvalidEntity(f"`{part}` is not a name that CDAP allows for a {level}")
     if type_name == "program" and parts[2].partition(".")[0] not in PROGRAM_TYPES:
-        raise InvalidEntity(f"`{parts[2]}` is not a program as type.name, like `workflow.DataPipelineWorkflow`")
+        raise InvalidEntity(f"`{parts[2]}` is not a program; write it as type.name, like `workflow.Import`")
     return EntityId(type_name, parts)
 
 
+def wrong_part_count(kind: EntityType, found: int) -> InvalidEntity:
+    """Return the error for an entity with another number of parts than its type has."""
+    names = f" ({', '.join(kind.path[1:])})" if kind.patterns else ""
+    return InvalidEntity(f"`{kind.name}` needs {len(kind.patterns)} parts{names}, not {found}")
+
+
 def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
-    """The entity CDAP means by an entity type and idParts of its SPI: aliases resolved, versions dropped.
+    """Return the entity for an entity type and idParts of CDAP's SPI, with aliases resolved and versions dropped.
 
     `PROGRAM` is `[namespace, application, version, type, name]`, `PROGRAMREFERENCE` lacks the version, an `INSTANCE`
     part is its name, often empty (cdap-facts.md §2.3 and §3.4).
@@ -155,9 +157,9 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
 
 
 def resolve_entity(cdap_type: str, id_parts: Sequence[str]) -> ResolvedEntity:
-    """Where CDAP's entity is decided: itself, else its nearest parent that has a resource; for any type at all.
+    """Return the entity on which a CDAP entity is decided: itself, else its nearest ancestor with a resource.
 
-    Of an unknown type only this is known: whatever lies in a namespace has the namespace as the first of several parts.
+    Works for any type. Of an unknown one, the first of several parts is the namespace that the entity lies in.
 
     Raises:
         InvalidEntity: the parts do not fit a type that is known.
@@ -168,7 +170,7 @@ def resolve_entity(cdap_type: str, id_parts: Sequence[str]) -> ResolvedEntity:
         return ResolvedEntity(from_cdap(name, id_parts), ResourceMapping.ITSELF)
     if inner := inner_types().get(name):
         if len(id_parts) != inner.length or not all(id_parts):
-            raise InvalidEntity(f"`{name}` is made of {inner.length} parts, not of {len(id_parts)}, and none is empty")
+            raise InvalidEntity(f"`{name}` needs {inner.length} non-empty parts, not {len(id_parts)}")
         above = from_cdap(inner.within, id_parts[: inner.first])
         return ResolvedEntity(above, ResourceMapping.ITSELF if inner.same_rows else ResourceMapping.WITHIN)
     if len(id_parts) > 1 and entity_type("namespace").patterns[0].fullmatch(id_parts[0]):
@@ -177,16 +179,16 @@ def resolve_entity(cdap_type: str, id_parts: Sequence[str]) -> ResolvedEntity:
 
 
 def type_of(cdap_type: str) -> tuple[str, ResourceMapping]:
-    """Our type for an entity type of CDAP; empty where its entities have no resource of their own."""
+    """Return our type for a CDAP entity type; empty if its entities have no resource of their own."""
     if name := _types_by_cdap_name().get(cdap_type.upper()):
         return name, ResourceMapping.ITSELF
     return "", ResourceMapping.WITHIN if cdap_type.upper() in inner_types() else ResourceMapping.UNKNOWN
 
 
 def parse_entity(text: str) -> EntityId:
-    """The entity a person typed: `dataset:ns1.purchases`, `program:ns1.app.workflow.W`, `instance:`.
+    """Parse an entity typed by a user: `dataset:ns1.purchases`, `program:ns1.app.workflow.W`, `instance:`.
 
-    Only a type's last part may hold dots, so the split is unambiguous. For what people type;
+    Only a type's last part may contain dots, so the split is unambiguous. For user input only;
     data never goes through it.
 
     Raises:
@@ -200,12 +202,12 @@ def parse_entity(text: str) -> EntityId:
 
 
 def to_resource(entity: EntityId, instance: str) -> dict[str, str]:
-    """Ranger's view: `{"instance": "cdap", "namespace": "ns1", "dataset": "purchases"}`."""
+    """Return the Ranger resource: `{"instance": "cdap", "namespace": "ns1", "dataset": "purchases"}`."""
     return dict(zip(entity_type(entity.type).path, (instance, *entity.parts), strict=True))
 
 
 def entity_type(name: str) -> EntityType:
-    """The row of `entities.toml` with that name.
+    """Return the row of `entities.toml` with that name.
 
     Raises:
         UnknownEntityType: there is none; the message names the nearest.
@@ -218,7 +220,7 @@ def entity_type(name: str) -> EntityType:
 
 @cache
 def entity_types() -> Mapping[str, EntityType]:
-    """All rows of `entities.toml`, by name."""
+    """Return all rows of `entities.toml`, by name."""
     table = _table()
     patterns = {name: re.compile(text, re.ASCII) for name, text in table["patterns"].items()}
     return {
@@ -235,7 +237,7 @@ def entity_types() -> Mapping[str, EntityType]:
 
 @cache
 def inner_types() -> Mapping[str, Inner]:
-    """The entity types of CDAP without a resource of their own, by CDAP's name."""
+    """Return the CDAP entity types without a resource of their own, by CDAP's name."""
     return {name: Inner(**row) for name, row in _table()["inner"].items()}
 
 
@@ -250,6 +252,4 @@ def _types_by_cdap_name() -> Mapping[str, str]:
 
 
 def _nearest(name: str, known: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f"; did you mean `{near[0]}`?" if near else f"; known are {', '.join(known)}"
-    return f"there is no entity type `{name}`{hint}"
+    return f"there is no entity type `{name}`{suggestion(name, known, list_all=True)}"

@@ -1,4 +1,4 @@
-"""`Grant`: one user's access types on one entity, and the allow-list that every grant passes before it is sent."""
+"""Grants of access types on one entity to one user, and the allow-list that each grant passes before it is sent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
-from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
+from ranger_cdap.ranger_model.policy import Policy
 
 ACCESS_TYPES = ("read", "write", "admin", "execute")
 
 CREATORS_LABEL = "ranger-cdap-sync"
-"""The label of the policies that the sync job writes for creators. It proves nothing: people can set it, too."""
+"""Label of the policies that the sync job writes for creators. It proves nothing: any policy editor can set it."""
 
-# Names that Ranger reads as something else than one user.
+# Names that Ranger does not read as a single user.
 NOT_A_USER = frozenset({"{USER}", "{OWNER}", "public"})
 
 # Ranger splits at commas, matches `*` and `?`, and expands braces and backslashes.
@@ -27,11 +27,11 @@ _INSTANCE = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one policy of ours gives; made by `grant_for` only, so that nothing else reaches Ranger.
+    """Content of one policy of the sync job; built by `grant_for` only, so that nothing unchecked reaches Ranger.
 
-    `resource`: one value a level, as `{"instance": "cdap", "namespace": "ns1", "dataset": "purchases"}`; an application
-    has `"program": "*"` too, because its programs are never created on their own. `accesses`: in the order of
-    `ACCESS_TYPES`.
+    `resource`: one value per level, as `{"instance": "cdap", "namespace": "ns1", "dataset": "purchases"}`; an
+    application also has `"program": "*"`, because its programs are never created on their own. `accesses` are in the
+    order of `ACCESS_TYPES`.
     """
 
     resource: Mapping[str, str]
@@ -48,10 +48,10 @@ def grant_for(
     non_creators: Collection[str],
     with_programs: bool = True,
 ) -> Grant:
-    """The grant of `actions` (access types as Ranger writes them) on `entity` to `user`.
+    """Return the grant of `actions` (Ranger's access types) on `entity` to `user`.
 
-    Law: it allows nothing to anybody but that exact user, on that exact entity and, for an application, its programs
-    (unless it is to be without them).
+    Law: it allows nothing to any other user or on any other entity, except, `with_programs`, the programs of an
+    application.
 
     Raises:
         UnsafeGrant: a part of the entity, the user, the instance or an access type is not on the allow-list.
@@ -74,28 +74,28 @@ def grant_for(
 
 
 def check_grantee(user: str, *, non_creators: Collection[str]) -> None:
-    """Refuse a name that does not stand for exactly one user.
+    """Reject a name that does not identify exactly one user.
 
     Raises:
-        UnsafeGrant: it is empty, has blanks around it, control or special characters, or stands for somebody else.
+        UnsafeGrant: it is empty, has surrounding blanks, control or special characters, or is not a single user.
     """
     if not user or user != user.strip():
-        raise UnsafeGrant(f"`{user}` is not a user name: it is empty or has blanks around it")
+        raise UnsafeGrant(f"`{user}` is not a user name: it is empty or has surrounding blanks")
     if user in NOT_A_USER or user.casefold() == "public":
         raise UnsafeGrant(f"`{user}` does not identify a single user, so nothing is granted to it")
     if user in non_creators:
         raise UnsafeGrant(f"`{user}` is configured as a user who never creates")
     bad = [c for c in user if c in _SPECIAL or unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
     if bad:
-        raise UnsafeGrant(f"the user name {user!a} has {bad[0]!a}, which Ranger may read as something else")
+        raise UnsafeGrant(f"the user name {user!a} has {bad[0]!a}, which Ranger may interpret")
 
 
 def held(policy: Policy, user: str) -> frozenset[str]:
-    """The access types that a policy allows a user by name and without condition."""
+    """Return the access types that a policy allows a user by name and without conditions."""
     return frozenset(
         access.type
-        for item in policy.policyItems
+        for item in policy.policy_items
         if user in item.users and not item.conditions
         for access in item.accesses
-        if access.isAllowed
+        if access.is_allowed
     )

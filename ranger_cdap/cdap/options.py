@@ -1,4 +1,4 @@
-"""`Options`: what the comments on the documents discuss, as switches on any profile; all are off unless configured."""
+"""Options on profiles, from the discussions in the documents' comments; all are off by default."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SEEING = ("READ", "WRITE", "ADMIN")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a profile's rows are read.
+    """Variations of a profile's rows.
 
-    `view_details`: WRITE or ADMIN on an entity shows its details, too; its data needs READ always (S003-C3).
-    `inherit`: READ, WRITE and ADMIN on a parent, up to the instance, count for what is below it unless a policy decides
-    there; never for lists (S003-C1.2.1).
+    `view_details`: WRITE or ADMIN on an entity also shows its details; its data always needs READ (S003-C3).
+    `inherit`: READ, WRITE and ADMIN on a parent, up to the instance, count for the entities below it unless a policy
+    decides there; never for lists (S003-C1.2.1).
     `list_by_parent`: one of READ, WRITE, ADMIN on the parent lists everything below it (S003-C1.1).
     `visible_only`: a list shows only entities on which, or below which, one has some privilege (S003-C1).
     """
@@ -26,7 +26,7 @@ class Options:
     visible_only: bool = False
 
     def applied_to(self, row: Operation) -> Operation:
-        """The row as these options read it (`inherit` is no matter of rows)."""
+        """Return the row with these options applied (`inherit` does not change rows)."""
         if self.view_details and row.shows == "details":
             row = _details_shown(row)
         if self.list_by_parent and row.lists:
@@ -41,14 +41,14 @@ def _details_shown(row: Operation) -> Operation:
 
 
 def _widened(privilege: Privilege) -> Privilege:
-    """READ on the entity itself; what is asked of its parent stays."""
+    """Widen READ on the entity itself; a privilege on its parent stays."""
     if privilege.target != "entity" or privilege.actions != ("READ",):
         return privilege
     return replace(privilege, actions=_SEEING)
 
 
 def _listed_by_parent(row: Operation) -> Operation:
-    """A row that asks the parent already asks the same parents for one of the three."""
+    """Require one of the three on the parent; a row that already lists by its parent keeps its targets."""
     if row.lists == "each":
         return replace(row, lists="parent", alternatives=((Privilege(_SEEING, "parent"),),))
     widened = tuple(tuple(replace(p, actions=_SEEING) for p in alternative) for alternative in row.alternatives)

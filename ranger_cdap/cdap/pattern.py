@@ -1,22 +1,22 @@
-"""`EntityPattern`: entities named with `*`, as in document 004, and the questions that stand for all of them."""
+"""Entity patterns with `*`, as in document 004, and the probes that stand for all matching entities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, wrong_part_count
 from ranger_cdap.errors import InvalidEntity
 
 STAR = "*"
 
-# What a star inside a name is replaced by. CDAP allows `~` in no name, so no policy is about such an entity alone: what
-# lets all of them pass was written with a star. The lengths differ, so that a policy made of `?` lets none or one pass.
+# Replacements for a star inside a name. CDAP allows `~` in no name, so no policy names such an entity literally: one
+# that allows all probes was written with a star. The lengths differ, so that `?` in a policy allows at most one probe.
 _STAND_INS = ("", "~", "~" * 41)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class EntityPattern:
-    """All entities of a type whose parts match: `program:ns1.app.*`, `dataset:ns1.local*`, `dataset_type:ns1.*Type`.
+    """Pattern for entities of one type: `program:ns1.app.*`, `dataset:ns1.local*`, `dataset_type:ns1.*Type`.
 
     `entity_pattern` builds one and checks its parts.
     """
@@ -25,9 +25,9 @@ class EntityPattern:
     parts: tuple[str, ...]
 
     def probes(self) -> tuple[EntityId, ...]:
-        """The questions to ask of Ranger: the pattern is allowed only if each of them is.
+        """Return the entities to ask Ranger about; the pattern is allowed only if each of them is.
 
-        A part that is a star is asked as `*`, which Ranger answers by policies that match everything there.
+        A part that is only a star stays `*`, which Ranger matches with policies that cover every value there.
         """
         if all(part == STAR or STAR not in part for part in self.parts):
             return (EntityId(self.type, self.parts),)
@@ -41,7 +41,7 @@ class EntityPattern:
 
 
 def entity_pattern(type_name: str, parts: tuple[str, ...]) -> EntityId | EntityPattern:
-    """The pattern of that type with those parts; without a star it is the entity itself.
+    """Return the pattern of that type with those parts; without a star, the entity itself.
 
     Raises:
         UnknownEntityType: there is no such type.
@@ -51,8 +51,7 @@ def entity_pattern(type_name: str, parts: tuple[str, ...]) -> EntityId | EntityP
         return entity_id(type_name, parts)
     kind = entity_type(type_name)
     if len(parts) != len(kind.patterns):
-        wanted = ", ".join(kind.path[1:]) or "no parts"
-        raise InvalidEntity(f"`{type_name}` is made of {wanted}, not of {len(parts)} parts")
+        raise wrong_part_count(kind, len(parts))
     for level, allowed, part in zip(kind.path[1:], kind.patterns, parts, strict=True):
         if part != STAR and not allowed.fullmatch(part.replace(STAR, "x")):
             raise InvalidEntity(f"`{part}` is not a pattern of names that CDAP allows for a {level}")
@@ -60,7 +59,7 @@ def entity_pattern(type_name: str, parts: tuple[str, ...]) -> EntityId | EntityP
 
 
 def parse_pattern(text: str) -> EntityId | EntityPattern:
-    """The entities a person or a row names: `program:ns1.app.*`, `dataset:ns1.workspace`.
+    """Parse a pattern or an entity: `program:ns1.app.*`, `dataset:ns1.workspace`.
 
     Raises:
         UnknownEntityType, InvalidEntity: as `entity_pattern`.

@@ -1,4 +1,4 @@
-"""Who needs which privilege on which entity for an operation: a row, put to an entity, a person and a context. Pure."""
+"""Privileges required for an operation: a row, applied to an entity, a user and a context. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ranger_cdap.errors import InvalidInput
 Related = Mapping[str, tuple[EntityId | EntityPattern, ...]]
 
 
-class Need(msgspec.Struct, frozen=True):
-    """A person, in a capacity (`requesting`, `impersonated`, `master`), needs one of `actions` on the entity."""
+class RequiredPrivilege(msgspec.Struct, frozen=True):
+    """Required privilege of a user, in a capacity (`requesting`, `impersonated`, `master`): one of `actions`."""
 
     capacity: str
     person: str
@@ -32,14 +32,14 @@ def plan(
     person: str,
     context: Context = Context(),  # noqa: B008 a frozen value
     options: Options = Options(),  # noqa: B008 a frozen value
-) -> tuple[tuple[Need, ...], ...]:
-    """The alternatives of the operation that can hold; to be allowed, every need of one of them must be met.
+) -> tuple[tuple[RequiredPrivilege, ...], ...]:
+    """Return the alternatives of the operation that can hold; all privileges of one of them must be held.
 
-    An alternative that needs an entity nobody named cannot hold (`unnamed` says which). A row that asks only what lies
-    above its entity may be asked of that as well: of a namespace, whether its datasets may be listed.
+    An alternative that needs an entity the context does not name cannot hold (see `unnamed`). A row that needs
+    privileges only above its entity also accepts an ancestor: a namespace, to list its datasets.
 
     Raises:
-        InvalidInput: the entity is not of the operation's type, not well-formed, or the person has no name.
+        InvalidInput: the entity is not of the operation's type or not well-formed, or the user has no name.
     """
     row = options.applied_to(operation)
     entity = entity_id(entity.type, entity.parts)
@@ -58,7 +58,7 @@ def plan(
 
 
 def unnamed(operation: Operation, context: Context) -> tuple[str, ...]:
-    """The roles that the operation's alternatives need and the context leaves empty."""
+    """Return the roles that the operation's alternatives need and the context leaves empty."""
     named = {role for role, entities in context.related.items() if entities} | set(operation.names)
     needed = [
         privilege.target
@@ -70,7 +70,7 @@ def unnamed(operation: Operation, context: Context) -> tuple[str, ...]:
 
 
 def _another_type(row: Operation, entity: EntityId) -> InvalidInput:
-    return InvalidInput(f"operation `{row.name}` is about a {row.entity}, not about `{entity}`")
+    return InvalidInput(f"operation `{row.name}` applies to a {row.entity}, not to `{entity}`")
 
 
 def _applies(privilege: Privilege, context: Context) -> bool:
@@ -78,7 +78,6 @@ def _applies(privilege: Privilege, context: Context) -> bool:
 
 
 def _related(row: Operation, entity: EntityId, context: Context) -> Related:
-    """What the context names, and what the row names itself."""
     if not row.names:
         return context.related
     levels = dict(zip(entity_type(entity.type).path[1:], entity.parts, strict=True))
@@ -110,16 +109,16 @@ def _needs(
     needed: Iterable[tuple[Privilege, tuple[EntityId | EntityPattern, ...]]],
     person: str,
     context: Context,
-) -> Iterable[Need]:
+) -> Iterable[RequiredPrivilege]:
     for privilege, entities in needed:
         capacity, name = _who(privilege.person, person, context)
         for entity in entities:
-            yield Need(capacity, name, privilege.actions, entity, row.requirements)
+            yield RequiredPrivilege(capacity, name, privilege.actions, entity, row.requirements)
 
 
-def _who(asked: str, requesting: str, context: Context) -> tuple[str, str]:
-    if asked in ("effective", "executing") and context.effective is not None:
+def _who(holder: str, requesting: str, context: Context) -> tuple[str, str]:
+    if holder in ("effective", "executing") and context.effective is not None:
         return "impersonated", context.effective
-    if asked in ("executing", "master"):
+    if holder in ("executing", "master"):
         return "master", context.master
     return "requesting", requesting

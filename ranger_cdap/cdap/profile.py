@@ -1,8 +1,7 @@
-"""`Profile`: one coherent table of operations; a row says what an operation needs of Ranger and what it gives."""
+"""Profiles: coherent tables of operations, with the privileges each requires and those it grants to its user."""
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,33 +14,33 @@ import msgspec
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import entity_type, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.errors import ConfigError, UnknownOperation
+from ranger_cdap.errors import ConfigError, UnknownOperation, suggestion
 
 ACTIONS = ("READ", "WRITE", "ADMIN", "EXECUTE")
 
 ANY = "ANY"
-"""Any privilege on the entity: Ranger's `_any`."""
+"""Action for any privilege on the entity: Ranger's `_any`."""
 
 VISIBLE = "VISIBLE"
-"""Any privilege on the entity or on anything below it."""
+"""Action for any privilege on the entity or on anything below it."""
 
 PERSONS = ("requesting", "effective", "executing", "master")
-"""Who needs a privilege: who asks; the impersonated user or else who asks; the impersonated user or else the CDAP
-master user; the CDAP master user."""
+"""Holders of a privilege: the requesting user; the impersonated user or else the requesting one; the impersonated user
+or else the CDAP master user; the CDAP master user."""
 
 CONDITIONS = ("given", "impersonated")
-"""When a privilege is needed at all: if its role is not empty, if CDAP impersonates somebody."""
+"""Conditions under which a privilege is required: its role is not empty; CDAP impersonates a user."""
 
 Lists = Literal["", "each", "parent"]
-"""Whether an operation lists: what it needs is asked of each entity and filters, or of the parent and shows all."""
+"""Kind of listing: the privileges are required on each entity and filter the list, or on the parent and show all."""
 
 Shows = Literal["", "details", "data"]
-"""What an operation lets one see: details of the entity (S003-C3), or data."""
+"""Kind of information an operation shows: details of the entity (S003-C3), or data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """One of `actions`, for a person, on what `target` names: `entity`, `parent`, a type on the way up, or a role."""
+    """Privilege of a row: one of `actions` on `target`, which is `entity`, `parent`, an ancestor's type or a role."""
 
     actions: tuple[str, ...]
     target: str
@@ -56,9 +55,9 @@ class Privilege:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A row: the operation holds if every privilege of one alternative is held; `gives` is what its user gets by it.
+    """Row of a profile: allowed if every privilege of one alternative is held; `gives` is granted to its user.
 
-    `names` are entities the row itself names by role; `<namespace>` in them stands for that part of its entity.
+    `names` are entities that the row itself names by role; `<namespace>` in them stands for that part of its entity.
     """
 
     name: str
@@ -75,7 +74,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The rows of one requirement document, and the core policies for entity types and operations that have none."""
+    """Rows of one requirement document, and the core policies for entity types and operations without a row."""
 
     name: str
     title: str
@@ -83,10 +82,10 @@ class Profile:
     core: Mapping[str, Operation]
 
     def operation(self, name: str) -> Operation:
-        """The row `<entity type>.<operation>`, or the core policy of that operation.
+        """Return the row `<entity type>.<operation>`, or the core policy of that operation.
 
         Raises:
-            UnknownEntityType: the part before the dot is no entity type.
+            UnknownEntityType: the part before the dot is not an entity type.
             UnknownOperation: neither exists; the message names the nearest row.
         """
         if row := self.rows.get(name):
@@ -95,12 +94,10 @@ class Profile:
         if dot and entity_type(kind).parent and (core := self.core.get(verb)):
             return replace(core, name=name, entity=kind)
         known = [*self.rows, *(f"{kind}.{verb}" for verb in self.core)] if dot else self.rows
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise UnknownOperation(f"profile `{self.name}` has no operation `{name}`{hint}")
+        raise UnknownOperation(f"profile `{self.name}` has no operation `{name}`{suggestion(name, known)}")
 
     def resultant(self, kind: str) -> tuple[str, ...]:
-        """The access types, as Ranger writes them, that the creator of such an entity gets; empty for none.
+        """Return Ranger's access types that the creator of such an entity gets; empty for none.
 
         Raises:
             UnknownEntityType: there is no such type.
@@ -113,13 +110,13 @@ class Profile:
 
 
 def profile_names() -> tuple[str, ...]:
-    """The names of all profiles, `default` first."""
+    """Return the names of all profiles, `default` first."""
     names = {path.name.removesuffix(".toml") for path in files(__package__).joinpath("profiles").iterdir()}
     return ("default", *sorted(names - {"default"}))
 
 
 def load_profile(name: str) -> Profile:
-    """The profile of that name.
+    """Return the profile of that name.
 
     Raises:
         ConfigError: there is none.
@@ -130,7 +127,7 @@ def load_profile(name: str) -> Profile:
 
 
 def parse_privilege(text: str) -> Privilege:
-    """`"READ|WRITE dataset"`, `"ADMIN datasets by effective if given"`: actions, a target, a person, conditions.
+    """Parse a privilege, like `"READ|WRITE dataset"` or `"ADMIN datasets by effective if given"`.
 
     Raises:
         ConfigError: it is not of that form.
@@ -161,8 +158,8 @@ def _no_privilege(text: str) -> ConfigError:
     return ConfigError(f"`{text}` is not a privilege; write it like `READ|WRITE dataset`")
 
 
-class _Row(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A row as it is written; `@name` in an alternative stands for the shared privileges of that name."""
+class _ProfileRow(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Row in the file's format; `@name` in an alternative stands for the shared privileges of that name."""
 
     requirements: list[str]
     any_of: list[list[str]]
@@ -174,14 +171,14 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     note: str = ""
 
 
-class _Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A profile as it is written; it may begin as a copy of another one."""
+class _ProfileFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Profile in the file's format; it may extend another one."""
 
     title: str
     extends: str = ""
     shared: dict[str, list[str]] = {}
-    core: dict[str, _Row] = {}
-    operations: dict[str, dict[str, _Row]] = {}
+    core: dict[str, _ProfileRow] = {}
+    operations: dict[str, dict[str, _ProfileRow]] = {}
 
 
 @cache
@@ -197,15 +194,15 @@ def _load(name: str) -> Profile:
 
 
 @cache
-def _table(name: str) -> _Table:
-    """The file of that name, laid over the one it extends, row by row."""
+def _table(name: str) -> _ProfileFile:
+    """Return the file of that name merged over the one it extends, row by row."""
     text = files(__package__).joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
-    own = msgspec.convert(tomllib.loads(text), _Table)
+    own = msgspec.convert(tomllib.loads(text), _ProfileFile)
     if not own.extends:
         return own
     base = _table(own.extends)
     kinds = dict.fromkeys((*base.operations, *own.operations))
-    return _Table(
+    return _ProfileFile(
         title=own.title,
         shared=base.shared | own.shared,
         core=base.core | own.core,
@@ -213,7 +210,7 @@ def _table(name: str) -> _Table:
     )
 
 
-def _operation(name: str, kind: str, row: _Row, shared: Mapping[str, list[str]]) -> Operation:
+def _operation(name: str, kind: str, row: _ProfileRow, shared: Mapping[str, list[str]]) -> Operation:
     def privileges(alternative: list[str]) -> tuple[Privilege, ...]:
         texts = [t for text in alternative for t in (shared[text[1:]] if text.startswith("@") else [text])]
         return tuple(map(parse_privilege, texts))

@@ -1,4 +1,4 @@
-"""What the five requirement documents say, id by id; the data is `requirements.toml`."""
+"""The five requirement documents, id by id; the data is `requirements.toml`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ import msgspec
 CROSS_CUTTING = "cross-cutting"
 DISAGREEMENTS = "disagreements"
 
+# Verbs of the documents' tables: with a phrase of their own, and with a last letter that is doubled.
+_PHRASES = {"executeAdmin": "executing the admin operation", "asyncEnqueue": "enqueuing asynchronously"}
+_DOUBLED = frozenset({"debug", "drop", "emit", "get", "set", "stop"})
+
 
 class DocumentRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of a document's table; `was` is what the older version needed, where the document compares two."""
+    """Row of a document's table; `was` is the older version's privilege, where the document compares two."""
 
     needs: str
     gives: str = ""
@@ -22,8 +26,8 @@ class DocumentRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
-class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One requirement document: rows of its table, and everything else it says as sentences."""
+class RequirementDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Requirement document: the rows of its table, and its other statements as sentences."""
 
     title: str
     about: str
@@ -32,7 +36,7 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Disagreement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the documents disagree about, and what the default profile does."""
+    """Disagreement between the documents, and how the default profile settles it."""
 
     about: str
     positions: str
@@ -43,19 +47,19 @@ class Disagreement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Requirements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All documents by number, what several of them have in common, and where they disagree."""
+    """All documents by number, the requirements that several share, and their disagreements."""
 
-    documents: dict[str, Document]
+    documents: dict[str, RequirementDocument]
     cross_cutting: dict[str, str]
     disagreements: dict[str, Disagreement]
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Every id, in the order of the documents."""
+        """Return every id, in the order of the documents."""
         return tuple(one for section in self.sections().values() for one in section)
 
     def sections(self) -> Mapping[str, Mapping[str, str]]:
-        """Every id with its sentence, by document."""
+        """Return every id with its sentence, by document."""
         found: dict[str, Mapping[str, str]] = {
             number: dict(_sentences(number, document)) for number, document in self.documents.items()
         }
@@ -63,7 +67,7 @@ class Requirements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found | {CROSS_CUTTING: self.cross_cutting, DISAGREEMENTS: settled}
 
     def rows(self, number: str) -> dict[str, DocumentRow]:
-        """The rows of one document's table, by id."""
+        """Return the rows of one document's table, by id."""
         return {f"S{number}-{key}": row for key, row in self.documents[number].rows.items()}
 
 
@@ -74,12 +78,29 @@ def load_requirements() -> Requirements:
     return msgspec.convert(tomllib.loads(text), Requirements)
 
 
+def with_sentence(requirement: str) -> str:
+    """Return a requirement's id with its sentence: `S003-dataset-get: Getting a dataset needs READ on the dataset.`"""
+    return f"{requirement}: {requirement_sentences()[requirement]}"
+
+
+@cache
+def requirement_sentences() -> Mapping[str, str]:
+    """Return the sentence of every requirement, by id; of a table's row without its history and notes."""
+    requirements = load_requirements()
+    found = {name: sentence for section in requirements.sections().values() for name, sentence in section.items()}
+    for number, document in requirements.documents.items():
+        for key, row in document.rows.items():
+            kind, _, operation = key.partition("-")
+            found[f"S{number}-{key}"] = _statement(kind, operation, row)
+    return found
+
+
 def parse_needs(text: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return the privileges of `"WRITE namespace & READ artifact"`: one of the actions, on a target."""
+    """Parse privileges like `"WRITE namespace & READ artifact"` into pairs of alternative actions and a target."""
     return [(tuple(actions.split("|")), target) for actions, target in map(str.split, text.split(" & "))]
 
 
-def _sentences(number: str, document: Document) -> Iterator[tuple[str, str]]:
+def _sentences(number: str, document: RequirementDocument) -> Iterator[tuple[str, str]]:
     for key, row in document.rows.items():
         kind, _, operation = key.partition("-")
         yield f"S{number}-{key}", _sentence(kind, operation, row)
@@ -88,15 +109,42 @@ def _sentences(number: str, document: Document) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(kind: str, operation: str, row: DocumentRow) -> str:
-    what = f"{kind.replace('_', ' ').capitalize()}, {operation.replace('-', '/').replace('_', ' ')}"
-    gives = f"; its creator gets {row.gives}" if row.gives else ""
     was = f" Before: {_in_words(row.was)}." if row.was else ""
     note = f" ({row.note[0].upper()}{row.note[1:]}.)" if row.note else ""
-    return f"{what}: needs {_in_words(row.needs)}{gives}.{was}{note}"
+    return f"{_statement(kind, operation, row)}{was}{note}"
+
+
+def _statement(kind: str, operation: str, row: DocumentRow) -> str:
+    """Return the requirement of a row without its history: `Getting a dataset needs READ on the dataset.`"""
+    gives = f"; its creator gets {row.gives}" if row.gives else ""
+    doing = _doing(operation, kind.replace("_", " "))
+    return f"{doing[0].upper()}{doing[1:]} needs {_in_words(row.needs)}{gives}."
+
+
+def _doing(operation: str, kind: str) -> str:
+    """Return the operation as text: `getting a dataset`, `setting the preference of a program`."""
+    target = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    verb, _, thing = operation.partition("_")
+    if verb == "list":
+        return f"listing {kind}s"
+    if verb == "add" and thing:
+        return f"adding {thing} to {target}"
+    if thing:
+        article = "" if verb in _PHRASES else "the "
+        return f"{_gerund(verb)} {article}{thing.replace('_', ' ')} of {target}"
+    return f"{_any_of(tuple(map(_gerund, operation.split('-'))))} {target}"
+
+
+def _gerund(verb: str) -> str:
+    if verb in _PHRASES:
+        return _PHRASES[verb]
+    if verb in _DOUBLED:
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb.removesuffix('e')}ing"
 
 
 def _in_words(needs: str) -> str:
-    """`READ or WRITE on the namespace and ADMIN on the stream`."""
+    """Return the privileges as text: `READ or WRITE on the namespace and ADMIN on the stream`."""
     return " and ".join(
         f"{_any_of(actions)} on the {target.replace('_', ' ')}" for actions, target in parse_needs(needs)
     )

@@ -1,23 +1,25 @@
-"""Whom policies reach on one entity: everybody they name, whom their roles name, and the members of their groups."""
+"""Holders of access to one entity: those that policies and their roles name, and the members of their groups."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
+from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cli.policy_index import PolicyIndex
-from ranger_cdap.engine import ADMIN_ACCESS, AccessEntry, AccessRequest, Decision, PolicyEngine, Standing
-from ranger_cdap.engine.decide.acl import NOBODY_IN_PARTICULAR, Accesses
-from ranger_cdap.engine.model.wire import decode_user_store
-from ranger_cdap.errors import NotReady
+from ranger_cdap.cli.policy_index import PolicyIndex, users_of
+from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
+from ranger_cdap.engine.decide.acl import ANONYMOUS_USER, Accesses
 from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.ranger_model.decode import decode_user_store
+from ranger_cdap.ranger_model.document import replaced
 
 
 @dataclass(frozen=True, slots=True)
 class AccessHolder:
-    """A holder (`everybody`, a `user`, `group` or `role`), their accesses, and the groups that were counted in."""
+    """A holder (`everybody`, a `user`, `group` or `role`), its accesses, and the groups that were included."""
 
     kind: str
     name: str
@@ -25,63 +27,54 @@ class AccessHolder:
     groups: tuple[str, ...] = ()
 
 
-def reached(authorizer: Authorizer, entity: EntityId, book: PolicyIndex) -> Iterator[AccessHolder]:
-    """Everybody who stands somehow to the entity, as the engine decides.
+def access_holders(authorizer: Authorizer, entity: EntityId, index: PolicyIndex) -> Iterator[AccessHolder]:
+    """Yield every holder with an access to the entity, allowed, denied or conditional, as the engine decides.
 
     Raises:
         NotReady: there are no policies.
     """
-    table = authorizer.who(entity)
-    snapshot = authorizer.snapshot
-    if snapshot.engine is None:
-        raise NotReady(snapshot.reason)
-    asks = _Asks(snapshot.engine, to_resource(entity, authorizer.decider.rules.instance))
-    named_groups = table.groups.keys() | book.groups_in_roles
-    members = _members(snapshot.documents, named_groups)
-    yield AccessHolder("everybody", "", table.everybody)
+    snapshot, now = authorizer.snapshot, time.time_ns() // 1_000_000
+    asks = _Evaluator(review_engine(snapshot, now), to_resource(entity, authorizer.decider.config.instance), now)
+    table = asks.engine.who_can(asks.resource)
+    named_groups = table.groups.keys() | index.groups_in_roles
+    members = members_of(snapshot.documents, None if index.names_the_user else named_groups)
+    everybody = asks.accesses(ANONYMOUS_USER)
+    yield AccessHolder("everybody", "", everybody)
     for user in sorted(table.users.keys() | members.keys()):
         groups = members.get(user, ())
-        row = asks.accesses(user, groups) if groups else table.users[user]
-        if user in table.users or row != table.everybody:
+        row = asks.accesses(user, groups)
+        if user in table.users or row != everybody:
             yield AccessHolder("user", user, row, groups)
     for group in sorted(named_groups):
-        known = table.groups.get(group)
-        row = asks.accesses(NOBODY_IN_PARTICULAR, (group,)) if known is None else known
-        if known is not None or row != table.everybody:
+        row = asks.accesses(ANONYMOUS_USER, (group,))
+        if group in table.groups or row != everybody:
             yield AccessHolder("group", group, row)
-    for role, row in table.roles.items():
-        yield AccessHolder("role", role, row)
+    for role in table.roles:
+        yield AccessHolder("role", role, asks.accesses(ANONYMOUS_USER, roles=frozenset({role})))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asks:
-    """The engine, asked about one resource."""
+class _Evaluator:
+    """The engine, evaluating one resource at one time, in epoch milliseconds."""
 
     engine: PolicyEngine
     resource: dict[str, str]
+    now: int
 
-    def accesses(self, user: str, groups: tuple[str, ...]) -> Accesses:
-        """How a user with these groups stands."""
-        kinds = (*(access.name for access in self.engine.service_def.accessTypes), ADMIN_ACCESS)
-        among = frozenset(groups)
-        entries = (
-            (kind, _entry(self.engine.evaluate(AccessRequest(self.resource, kind, user=user, groups=among))))
-            for kind in kinds
-        )
+    def accesses(self, user: str, groups: tuple[str, ...] = (), roles: frozenset[str] | None = None) -> Accesses:
+        """Return the accesses of a user with these groups and, if given, only these roles."""
+        kinds = (*(access.name for access in self.engine.service_def.access_types), ADMIN_ACCESS)
+        base = AccessRequest(self.resource, "", user=user, groups=frozenset(groups), roles=roles, access_time=self.now)
+        entries = ((kind, reviewed(self.engine, replaced(base, access_type=kind))[1]) for kind in kinds)
         return {kind: entry for kind, entry in entries if entry is not None}
 
 
-def _entry(decision: Decision) -> AccessEntry | None:
-    if decision.conditional:
-        return AccessEntry(Standing.CONDITIONAL, decision.policy_id)
-    if decision.policy_id < 0 and not decision.allowed:
-        return None
-    return AccessEntry(Standing.ALLOWED if decision.allowed else Standing.DENIED, decision.policy_id)
-
-
-def _members(documents: Documents | None, named_groups: Set[str]) -> dict[str, tuple[str, ...]]:
-    """The users Ranger knows to be in a group that policies or roles name, each with all their groups."""
+def members_of(documents: Documents | None, groups: Set[str] | None) -> dict[str, tuple[str, ...]]:
+    """Return the users that the user store puts into one of the groups, each with all their groups; None: all users."""
     if documents is None or documents.users is None:
         return {}
-    mapping = decode_user_store(documents.users).userGroupMapping
-    return {user: tuple(sorted(groups)) for user, groups in mapping.items() if not named_groups.isdisjoint(groups)}
+    store = decode_user_store(documents.users)
+    mapping = store.user_group_mapping
+    if groups is None:
+        return {user: tuple(sorted(mapping.get(user, ()))) for user in users_of(store)}
+    return {user: tuple(sorted(among)) for user, among in mapping.items() if not groups.isdisjoint(among)}

@@ -1,4 +1,4 @@
-"""What commands that change Ranger Admin share: whose account they use, and asking before acting."""
+"""The administrator's account and the confirmation, shared by the commands that change Ranger Admin."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a var
 
 
 def administrator(invocation: Invocation, user: str) -> RangerAdmin:
-    """Ranger Admin by that account; its password is asked for, or in the environment, and never stored.
+    """Open Ranger Admin with that account; its password comes from the environment or a prompt, and is never stored.
 
-    There it may be written as any secret: `file:PATH`, `env:NAME`, or as it is.
+    In the environment it may be written like any secret: `file:PATH`, `env:NAME`, or the text itself.
 
     Raises:
         InvalidInput: it is not in the environment, and stdin is not a terminal.
@@ -28,7 +28,7 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
         password = resolve_secret(given)
     elif not sys.stdin.isatty():
         raise InvalidInput(
-            f"there is no terminal to ask for the password of {user}: put it, or `file:PATH`, into {PASSWORD_VARIABLE}"
+            f"stdin is not a terminal: set {PASSWORD_VARIABLE} to the password of {user}, or to `file:PATH`"
         )
     else:
         password = Secret(click.prompt(f"Password of {user} in {ranger.url}", hide_input=True, err=True))

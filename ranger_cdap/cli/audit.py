@@ -13,7 +13,7 @@ import click
 
 from ranger_cdap.audit.chain import Link
 from ranger_cdap.audit.verify import Break, ChainVerifier, Place, lines_of, rotated_files, verify_lines
-from ranger_cdap.cli.command import Command, Group
+from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
@@ -23,7 +23,7 @@ _SHOWN: Final = 100
 _KEPT: Final = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 
-@click.group("audit", cls=Group, examples=("ranger-cdap audit verify",))
+@click.group("audit", cls=CommandGroup, examples=("ranger-cdap audit verify",))
 def audit_group() -> None:
     """Verify the audit records."""
 
@@ -42,7 +42,7 @@ def audit_group() -> None:
     "kept",
     multiple=True,
     metavar="NUMBER:HASH",
-    help="A record that must be there, as an earlier run printed its last one. May be repeated.",
+    help="A record that must exist, as printed by an earlier run as its last one. Repeatable.",
 )
 @pass_invocation
 @click.pass_context
@@ -60,7 +60,7 @@ def verify(context: click.Context, invocation: Invocation, files: tuple[Path, ..
     if not chosen:
         raise InvalidInput(f"`{invocation.settings.audit.file}` does not exist; nothing was audited there")
     with invocation.messages.status("reading audit records"):
-        found = _Found.of(verify_lines(verifier, _lines(chosen)))
+        found = _FoundBreaks.of(verify_lines(verifier, _lines(chosen)))
     if invocation.as_json:
         invocation.print_json(_document(verifier, found))
     else:
@@ -69,15 +69,15 @@ def verify(context: click.Context, invocation: Invocation, files: tuple[Path, ..
 
 
 @dataclass(slots=True)
-class _Found:
-    """The first breaks, and how many there are."""
+class _FoundBreaks:
+    """The first breaks, and how many there are in all."""
 
     shown: list[Break] = field(default_factory=list)
     broken: int = 0
     benign: int = 0
 
     @classmethod
-    def of(cls, breaks: Iterator[Break]) -> _Found:
+    def of(cls, breaks: Iterator[Break]) -> _FoundBreaks:
         found = cls()
         for each in breaks:
             found.broken += not each.is_benign
@@ -87,8 +87,8 @@ class _Found:
         return found
 
 
-def _is_intact(verifier: ChainVerifier, found: _Found) -> bool:
-    """An empty file is no chain: that is what is left where everything was removed."""
+def _is_intact(verifier: ChainVerifier, found: _FoundBreaks) -> bool:
+    """Return whether the chain is unbroken; an empty file is no chain, because removing everything leaves one."""
     return verifier.records > 0 and not found.broken
 
 
@@ -102,7 +102,7 @@ def _link(text: str) -> Link:
 
 
 def _lines(files: tuple[Path, ...]) -> Iterator[tuple[Place, bytes]]:
-    with ExitStack() as stack:  # all are opened first: meanwhile they may be rotated
+    with ExitStack() as stack:  # open all files first: they may be rotated while the first is read
         for path, file in [(path, stack.enter_context(_opened(path))) for path in files]:
             yield from lines_of(file, str(path))
 
@@ -114,7 +114,7 @@ def _opened(path: Path) -> BinaryIO:
         raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
 
 
-def _print(invocation: Invocation, verifier: ChainVerifier, found: _Found) -> None:
+def _print(invocation: Invocation, verifier: ChainVerifier, found: _FoundBreaks) -> None:
     for each in found.shown:
         invocation.console.print(f"{each.place}: {'note: ' if each.is_benign else ''}{each.what}")
     if (hidden := found.broken + found.benign - len(found.shown)) > 0:
@@ -130,7 +130,7 @@ def _print(invocation: Invocation, verifier: ChainVerifier, found: _Found) -> No
         invocation.console.print("no chained records")
 
 
-def _document(verifier: ChainVerifier, found: _Found) -> dict[str, Any]:
+def _document(verifier: ChainVerifier, found: _FoundBreaks) -> dict[str, Any]:
     return {
         "intact": _is_intact(verifier, found),
         "records": verifier.records,

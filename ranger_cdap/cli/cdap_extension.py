@@ -1,4 +1,4 @@
-"""`ranger-cdap cdap-extension`: the jars for CDAP's master, out of the installed package."""
+"""`ranger-cdap cdap-extension`: write the jars for CDAP's master from the installed package."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ranger_cdap.extension import JARS, ExtensionJar, site_properties
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
     metavar="DIR",
-    help="Where the jars go.",
+    help="Output folder for the jars.",
 )
 @pass_invocation
 def cdap_extension(invocation: Invocation, out: Path) -> None:
-    """Write the extension jars for CDAP's master into a folder, and say what cdap-site.xml needs.
+    """Write the extension jars for CDAP's master into a folder, and print the properties for cdap-site.xml.
 
-    Take the jar for your version of CDAP to the same place on every master.
+    Copy the jar for your version of CDAP to the same path on every master.
     """
     settings = invocation.settings
     written = [(jar, _write(jar, out)) for jar in JARS]
@@ -47,8 +47,8 @@ def cdap_extension(invocation: Invocation, out: Path) -> None:
             invocation.console.print(f"  <property><name>{name}</name><value>{escape(value)}</value></property>")
         invocation.console.print("")
     invocation.console.print(
-        "Each secret file holds one line that the decision service knows, belongs to the user CDAP's master runs as, "
-        f"and has mode 0600. {_CLIENT_KEY if settings.service.tls_client_ca else ''}Then restart CDAP's master."
+        "Each secret file holds one line, the secret of a caller, and is owned by the user of CDAP's master, with mode "
+        f"0600. {_CLIENT_KEY if settings.service.tls_client_ca else ''}Then restart CDAP's master."
     )
 
 
@@ -59,7 +59,7 @@ _CLIENT_KEY = (
 
 
 def _write(jar: ExtensionJar, out: Path) -> Path:
-    """The jar in that folder.
+    """Write the jar into the folder and return its path.
 
     Raises:
         ExtensionMissing: the package was built without the jars.
@@ -68,7 +68,7 @@ def _write(jar: ExtensionJar, out: Path) -> Path:
     found = jar.find()
     if found is None:
         raise ExtensionMissing(
-            f"this installation holds no `{jar.name}`: it was built without the jars; get a wheel that has them, "
+            f"this installation has no `{jar.name}`: it was built without the jars; get a wheel that has them, "
             "or run `make extension` (Maven, Java 9 or newer) in the sources and install those"
         )
     path = out / jar.name

@@ -1,18 +1,17 @@
-"""`ranger-cdap check`: may this user do this?"""
+"""`ranger-cdap check`: check whether a user may perform an operation."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import click
 
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cdap.requirements import requirement_sentences
+from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments, open_authorizer, policy_text
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.question import Question, open_authorizer, policy_text, question
 from ranger_cdap.errors import NotReady
 
 
@@ -28,11 +27,11 @@ from ranger_cdap.errors import NotReady
         ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
     },
 )
-@question
+@check_arguments
 @pass_invocation
 @click.pass_context
-def check(context: click.Context, invocation: Invocation, asked: Question) -> None:
-    """Check whether USER may perform OPERATION on ENTITY, by which policies, or what is missing.
+def check(context: click.Context, invocation: Invocation, asked: CheckArguments) -> None:
+    """Check whether USER may perform OPERATION on ENTITY, and show the deciding policies or the missing privileges.
 
     Writes an audit record, to `audit.file` by default, where the policies ask for it.
     """
@@ -48,7 +47,7 @@ def check(context: click.Context, invocation: Invocation, asked: Question) -> No
 
 
 def print_answer(invocation: Invocation, answer: Answer) -> None:
-    """One line, and one for each privilege that decided."""
+    """Print the answer in one line, then one line per privilege that decided."""
     invocation.console.print(f"{verdict(answer)}: {answer.person} {answer.operation} on {answer.entity}")
     for examined in answer.decided_by:
         has = "has" if examined.held else "lacks"
@@ -60,19 +59,14 @@ def print_answer(invocation: Invocation, answer: Answer) -> None:
 
 
 def verdict(answer: Answer) -> str:
-    """`allowed` or `denied`, and whether that is enforced."""
+    """Return `allowed` or `denied`, and mention where it is not enforced."""
     if not answer.enforced:
         return "allowed, because it is not enforced"
     return "allowed" if answer.allowed else "denied"
 
 
-def asked_for_by(requirements: Sequence[str]) -> str:
-    """The requirements that an operation's row stands for: the last line of an answer that goes into its reasons."""
-    return f"asked for by {', '.join(requirements)}"
-
-
 def as_document(answer: Answer) -> dict[str, object]:
-    """The answer as JSON."""
+    """Return the answer as a JSON document."""
     return {
         "allowed": answer.allowed,
         "enforced": answer.enforced,
@@ -81,6 +75,7 @@ def as_document(answer: Answer) -> dict[str, object]:
         "operation": answer.operation,
         "entity": entity_document(answer.entity),
         "requirements": answer.requirements,
+        "requirement_sentences": [requirement_sentences()[name] for name in answer.requirements],
         "reason": answer.reason,
         "missing": [
             {"user": m.person, "capacity": m.capacity, "actions": m.actions, "entity": entity_document(m.entity)}
@@ -91,5 +86,5 @@ def as_document(answer: Answer) -> dict[str, object]:
 
 
 def entity_document(entity: EntityId | EntityPattern) -> dict[str, object]:
-    """An entity as JSON: its parts apart, because names may hold dots."""
+    """Return an entity as JSON, with its parts separate because names may contain dots."""
     return {"type": entity.type, "parts": entity.parts}

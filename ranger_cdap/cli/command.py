@@ -1,4 +1,4 @@
-"""What every command is: a click command with examples and exit codes as data, and with the options all share."""
+"""The base of all commands: a click command with examples and exit codes as data, and the shared options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation
 
 JSON_HELP = "Print the answer as one JSON document."
-QUIET_HELP = "Nothing but the answer and errors: no progress, notes and warnings."
+QUIET_HELP = "Print only the answer and errors: no progress, notes or warnings."
 
 _ALWAYS = (ExitCode.OK, ExitCode.ERROR, ExitCode.INVALID_INPUT)
 
@@ -40,9 +40,9 @@ def quiet_option() -> click.Option:
 class Described(click.Command):
     """Help beyond the options, shown in the reference as well: working examples and exit codes.
 
-    `exits` says what an exit code means here, where that is more than its meaning everywhere. A command `answers`
-    unless what it prints has a form of its own: a page, a script, lines of JSON. A group has no outcome of its own,
-    unless it does something without a command.
+    `exits` gives the meaning of an exit code for this command, where that is more specific than the general one. A
+    command `answers` unless its output has a format of its own: a page, a script, lines of JSON. A group has no
+    outcome of its own, unless it does something without a command.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Described(click.Command):
         self.params.append(quiet_option())
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples, and the exit codes of whatever has an outcome of its own."""
+        """Write the examples and, for a command with an outcome of its own, the exit codes."""
         if self.examples:
             with formatter.section("Examples"):
                 for example in self.examples:
@@ -74,11 +74,11 @@ class Described(click.Command):
 
 
 class Command(Described):
-    """A command that does something."""
+    """A command with examples and exit codes."""
 
 
-class Group(Described, click.Group):
-    """Commands about one thing; those defined in it are described, too."""
+class CommandGroup(Described, click.Group):
+    """A group of commands; those defined in it have examples and exit codes as well."""
 
     command_class = Command
 
@@ -87,17 +87,17 @@ class Group(Described, click.Group):
         super().__init__(*args, **{"answers": does, "has_outcome": does, **more})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which somebody needs them."""
+        """Return the commands in the order in which a user needs them."""
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each with the first thing its help says, whole."""
+        """List each command with the first clause of its help, uncut."""
         rows = [(name, _first_clause(command)) for name, command in self.commands.items() if not command.hidden]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
 def _first_clause(command: click.Command) -> str:
-    """`Show the plan` of `Show the plan; nothing is done.`."""
+    """Return `Show the plan` for `Show the plan; nothing is done.`."""
     text = " ".join((command.help or "").partition("\n\n")[0].split())
     return re.split(r"[.;:](?:\s|$)", text, maxsplit=1)[0]

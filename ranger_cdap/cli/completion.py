@@ -1,4 +1,4 @@
-"""`ranger-cdap completion`: what makes a shell complete commands, options, operations, entity types and profiles."""
+"""`ranger-cdap completion`: shell completion of commands, options, operations, entity types and profiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ranger_cdap.cli.command import Command
 PROGRAM: Final = "ranger-cdap"
 VARIABLE: Final = "_RANGER_CDAP_COMPLETE"
 
-# Bash breaks words at colons, so the line itself is sent, and what stands before the last colon is not repeated.
+# Bash breaks words at colons, so the whole line is sent, and the text before the last colon is not repeated.
 _BASH = """\
 %(complete_func)s() {
     local line="${COMP_LINE:0:COMP_POINT}" word prefix="" type value
@@ -56,7 +56,7 @@ class _Bash(BashComplete):
     source_template: ClassVar[str] = _BASH
 
     def source(self) -> str:
-        return ShellComplete.source(self)  # the script may be made on another machine than it is used on
+        return ShellComplete.source(self)  # the script may be generated on another machine than the one that uses it
 
     def get_completion_args(self) -> tuple[list[str], str]:
         line = os.environ["COMP_WORDS"]
@@ -86,7 +86,7 @@ for _name, _shell in SHELLS.items():
 @click.argument("shell", type=click.Choice(list(SHELLS)), metavar="bash|zsh|fish")
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes SHELL complete commands, options, operations, entity types and profiles.
+    """Print the completion script of SHELL: commands, options, operations, entity types and profiles.
 
     \b
     bash: ranger-cdap completion bash > ~/.local/share/bash-completion/completions/ranger-cdap

@@ -1,4 +1,4 @@
-"""`ranger-cdap config`: every setting, its value and where that comes from; and what settings there are."""
+"""`ranger-cdap config`: show every setting with its value and origin, and print the reference of all settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from ranger_cdap.cli.command import Command, Group
+from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.settings_page import page
 from ranger_cdap.config import Secret, Settings
@@ -18,18 +18,18 @@ DEFAULT = "default"
 _MASK = "*****"
 
 
-@click.group("config", cls=Group, examples=("ranger-cdap config show",))
+@click.group("config", cls=CommandGroup, examples=("ranger-cdap config show",))
 def config_group() -> None:
-    """Show the settings in effect, and all there are."""
+    """Show the settings in effect; print the reference of all settings."""
 
 
 @config_group.command(cls=Command, examples=("ranger-cdap config show", "ranger-cdap config show --json"))
 @pass_invocation
 def show(invocation: Invocation) -> None:
-    """Show every setting, its value (secrets masked), and where it comes from.
+    """Show every setting with its value (secrets masked) and its origin.
 
-    A flag (--set) goes before an environment variable, that before the configuration file, that before the files of
-    Ranger's Java plugin ([hadoop]), those before the default.
+    Precedence: flag (--set), environment variable, configuration file, files of Ranger's Java plugin ([hadoop]),
+    default.
     """
     configuration = invocation.configuration
     rows = [
@@ -49,7 +49,7 @@ def show(invocation: Invocation) -> None:
 
 @config_group.command(cls=Command, answers=False, examples=("ranger-cdap config reference",))
 def reference() -> None:
-    """Print all settings there are, with type, default, environment variable and meaning, as Markdown."""
+    """Print all settings with type, default, environment variable and meaning, as Markdown."""
     click.echo(page(), nl=False)
 
 

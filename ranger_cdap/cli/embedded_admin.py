@@ -1,4 +1,4 @@
-"""`ranger-cdap embedded-admin`: a small Ranger Admin on this machine, for trying out."""
+"""`ranger-cdap embedded-admin`: run a small Ranger Admin on this machine, for evaluation."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _SECRET_KINDS = ("env:", "file:")
         "ranger-cdap embedded-admin --database ranger.db --admin-password file:/run/secrets/admin",
     ),
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=RANGER_PORT, show_default=True, help="0: a free one.")
-@click.option("--database", type=FILE, metavar="FILE", help="SQLite file; without it, in memory.")
+@click.option("--port", type=click.IntRange(0, 65535), default=RANGER_PORT, show_default=True, help="0: any free port.")
+@click.option("--database", type=FILE, metavar="FILE", help="SQLite file; default: in memory.")
 @click.option(
     "--admin-password",
     metavar="env:NAME|file:PATH",
-    help="Where the password of `admin` is; without it a new one is made and printed once.",
+    help="Source of the password of `admin`; default: a generated one, printed once.",
 )
-@click.option("--policy-deltas", is_flag=True, help="Send plugins that ask for it only what changed.")
+@click.option("--policy-deltas", is_flag=True, help="Send policy deltas to plugins that support them.")
 @pass_invocation
 def embedded_admin(
     invocation: Invocation, port: int, database: Path | None, admin_password: str | None, policy_deltas: bool
 ) -> None:
-    """Start a small Ranger Admin for trying out, until Ctrl-C. Not for production."""
+    """Run a small Ranger Admin for evaluation, until Ctrl-C. Not for production."""
     password = random_password() if admin_password is None else _given(admin_password)
     with EmbeddedAdmin(database, admin_password=password, port=port, policy_deltas=policy_deltas) as admin:
         invocation.messages.print(f"embedded Ranger Admin, not for production: {admin.url}")
-        invocation.messages.print(f"data: {database or 'in memory, gone at the end'}")
+        invocation.messages.print(f"data: {database or 'in memory, lost at exit'}")
         if invocation.as_json:
             made = {"password": password} if admin_password is None else {}
             invocation.print_json({"url": admin.url, "user": ADMIN, **made})

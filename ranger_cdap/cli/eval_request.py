@@ -1,4 +1,4 @@
-"""The lines that `ranger-cdap eval` reads and writes: Ranger's names, one JSON object a line."""
+"""Lines that `ranger-cdap eval` reads and writes: one JSON object per line, with Ranger's names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EvalTag(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class EvalRequest(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """A question; all but `resource` may be left out. Times are epoch milliseconds or ISO 8601."""
+    """An access request; all but `resource` may be left out. Times are epoch milliseconds or ISO 8601."""
 
     resource: dict[str, Value | None]
     id: int | str | None = None
@@ -47,7 +47,7 @@ class EvalRequest(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class EvalAnswer(msgspec.Struct, rename="camel"):
-    """A decision."""
+    """The decision about a request."""
 
     id: int | str | None
     allowed: bool
@@ -62,16 +62,16 @@ class EvalAnswer(msgspec.Struct, rename="camel"):
 
 
 class EvalError(msgspec.Struct):
-    """A line that could not be read."""
+    """The answer to a line that could not be read."""
 
     id: int | str | None
     error: str
 
 
 def to_access_request(asked: EvalRequest, *, now: int, more_groups: frozenset[str] = frozenset()) -> AccessRequest:
-    """The engine's request; `now` (epoch milliseconds) stands for a time that is not given.
+    """Return the engine's request; `now` (epoch milliseconds) is the default access time.
 
-    An empty list of roles is none given, as in Ranger; a level that is null is not there.
+    An empty list of roles counts as no list, as in Ranger; a level that is null counts as missing.
 
     Raises:
         InvalidInput: the time is not ISO 8601.
@@ -105,7 +105,7 @@ def to_access_request(asked: EvalRequest, *, now: int, more_groups: frozenset[st
 
 
 def to_answer(id_: int | str | None, decision: Decision) -> EvalAnswer:
-    """The decision in the words of the output."""
+    """Return the decision as an output line."""
     return EvalAnswer(
         id=id_,
         allowed=decision.allowed,

@@ -1,4 +1,4 @@
-"""`ranger-cdap eval`: put questions of one's own to the engine, with policies of one's own."""
+"""`ranger-cdap eval`: evaluate access requests from a file against policies from a file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,18 @@ from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import WITHOUT_TAGS
-from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_roles, decode_service_policies, decode_service_tags
-from ranger_cdap.engine.model.wire import ServiceTags, UserStore, decode_user_store
+from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.ranger_model.decode import (
+    decode_roles,
+    decode_service_policies,
+    decode_service_tags,
+    decode_user_store,
+)
+from ranger_cdap.ranger_model.download import UserStore
+from ranger_cdap.ranger_model.tag import ServiceTags
 
-# What comes after `ranger.plugin.` or `ranger.plugin.<service type>.` in the plugin's configuration.
+# Keys of the plugin's configuration, after `ranger.plugin.` or `ranger.plugin.<service type>.`.
 NAME_LISTS = {
     "super.users": "super_users",
     "super.groups": "super_groups",
@@ -55,17 +62,15 @@ USE_RANGER_GROUPS = "use.rangerGroups"
 @click.option("--tags", type=FILE, metavar="FILE", help="A tag download.")
 @click.option("--userstore", type=FILE, metavar="FILE", help="A user store download; used with use.rangerGroups=true.")
 @click.option("--deltas", type=FILE, metavar="FILE", help="A download with deltas, applied before the first request.")
-@click.option(
-    "--conf", multiple=True, metavar="KEY=VALUE", help="A key of the plugin's configuration; may be repeated."
-)
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A key of the plugin's configuration. Repeatable.")
 @click.option(
     "--compatibility",
     type=click.Choice(["safe", "ranger"]),
     default="safe",
     show_default=True,
-    help="Whether what cannot be evaluated allows nothing, or is what Ranger's Java engine makes of it.",
+    help="`safe`: what cannot be evaluated allows nothing; `ranger`: it is decided like in Ranger's Java engine.",
 )
-@click.option("--out", type=FILE, metavar="FILE", help="Where answers go; standard output if not given.")
+@click.option("--out", type=FILE, metavar="FILE", help="Output file; default: standard output.")
 @pass_invocation
 def evaluate(
     invocation: Invocation,
@@ -79,22 +84,23 @@ def evaluate(
     compatibility: Literal["safe", "ranger"],
     out: Path | None,
 ) -> None:
-    """Decide requests by policies from a file; nothing is downloaded, cached or audited.
+    """Evaluate requests against policies from a file; nothing is downloaded, cached or audited.
 
-    Each line of the output answers one line of the input, in order, as JSON in Ranger's words, whatever the answers
-    are. Problems with policies are said on standard error. Without --tags a resource carries only the tags that its
-    request names, as with a plugin whose service has none; where there are tag policies, that is said, too.
+    Each line of the output answers one line of the input, in order, as JSON with Ranger's names; the exit code does
+    not depend on the answers. Problems with policies are reported on standard error. Without --tags a resource carries
+    only the tags that its request names, as with a plugin whose service has none; if there are tag policies, a warning
+    is printed.
     """
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
     with usable(policies):
         download = decode_service_policies(read_file(policies))
-        if download.tagPolicies is not None and tags is None:
+        if download.tag_policies is not None and tags is None:
             invocation.messages.print(WITHOUT_TAGS)
         engine = PolicyEngine.build(
             download,
             roles=decoded(roles, decode_roles) if roles else None,
-            tags=decoded(tags, decode_service_tags) if tags else ServiceTags(serviceName=download.serviceName),
+            tags=decoded(tags, decode_service_tags) if tags else ServiceTags(service_name=download.service_name),
             options=options,
         )
     if deltas:
@@ -111,11 +117,11 @@ def evaluate(
 
 
 def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> object:
-    """The answer to one line; one that cannot be read is answered with an error."""
+    """Answer one line; a line that cannot be read is answered with an error."""
     id_ = _id_of(line)
     try:
         asked = msgspec.json.decode(line, type=EvalRequest)
-        groups = frozenset(users.userGroupMapping.get(asked.user or "", ()))
+        groups = frozenset(users.user_group_mapping.get(asked.user or "", ()))
         request = to_access_request(asked, now=time.time_ns() // 1_000_000, more_groups=groups)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidInput) as e:
         return EvalError(id_, " ".join(str(e).split()))
@@ -123,7 +129,7 @@ def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> object:
 
 
 def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger"]) -> tuple[EngineOptions, bool]:
-    """The engine's options of the plugin's configuration, and whether the user store's groups count.
+    """Return the engine's options from the plugin's configuration, and whether the user store's groups count.
 
     Raises:
         InvalidInput: a key is not one of those the engine knows.
@@ -147,7 +153,7 @@ def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger
 
 
 def _proxies(value: str) -> frozenset[str]:
-    """The addresses listed; a list of blanks trusts no address, as in Java, while no list trusts all."""
+    """Return the addresses listed; a blank list trusts no address, as in Java, while no list trusts all."""
     listed = value.rstrip(",")
     return frozenset(map(str.strip, listed.split(","))) if listed else frozenset()
 

@@ -1,4 +1,4 @@
-"""The exit codes of `ranger-cdap`: one number for each kind of outcome, the same for every command, for ever."""
+"""The exit codes of `ranger-cdap`: one number per kind of outcome, the same for every command and version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """Exit code of a command."""
 
     OK = 0
     ERROR = 1
@@ -21,10 +21,10 @@ class ExitCode(IntEnum):
 
 MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.OK: "done; the answer is yes, or all is well",
-    ExitCode.ERROR: "an error: what was wanted could not be done",
-    ExitCode.NO: "done, and the answer is no: denied, or something was found that should not be",
+    ExitCode.ERROR: "error: the command failed",
+    ExitCode.NO: "done, and the answer is no: denied, or problems were found",
     ExitCode.INVALID_INPUT: "invalid input: an argument, a file or a setting; nothing was done",
-    ExitCode.NOT_READY: "not ready: there are no policies to decide by",
-    ExitCode.LEASE_HELD: "another run of the sync job is going on",
-    ExitCode.INTERRUPTED: "interrupted, or a question was answered with no",
+    ExitCode.NOT_READY: "not ready: no policies are available",
+    ExitCode.LEASE_HELD: "another run of the sync job is in progress",
+    ExitCode.INTERRUPTED: "interrupted, or a confirmation was declined",
 }

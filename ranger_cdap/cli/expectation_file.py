@@ -1,4 +1,4 @@
-"""The file that `ranger-cdap policies test` reads: what somebody expects of the policies, as TOML."""
+"""The file that `ranger-cdap policies test` reads: expected decisions, as TOML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALLOWED: Final = "allowed"
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Somebody, with groups, is to be allowed an operation on an entity, or to be denied it."""
+    """An expected decision: a user with groups is allowed, or denied, an operation on an entity."""
 
     number: int
     user: str
@@ -36,7 +36,7 @@ class Expectation:
         return f"{self.user} {self.operation} on {self.entity}"
 
     def must_be_about(self, profile: Profile, file: str) -> None:
-        """Raises InvalidInput where the profile has no such operation, or not on such an entity."""
+        """Raise InvalidInput if the profile has no such operation, or not on such an entity."""
         try:
             plan(profile.operation(self.operation), self.entity, self.user, self.context)
         except InvalidInput as e:
@@ -44,7 +44,7 @@ class Expectation:
 
 
 class _Expect(msgspec.Struct, forbid_unknown_fields=True, rename={"takes_part": "with"}):
-    """A table of the file, as it is written."""
+    """A table of the file, as written."""
 
     user: Annotated[str, msgspec.Meta(min_length=1)]
     operation: str
@@ -57,12 +57,12 @@ class _Expect(msgspec.Struct, forbid_unknown_fields=True, rename={"takes_part": 
 
 
 def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
-    """The expectations of a file, in its order; one that cannot be read refuses them all.
+    """Return the expectations of a file, in order; one invalid expectation rejects the file.
 
-    A file without any is refused, too: a test that tests nothing looks like one that is passed.
+    An empty file is rejected as well: a test that tests nothing looks like one that passed.
 
     Raises:
-        InvalidInput: which expectation, by its number, and what is wrong with it.
+        InvalidInput: an expectation is invalid; the message has its number and the reason.
     """
     if len(content) > _LARGEST:
         raise InvalidInput(f"`{file}` is larger than {_LARGEST >> 20} MB; split it into several files")
@@ -82,14 +82,16 @@ def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
 
 def _expectation(file: str, number: int, given: object) -> Expectation:
     try:
-        told = msgspec.convert(given, _Expect)
-        related = {role: tuple(map(parse_pattern, entities)) for role, entities in told.takes_part.items()}
-        context = Context(related, told.impersonate)
-        entity = parse_entity(told.entity)
+        written = msgspec.convert(given, _Expect)
+        related = {role: tuple(map(parse_pattern, entities)) for role, entities in written.takes_part.items()}
+        context = Context(related, written.impersonate)
+        entity = parse_entity(written.entity)
     except (msgspec.ValidationError, InvalidInput) as e:
         raise _refused(file, number, _one_line(e)) from None
-    groups = tuple(told.groups)
-    return Expectation(number, told.user, groups, told.operation, entity, context, told.expected == ALLOWED, told.note)
+    groups = tuple(written.groups)
+    return Expectation(
+        number, written.user, groups, written.operation, entity, context, written.expected == ALLOWED, written.note
+    )
 
 
 def _refused(file: str, number: int, why: str) -> InvalidInput:

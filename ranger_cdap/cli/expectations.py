@@ -1,4 +1,4 @@
-"""`ranger-cdap policies test`: do the policies answer as somebody expects?"""
+"""`ranger-cdap policies test`: compare the decisions of the policies with expected ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.expectation_file import Expectation, read_expectations
 from ranger_cdap.cli.files import read_file, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.junit import Outcome, as_junit
+from ranger_cdap.cli.junit import ExpectationResult, as_junit
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.policy_index import PolicyIndex
@@ -40,9 +40,9 @@ from ranger_cdap.errors import NotReady
 def test_command(
     context: click.Context, invocation: Invocation, file: Path, files: PolicyFiles | None, junit: Path | None
 ) -> None:
-    """Put the expectations of FILE to the policies, and show those that are not met, and why. Nothing is audited.
+    """Test the policies against the expectations of FILE; show those that are not met, and why. Nothing is audited.
 
-    FILE is TOML, and each expectation a table of it; `groups`, `note`, `impersonate` and `with` may be left out:
+    FILE is TOML, with a table per expectation; `groups`, `note`, `impersonate` and `with` are optional:
 
     \b
     [[expect]]
@@ -58,11 +58,11 @@ def test_command(
     with authorizer_by(invocation, files) as authorizer:
         if authorizer.snapshot.engine is None:
             raise NotReady(authorizer.snapshot.reason)
-        # A word for an expectation that cannot be asked comes before any answer.
+        # Report an expectation that cannot be evaluated before any answer.
         for expectation in expectations:
-            expectation.must_be_about(authorizer.decider.rules.profile, str(file))
-        book = PolicyIndex.of(authorizer.snapshot.documents)
-        outcomes = [_outcome(expectation, authorizer, book) for expectation in expectations]
+            expectation.must_be_about(authorizer.decider.config.profile, str(file))
+        index = PolicyIndex.of(authorizer.snapshot.documents)
+        outcomes = [_outcome(expectation, authorizer, index) for expectation in expectations]
     if junit is not None:
         write_file(junit, as_junit(file.name, outcomes))
     failed = [outcome for outcome in outcomes if not outcome.met]
@@ -81,7 +81,7 @@ def test_command(
     context.exit(ExitCode.NO if failed else ExitCode.OK)
 
 
-def _outcome(expectation: Expectation, authorizer: Authorizer, book: PolicyIndex) -> Outcome:
+def _outcome(expectation: Expectation, authorizer: Authorizer, index: PolicyIndex) -> ExpectationResult:
     answer = authorizer.explain(
         expectation.user,
         expectation.groups,
@@ -90,16 +90,16 @@ def _outcome(expectation: Expectation, authorizer: Authorizer, book: PolicyIndex
         context=expectation.context,
     )
     by = "; ".join(
-        f"{examined.action} on {examined.entity} by {book.named(examined.decision.policy_id)}"
+        f"{examined.action} on {examined.entity} by {index.named(examined.decision.policy_id)}"
         for examined in answer.decided_by
         if examined.decision.policy_id >= 0
     )
     reason = answer.reason if not answer.allowed or not answer.enforced else ""
     why = "; ".join(text for text in (reason, by) if text)
-    return Outcome(expectation, answer.allowed, why, answer.policy_ids)
+    return ExpectationResult(expectation, answer.allowed, why, answer.policy_ids)
 
 
-def _document(outcome: Outcome) -> dict[str, object]:
+def _document(outcome: ExpectationResult) -> dict[str, object]:
     asked = outcome.expectation
     return {
         "number": asked.number,

@@ -1,4 +1,4 @@
-"""Why somebody has a privilege or lacks it, in words of policies; and what to change there for the other answer."""
+"""Reasons why a user has or lacks a privilege, in terms of policies, and the changes that would reverse it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decision_context import DecisionContext
+from ranger_cdap.authz.denial_text import denial_by
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.pattern import EntityPattern
@@ -28,10 +29,10 @@ _UNHELD_CONDITION: Final = "a condition or its validity does not hold"
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A privilege that was looked at; `why` it is held or not, and the `change` that would turn it round.
+    """An evaluated privilege; `why` it is held or not, and the `change` that would reverse that.
 
-    `items` are those that speak of the person in the deciding policy, and in those that say the same; `others` what the
-    other policies on the entity say, where that matters.
+    `items` are those that name the user in the deciding policy and in policies with the same effect; `others` are the
+    outcomes of the other policies on the entity, where they matter.
     """
 
     examined: EvaluatedPrivilege
@@ -47,46 +48,48 @@ class Explanation:
 
 
 class Explainer:
-    """Finds the reasons of one answer."""
+    """Finder of the reasons for one answer."""
 
     def __init__(self, authorizer: Authorizer, answer: Answer, groups: Collection[str]) -> None:
         snapshot = authorizer.snapshot
-        self.book = PolicyIndex.of(snapshot.documents)
+        self.index = PolicyIndex.of(snapshot.documents)
         hook = plugin_manager().hook.ranger_cdap_groups
-        self._people = GroupResolver(
+        self._groups_of = GroupResolver(
             {answer.person: groups}, snapshot.groups_of, hook if hook.get_hookimpls() else None
         )
-        self._moment: DecisionContext | None = None
+        self._context: DecisionContext | None = None
         if snapshot.engine is not None:
             engine = cast(PolicyEngine, _Traced(snapshot.engine))
-            self._moment = DecisionContext(
-                engine, self._people, authorizer.decider.rules.instance, time.time_ns() // 1_000_000
+            self._context = DecisionContext(
+                engine, self._groups_of, authorizer.decider.config.instance, time.time_ns() // 1_000_000
             )
 
     def of(self, examined: EvaluatedPrivilege) -> Explanation:
-        """The reason of one privilege."""
+        """Return the explanation of one privilege."""
         decision = examined.decision
         if decision.reason == _SUPER_USER:
-            change = f"take {examined.person} and their groups out of the super users of the service"
+            change = f"remove {examined.person} and their groups from the super users of the service"
             return Explanation(examined, "super users may do everything", change)
         if decision.policy_id < 0:
-            return self._nobody_says(examined)
-        named = self.book.named(decision.policy_id, decision.policy_version) + _zone(decision)
+            return self._no_policy_allows(examined)
+        tag = self.index.tagged(decision.policy_id)
+        named = self.index.named(decision.policy_id, decision.policy_version) + _zone(decision) + tag.place
         if examined.held:
             items = self._items_of_all(examined, ALLOW)
-            return Explanation(examined, f"{named} allows it", self._taking(examined, named, items), items)
+            return Explanation(examined, f"{named} allows it", self._removal(examined, named, items), items)
         if decision.reason == DENY_ALL_ELSE:
             change = f"add {_privilege(examined)} for {examined.person} to {named}"
-            return Explanation(examined, f"{named} denies all that it does not allow", change)
+            return Explanation(examined, f"{named}{denial_by(examined)}", change)
         if decision.reason:
             change = f"repair {named}; `ranger-cdap policies lint` shows what is wrong with it"
-            return Explanation(examined, f"{named} cannot be used, so it denies everybody: {decision.reason}", change)
+            return Explanation(examined, f"{named}{denial_by(examined)}", change)
         items = self._items_of_all(examined, DENY)
-        change = f"{self._taking(examined, named, items)}, or add a deny exception for {examined.person} there"
-        gives = "; if no policy allows it then, one has to"
-        return Explanation(examined, f"{named} denies it", change + gives, items)
+        change = f"{self._removal(examined, named, items)}, or add a deny exception for {examined.person} there"
+        change += f", or take {tag.tags} off {examined.entity}" if tag.tags else ""
+        gives = "; then a policy must allow it"
+        return Explanation(examined, f"{named}{denial_by(examined)}", change + gives, items)
 
-    def _nobody_says(self, examined: EvaluatedPrivilege) -> Explanation:
+    def _no_policy_allows(self, examined: EvaluatedPrivilege) -> Explanation:
         others = self._others(examined)
         excepting = {
             entry.policy_id: items
@@ -102,49 +105,49 @@ class Explainer:
                 for item in self._items(examined, entry.policy_id, ALLOW)
                 if item.item.conditions or entry.reason == _UNHELD_CONDITION
             ]
-            why = "no policy gives it here and now: a condition does not hold" if unheld else "no policy gives it"
+            why = "no policy allows it now: a condition does not hold" if unheld else "no policy allows it"
             return Explanation(examined, why + _zone(examined.decision), give, tuple(unheld), others)
-        names = ", ".join(map(self.book.named, excepting))
+        names = ", ".join(map(self.index.named, excepting))
         items = tuple(item for found in excepting.values() for item in found)
-        change = f"take {examined.person} out of the exceptions there"
-        return Explanation(examined, f"{names} would give it, but makes an exception", change, items, others)
+        change = f"remove {examined.person} from the exceptions there"
+        return Explanation(examined, f"{names} would allow it, but has an exception", change, items, others)
 
     def _items(self, examined: EvaluatedPrivilege, policy_id: int, side: str) -> tuple[ItemFound, ...]:
         wanted = (examined.action,) if examined.action in ACTIONS else ACTIONS
-        groups = self._people.membership(examined.person).groups
+        groups = self._groups_of.membership(examined.person).groups
         accesses = [action.lower() for action in wanted]
-        return tuple(self.book.items(policy_id, side, examined.person, groups, accesses))
+        return tuple(self.index.items(policy_id, side, examined.person, groups, accesses))
 
     def _items_of_all(self, examined: EvaluatedPrivilege, side: str) -> tuple[ItemFound, ...]:
-        """The items that decide, and those of policies that say the same, needed or not."""
+        """Return the deciding items, and those of policies with the same effect, needed or not."""
         outcomes = (_NOT_NEEDED, "allows" if side == ALLOW else "denies")
         alike = [entry.policy_id for entry in self._trace(examined) if entry.outcome in outcomes]
         ids = dict.fromkeys((examined.decision.policy_id, *alike))
         return tuple(item for policy_id in ids for item in self._items(examined, policy_id, side))
 
-    def _taking(self, examined: EvaluatedPrivilege, named: str, items: Sequence[ItemFound]) -> str:
-        """`take READ away from alice in policy 2 "kv": allow item 1 (…), and in policy 3: allow item 2 (…)`."""
+    def _removal(self, examined: EvaluatedPrivilege, named: str, items: Sequence[ItemFound]) -> str:
+        """`revoke READ from alice in policy 2 "kv": allow item 1 (…), and in policy 3: allow item 2 (…)`."""
         what = "every privilege" if examined.action in (ANY, VISIBLE) else examined.action
         places = []
         for policy_id, found in groupby(items, key=lambda item: item.policy_id):
-            where = named if policy_id == examined.decision.policy_id else self.book.named(policy_id)
+            where = named if policy_id == examined.decision.policy_id else self.index.named(policy_id)
             places.append(f"{where}: {', '.join(map(str, found))}")
-        return f"take {what} away from {examined.person} in {', and in '.join(places or [named])}"
+        return f"revoke {what} from {examined.person} in {', and in '.join(places or [named])}"
 
     def _others(self, examined: EvaluatedPrivilege) -> tuple[TraceEntry, ...]:
-        """What the policies on the entity say."""
+        """Return the outcomes of the policies on the entity."""
         return tuple(e for e in self._trace(examined) if e.outcome in _SHOWN or e.reason == _UNHELD_CONDITION)
 
     def _trace(self, examined: EvaluatedPrivilege) -> tuple[TraceEntry, ...]:
-        """The same evaluated again, policy by policy."""
-        if self._moment is None:
+        """Evaluate the same again, with a trace per policy."""
+        if self._context is None:
             return ()
         entity = examined.entity.probes()[0] if isinstance(examined.entity, EntityPattern) else examined.entity
-        return self._moment.ask(examined.person, entity, examined.action).trace
+        return self._context.ask(examined.person, entity, examined.action).trace
 
 
 class _Traced:
-    """An engine whose every decision has a trace."""
+    """Engine whose every decision has a trace."""
 
     def __init__(self, engine: PolicyEngine) -> None:
         self._engine = engine
@@ -154,12 +157,12 @@ class _Traced:
 
 
 def changes(answer: Answer, reasons: Sequence[Explanation]) -> tuple[str, tuple[str, ...]]:
-    """The heading of the list of changes for the other answer, and the changes."""
+    """Return the changes that would reverse the answer, with the heading of their list."""
     if not answer.allowed:
-        lacked = tuple(dict.fromkeys(because.change for because in reasons if not because.examined.held))
+        lacked = tuple(dict.fromkeys(explanation.change for explanation in reasons if not explanation.examined.held))
         return ("to have it allowed, do all of this" if len(lacked) > 1 else "to have it allowed"), lacked
-    held = tuple(dict.fromkeys(because.change for because in reasons))
-    return ("to have it denied, one of these suffices" if len(held) > 1 else "to have it denied"), held
+    held = tuple(dict.fromkeys(explanation.change for explanation in reasons))
+    return ("to have it denied, do one of these" if len(held) > 1 else "to have it denied"), held
 
 
 def _privilege(examined: EvaluatedPrivilege) -> str:

@@ -1,4 +1,4 @@
-"""Files that a person names on the command line."""
+"""Files named on the command line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Decoded = TypeVar("Decoded")
 
 
 def read_file(path: Path) -> bytes:
-    """The content of a file; `-` is standard input.
+    """Return the content of a file; `-` is standard input.
 
     Raises:
-        InvalidInput: it cannot be read; the message says why.
+        InvalidInput: it cannot be read; the message has the reason.
     """
     if str(path) == "-":
         return sys.stdin.buffer.read()
@@ -30,10 +30,10 @@ def read_file(path: Path) -> bytes:
 
 
 def decoded(path: Path, decode: Callable[[bytes], Decoded]) -> Decoded:
-    """Decode a file like a download.
+    """Read and decode a file with a download.
 
     Raises:
-        InvalidInput: it cannot be read, or is no such download.
+        InvalidInput: it cannot be read, or is not such a download.
     """
     content = read_file(path)
     try:
@@ -47,32 +47,32 @@ def usable(path: Path) -> Iterator[None]:
     """Report errors of policies inside this block as errors of the file that the user named.
 
     Raises:
-        InvalidInput: in the place of PolicySetError.
+        InvalidInput: instead of PolicySetError.
     """
     try:
         yield
     except PolicySetError as e:
-        raise InvalidInput(f"`{path}` cannot be used: {_no_download(path) or e}") from None
+        raise InvalidInput(f"`{path}` cannot be used: {_not_a_download(path) or e}") from None
 
 
-class _Download(msgspec.Struct, rename="camel"):
+class _DownloadHeader(msgspec.Struct, rename="camel"):
     service_name: str = ""
 
 
-def _no_download(path: Path) -> str:
-    """The message about a valid file of another kind: people try an export, which has policies, too."""
+def _not_a_download(path: Path) -> str:
+    """Return the message for a file of another kind: an export is a likely mistake, as it has policies too."""
     try:
-        named = msgspec.json.decode(path.read_bytes(), type=_Download).service_name
+        named = msgspec.json.decode(path.read_bytes(), type=_DownloadHeader).service_name
     except (OSError, msgspec.DecodeError):
         return ""
-    return "" if named else "it is no policy download; take a plugin's cache file, not what `policies export` writes"
+    return "" if named else "not a policy download; use a plugin's cache file, not the output of `policies export`"
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Put content into a file.
+    """Write content to a file.
 
     Raises:
-        InvalidInput: it cannot be written; the message says why.
+        InvalidInput: it cannot be written; the message has the reason.
     """
     try:
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""What every command gets: the settings, the output format, and where to print."""
+"""The context of every command: the settings, the output format, and the consoles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PIPE_WIDTH = 1000
 
 
 class Invocation:
-    """One call of the command line; answers go to standard output, everything else to standard error."""
+    """A run of a command; answers go to standard output, everything else to standard error."""
 
     def __init__(
         self,
@@ -35,28 +35,28 @@ class Invocation:
         self._config = config
         self._flags = flags
         self.as_json = False
-        # A pipe has no width: what goes through it must not be broken at column 80.
+        # A pipe has no width: output to one must not be wrapped at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
         self.console = _Visible(soft_wrap=True, highlight=False, markup=False, emoji=False, width=width)
         self.messages = _Visible(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False, quiet=quiet)
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing but the answer and errors is wanted."""
+        """True if only the answer and errors are printed."""
         return self.messages.quiet
 
     def read_from(self, config: Path | None, flags: Sequence[str]) -> None:
-        """Take the settings from this file, and from these flags before all others."""
+        """Read the settings from this file; these flags override everything else."""
         self._config = config
         self._flags = flags
 
     def be_quiet(self) -> None:
-        """No progress, notes and warnings from now on."""
+        """Suppress progress, notes and warnings from now on."""
         self.messages.quiet = True
 
     @cached_property
     def plugins(self) -> pluggy.PluginManager:
-        """The plugins of this call.
+        """The plugins of this invocation.
 
         Raises:
             PluginError: an installed plugin cannot be loaded.
@@ -65,7 +65,7 @@ class Invocation:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The settings and where they come from, read when first needed.
+        """The settings and their origins, read when first needed.
 
         Raises:
             ConfigError: they are not usable.
@@ -82,12 +82,12 @@ class Invocation:
         return self.configuration.settings
 
     def print_json(self, value: Any) -> None:
-        """One JSON document on standard output."""
+        """Print one JSON document to standard output."""
         json.dump(value, sys.stdout, indent=2, default=str)
         sys.stdout.write("\n")
 
     def print_table(self, columns: list[str], rows: list[list[str]]) -> None:
-        """A table for people; away from a terminal it is as wide as it needs to be, and no line ends with blanks."""
+        """Print a table for people; outside a terminal it is as wide as necessary, without trailing blanks."""
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in columns:
             table.add_column(column, overflow="fold")
@@ -101,19 +101,19 @@ class Invocation:
         click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
     def print_tree(self, tree: Tree) -> None:
-        """A tree for people; on a terminal its long lines go on below themselves, and none is cut."""
+        """Print a tree for people; on a terminal long lines are wrapped, and none is cut."""
         self.console.print(tree, soft_wrap=False)
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
-    """The text with what a terminal would obey, or show in another order, spelled out: names come from policies."""
+    """Return the text with control and bidirectional characters escaped: names come from policies."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 class _Visible(Console):
-    """A console on which no name can move the cursor, set a title or turn the order of letters."""
+    """Console on which no name can move the cursor, set a title or reorder letters."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)

@@ -1,4 +1,4 @@
-"""What came of expectations, and the report that CI servers read (JUnit XML)."""
+"""Results of expectations, and the report that CI servers read (JUnit XML)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from xml.etree import ElementTree as ET
 from ranger_cdap.cli.expectation_file import Expectation
 from ranger_cdap.cli.invocation import visible
 
-# XML has no way to write these, not even escaped.
+# XML cannot represent these, not even escaped.
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """The answer to an expectation, and why it is so."""
+class ExpectationResult:
+    """The answer to an expectation, and its reason."""
 
     expectation: Expectation
     allowed: bool
@@ -26,7 +26,7 @@ class Outcome:
 
     @property
     def met(self) -> bool:
-        """Whether the answer is the expected one."""
+        """True if the answer is the expected one."""
         return self.allowed == self.expectation.allowed
 
     def __str__(self) -> str:
@@ -35,12 +35,12 @@ class Outcome:
 
     @property
     def difference(self) -> str:
-        """What was expected, and what is."""
+        """The expected answer and the actual one."""
         return f"expected {_word(self.expectation.allowed)}, is {_word(self.allowed)}: {self.why}"
 
 
-def as_junit(name: str, outcomes: Sequence[Outcome]) -> bytes:
-    """The report: a case for each expectation, a failure for each that is not met."""
+def as_junit(name: str, outcomes: Sequence[ExpectationResult]) -> bytes:
+    """Return the report: a case per expectation, a failure for each that is not met."""
     failures = str(sum(not outcome.met for outcome in outcomes))
     counts = {"tests": str(len(outcomes)), "failures": failures, "errors": "0"}
     root = ET.Element("testsuites", counts)

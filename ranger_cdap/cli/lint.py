@@ -1,4 +1,4 @@
-"""`ranger-cdap policies lint`: which policies do not mean what they seem to?"""
+"""`ranger-cdap policies lint`: report policy problems and likely mistakes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.engine import EngineOptions, Problem
 from ranger_cdap.engine.compiled.service_def import compile_service_def
-from ranger_cdap.engine.model.wire import Policy, decode_policy, decode_service_policies, decode_user_store
 from ranger_cdap.errors import NotReady, PolicySetError
-from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import NO_VERSION
-from ranger_cdap.policies.manage.lint import Finding, Known, lint
+from ranger_cdap.policies.manage.lint import KnownPrincipals, LintFinding, lint
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, no_tags
+from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_user_store
+from ranger_cdap.ranger_model.policy import Policy
 
 
 @click.command(
@@ -38,7 +39,7 @@ from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs
 @pass_invocation
 @click.pass_context
 def lint_command(context: click.Context, invocation: Invocation, files: PolicyFiles | None) -> None:
-    """Show what in the policies cannot be used as it is meant, and likely mistakes.
+    """Show the parts of policies that cannot be used as intended, and likely mistakes.
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
     """
@@ -50,21 +51,21 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
     if invocation.as_json:
         invocation.print_json([_document(one) for one in found])
     elif not found:
-        invocation.console.print("nothing found: every part of the policies is used as it is meant")
+        invocation.console.print("no problems found: every part of the policies is effective")
     else:
         rows = [[_policy(one), one.place, one.code.value, one.message] for one in found]
         invocation.print_table(["policy", "place", "code", "what"], rows)
     context.exit(ExitCode.NO if found else ExitCode.OK)
 
 
-def _look(documents: Documents) -> list[Problem | Finding]:
-    """The engine's problems, then the findings; policies of zones and of none."""
+def _look(documents: Documents) -> list[Problem | LintFinding]:
+    """Return the engine's problems, then the findings, for policies inside and outside of zones."""
     assert isinstance(documents.policies, bytes)
     document = decode_service_policies(documents.policies)
-    options = EngineOptions(conditions=condition_makers(plugin_manager()))
-    engine = compile_set(documents, document.serviceName, options).engine
-    known = Known.of(decode_user_store(documents.users)) if documents.users is not None else Known()
-    raws = [*(document.policies or ()), *(raw for zone in document.securityZones.values() for raw in zone.policies)]
+    options = EngineOptions(conditions=condition_factories(plugin_manager()))
+    engine = compile_set(documents, document.service_name, options).engine
+    known = KnownPrincipals.of(decode_user_store(documents.users)) if documents.users is not None else KnownPrincipals()
+    raws = [*(document.policies or ()), *(raw for zone in document.security_zones.values() for raw in zone.policies)]
     policies = [policy for raw in raws if (policy := _readable(raw)) is not None]
     findings = lint(policies, compile_service_def(engine.service_def), known, time.time_ns() // 1_000_000)
     return [*engine.problems, *findings]
@@ -74,14 +75,14 @@ def _readable(raw: msgspec.Raw) -> Policy | None:
     try:
         return decode_policy(raw)
     except PolicySetError:
-        return None  # one of the engine's problems
+        return None  # already one of the engine's problems
 
 
 def _download(invocation: Invocation) -> Documents:
-    """The current policies of Ranger, by the account of the plugin; the cache is not used."""
+    """Download the current policies with the plugin's account; the cache is not used."""
     settings = invocation.settings
     service, plugin = settings.ranger.service, settings.plugin
-    by = Downloader.here("lint", service)
+    by = Downloader.here(plugin.app_id, service, plugin.cluster_name)
     with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password) as admin:
         policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
         roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
@@ -95,12 +96,12 @@ def _download(invocation: Invocation) -> Documents:
     return Documents(policies, roles, tags, users)
 
 
-def _policy(one: Problem | Finding) -> str:
+def _policy(one: Problem | LintFinding) -> str:
     number = "" if one.policy_id is None else str(one.policy_id)
     return f"{number} {one.policy_name}".strip()
 
 
-def _document(one: Problem | Finding) -> dict[str, object]:
+def _document(one: Problem | LintFinding) -> dict[str, object]:
     return {
         "policy_id": one.policy_id,
         "policy_name": one.policy_name,

@@ -1,4 +1,4 @@
-"""The command `ranger-cdap`: the group, the global options, and what becomes of an error."""
+"""The command `ranger-cdap`: the top group, the global options, and error handling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 from ranger_cdap.cli.audit import audit_group
 from ranger_cdap.cli.cdap_extension import cdap_extension
 from ranger_cdap.cli.check import check
-from ranger_cdap.cli.command import Group
+from ranger_cdap.cli.command import CommandGroup
 from ranger_cdap.cli.completion import completion
 from ranger_cdap.cli.config import config_group
 from ranger_cdap.cli.doctor import doctor
@@ -38,8 +38,8 @@ from ranger_cdap.errors import RangerCdapError, reason
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 
-# Logs of a long-running program; a command says the outcome itself, once.
-SAID_BY_THE_COMMAND = ("stamina", "ranger_cdap.policies.refresh.policy_refresher")
+# Loggers of a long-running program; a command reports the outcome itself, once.
+REPORTED_BY_COMMAND = ("stamina", "ranger_cdap.policies.refresh.policy_refresher")
 
 
 class BuiltInCommands:
@@ -47,7 +47,7 @@ class BuiltInCommands:
 
     @hookimpl
     def ranger_cdap_register_commands(self, cli: click.Group) -> None:
-        """Add them, in the order in which a newcomer needs them."""
+        """Add the commands, in the order in which a newcomer needs them."""
         for command in (
             setup,
             check,
@@ -72,14 +72,14 @@ class BuiltInCommands:
 
 
 def command_line() -> click.Group:
-    """The group with the commands of all plugins.
+    """Return the top group with the commands of all plugins.
 
     Raises:
         PluginError: an installed plugin cannot be loaded.
     """
 
     @click.group(
-        cls=Group,
+        cls=CommandGroup,
         context_settings={"help_option_names": ["-h", "--help"]},
         answers=True,
         has_outcome=True,
@@ -95,7 +95,7 @@ def command_line() -> click.Group:
         type=FILE,
         metavar="FILE",
         envvar="RANGER_CDAP_CONFIG",
-        help="Configuration file; without it, ranger-cdap.toml here if there is one.",
+        help="Configuration file; default: ranger-cdap.toml in the working directory, if it exists.",
     )
     @click.option(
         "--set",
@@ -109,7 +109,7 @@ def command_line() -> click.Group:
     def cli(invocation: Invocation, config: Path | None, flags: tuple[str, ...]) -> None:
         """Apache Ranger authorization for CDAP.
 
-        --json and --quiet may stand before the command or after it. NO_COLOR in the environment turns colours off.
+        --json and --quiet may be given before or after the command. NO_COLOR in the environment disables colours.
         """
         invocation.plugins = plugins
         invocation.read_from(config, flags)
@@ -153,12 +153,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run() -> None:
-    """The entry point of the console script."""
+    """Run the console script."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that has no such letter shows its number
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code
     level = logging.ERROR if "--quiet" in sys.argv else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    for name in SAID_BY_THE_COMMAND:
+    for name in REPORTED_BY_COMMAND:
         logging.getLogger(name).setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))

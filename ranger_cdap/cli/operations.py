@@ -1,4 +1,4 @@
-"""`ranger-cdap operations`: what each CDAP operation needs, and where two requirement documents disagree."""
+"""`ranger-cdap operations`: the privileges of each CDAP operation, and the differences between two profiles."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ import click
 
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.cli import requirements_page
-from ranger_cdap.cli.command import Command, Group
+from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.operations_page import page, section
-from ranger_cdap.cli.operations_text import Line, differences, lines
+from ranger_cdap.cli.operations_text import OperationText, differences, lines
 from ranger_cdap.cli.parameters import ENTITY_TYPE, PROFILE
 
 _NONE = "no such operation"
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     invoke_without_command=True,
     examples=("ranger-cdap operations --entity dataset", "ranger-cdap operations --profile 004 --json"),
 )
-@click.option("--profile", type=PROFILE, help="A profile; without it, the configured one.")
-@click.option("--entity", "kind", type=ENTITY_TYPE, help="Only this entity type, with the core policies it follows.")
+@click.option("--profile", type=PROFILE, help="A profile; default: the configured one.")
+@click.option("--entity", "kind", type=ENTITY_TYPE, help="Only this entity type, with its core policies.")
 @click.option(
     "--format",
     "output_format",
     type=click.Choice(["table", "plain", "markdown"]),
-    help="table for people, unless --json is given; markdown without a profile or an entity makes the page of all.",
+    help="Default: table, or json with --json. markdown without profile and entity type generates the whole page.",
 )
 @pass_invocation
 @click.pass_context
 def operations(
     context: click.Context, invocation: Invocation, profile: str | None, kind: str | None, output_format: str | None
 ) -> None:
-    """Show what each CDAP operation needs, what it gives, and the requirement it stands for."""
+    """Show what each CDAP operation needs, what it grants, and the requirement it implements."""
     if context.invoked_subcommand is not None:
         if profile or kind or output_format:
             raise click.UsageError(f"options come after `{context.invoked_subcommand}`")
@@ -73,11 +73,11 @@ def operations(
     "--format",
     "output_format",
     type=click.Choice(["table", "plain"]),
-    help="table for people, unless --json is given.",
+    help="Default: table, or json with --json.",
 )
 @pass_invocation
 def diff(invocation: Invocation, one: str, other: str, output_format: str | None) -> None:
-    """Show the operations for which two profiles ask, give or list differently."""
+    """Show the operations that two profiles check, grant or list differently."""
     found = list(differences(load_profile(one), load_profile(other)))
     if output_format == "plain":
         for name, left, right in found:
@@ -96,24 +96,24 @@ def diff(invocation: Invocation, one: str, other: str, output_format: str | None
 
 @operations.command("requirements", cls=Command, answers=False, examples=("ranger-cdap operations requirements",))
 def requirements() -> None:
-    """Print every requirement of the documents, and where it is met, as Markdown."""
+    """Print every requirement of the documents, and where it is implemented, as Markdown."""
     click.echo(requirements_page.page(), nl=False)
 
 
-def _document(line: Line) -> dict[str, object]:
-    """The line as JSON."""
+def _document(line: OperationText) -> dict[str, object]:
+    """Return the line as a JSON document."""
     document = asdict(line)
     document["any_of"] = document.pop("alternatives")
     return document
 
 
-def _short(line: Line | None) -> str:
-    return "; ".join(_said(line, line.needs)) if line else _NONE
+def _short(line: OperationText | None) -> str:
+    return "; ".join(_summary(line, line.needs)) if line else _NONE
 
 
-def _cell(line: Line | None) -> str:
-    return "\n".join(_said(line, line.needs_in_lines)) if line else _NONE
+def _cell(line: OperationText | None) -> str:
+    return "\n".join(_summary(line, line.needs_in_lines)) if line else _NONE
 
 
-def _said(line: Line, needs: str) -> list[str]:
+def _summary(line: OperationText, needs: str) -> list[str]:
     return [text for text in (needs, line.given and f"gives {line.given}", line.listing) if text]

@@ -1,4 +1,4 @@
-"""How rows of a profile read: for the tables, the documents made from them, and where two profiles differ."""
+"""Rows of a profile as text, for the tables, the pages generated from them, and the comparison of two profiles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MANY = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A row as people read it; `alternatives` name entity types where the row says `entity` and `parent`."""
+class OperationText:
+    """A row as text; `alternatives` name entity types where the row has `entity` and `parent`."""
 
     operation: str
     entity: str
@@ -30,38 +30,38 @@ class Line:
 
     @property
     def needs(self) -> str:
-        """`WRITE namespace & READ artifact if given, or ADMIN dataset`."""
+        """The needed privileges: `WRITE namespace & READ artifact if given, or ADMIN dataset`."""
         return ", or ".join(" & ".join(alternative) for alternative in self.alternatives)
 
     @property
     def needs_in_lines(self) -> str:
-        """The same for a cell of a table: an alternative a line, and a privilege a line where there are many."""
+        """The same for a cell of a table: one line per alternative, or per privilege where there are many."""
         parted = [(" &\n  " if len(one) > _MANY else " & ").join(one) for one in self.alternatives]
         return "\nor ".join(parted)
 
     @property
     def given(self) -> str:
-        """What its user gets: `ALL` stands for the four actions."""
+        """The actions granted to its user: `ALL` stands for all four."""
         return "ALL" if self.gives == ACTIONS else "|".join(self.gives)
 
     @property
     def listing(self) -> str:
-        """How a list lists, in words; empty for other operations."""
+        """The rule of a list in words; empty for other operations."""
         return {"each": "shows each that has it", "parent": "shows all below"}.get(self.lists, "")
 
     @property
     def remark(self) -> str:
-        """The note, how a list lists, and whether the document leaves the row open."""
+        """The note, the rule of a list, and a mark if the document leaves the row open."""
         return "; ".join(filter(None, (self.listing, "open question" if self.open_question else "", self.note)))
 
     @property
     def decides(self) -> tuple[object, ...]:
-        """What two profiles can differ in."""
+        """The values by which two profiles are compared."""
         return self.alternatives, self.gives, self.lists
 
 
-def lines(profile: Profile, kind: str | None = None) -> list[Line]:
-    """The rows of a profile and its core policies; of one entity type, with the core policies it follows.
+def lines(profile: Profile, kind: str | None = None) -> list[OperationText]:
+    """Return the rows and core policies of a profile; for one entity type, those that apply to it.
 
     Raises:
         UnknownEntityType: there is no such type.
@@ -75,8 +75,8 @@ def lines(profile: Profile, kind: str | None = None) -> list[Line]:
     return [_line(name, profile.operation(name)) for name in names]
 
 
-def differences(one: Profile, other: Profile) -> Iterator[tuple[str, Line | None, Line | None]]:
-    """The operations for which two profiles ask, give or list differently; `None` where one has no such operation."""
+def differences(one: Profile, other: Profile) -> Iterator[tuple[str, OperationText | None, OperationText | None]]:
+    """Yield the operations that two profiles check, grant or list differently; `None` where one lacks the operation."""
     names = dict.fromkeys((*one.rows, *other.rows))
     pairs = [(name, _find(one, name), _find(other, name)) for name in names]
     for verb in dict.fromkeys((*one.core, *other.core)):
@@ -88,15 +88,15 @@ def differences(one: Profile, other: Profile) -> Iterator[tuple[str, Line | None
             yield name, left, right
 
 
-def _find(profile: Profile, name: str) -> Line | None:
+def _find(profile: Profile, name: str) -> OperationText | None:
     try:
         return _line(name, profile.operation(name))
     except UnknownOperation:
         return None
 
 
-def _line(name: str, row: Operation) -> Line:
-    return Line(
+def _line(name: str, row: Operation) -> OperationText:
+    return OperationText(
         operation=name,
         entity=row.entity,
         alternatives=tuple(
@@ -112,7 +112,7 @@ def _line(name: str, row: Operation) -> Line:
 
 
 def _privilege(privilege: Privilege, row: Operation) -> list[str]:
-    """The target as its type; what a row names itself, one by one."""
+    """Return the privilege with its target as an entity type; targets that the row itself names, one by one."""
     return [str(replace(privilege, target=target)) for target in _targets(privilege.target, row)]
 
 

@@ -1,4 +1,4 @@
-"""The kinds of arguments that several commands take, each with what a shell can complete of it."""
+"""Parameter types that several commands use, with shell completion."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class _Parameter(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
-    """Base of all parameter types."""
+    """Base class of the parameter types."""
 
 
 class EntityParameter(_Parameter):
-    """An entity as people type it; its type can be completed, what exists is not known."""
+    """An entity as typed; completes the type only, because existing entities are not known here."""
 
     name = "entity"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> EntityId:
-        """The entity.
+        """Return the entity.
 
         Raises:
-            InvalidInput: it is not one.
+            InvalidInput: the text is not an entity.
         """
         return value if isinstance(value, EntityId) else parse_entity(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The types, with the colon."""
+        """Complete the entity types, with the colon."""
         return _starting((f"{name}:" for name in entity_types()), incomplete)
 
 
@@ -49,7 +49,7 @@ class PartParameter(_Parameter):
     name = "role=entity"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The roles, and behind one the type it asks for."""
+        """Complete the roles, and after a role its entity type."""
         role, equals, _ = incomplete.partition("=")
         if equals and role in ROLES:
             return _starting([f"{role}={ROLES[role]}:"], incomplete)
@@ -57,40 +57,40 @@ class PartParameter(_Parameter):
 
 
 class OperationParameter(_Parameter):
-    """An operation of the profile; which there are, the profile knows."""
+    """An operation, validated when the profile is loaded."""
 
     name = "operation"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The operations of the configured profile."""
+        """Complete the operations of the configured profile."""
         return _starting(operation_names(_configured_profile(ctx)), incomplete)
 
 
 class ProfileParameter(_Parameter):
-    """The name of a profile; its existence is checked when it is loaded."""
+    """The name of a profile, validated when it is loaded."""
 
     name = "profile"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The profiles there are."""
+        """Complete the profile names."""
         return _starting(profile_names(), incomplete)
 
 
 class EntityTypeParameter(_Parameter):
-    """An entity type; which there are, `entities.toml` knows."""
+    """An entity type of `entities.toml`."""
 
     name = "type"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name of the type.
+        """Return the name of the type.
 
         Raises:
-            UnknownEntityType: there is none of it.
+            UnknownEntityType: there is no such type.
         """
         return entity_type(value).name
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The types there are."""
+        """Complete the entity types."""
         return _starting(entity_types(), incomplete)
 
 
@@ -100,7 +100,7 @@ class SettingParameter(_Parameter):
     name = "setting"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The keys there are."""
+        """Complete the keys."""
         keys = (
             f"{table.name}.{field.name}="
             for table in msgspec.structs.fields(Settings)
@@ -118,13 +118,13 @@ SETTING = SettingParameter()
 
 
 def operation_names(profile: Profile) -> list[str]:
-    """Every operation that can be asked about: the rows, and the core policies of each type that has a parent."""
+    """Return every operation of the profile: its rows, and the core policies of each type that has a parent."""
     followed = (f"{kind.name}.{verb}" for kind in entity_types().values() if kind.parent for verb in profile.core)
     return list(dict.fromkeys((*profile.rows, *followed)))
 
 
 def _configured_profile(ctx: click.Context) -> Profile:
-    """The profile of the settings where they can be read: pressing a key is no time to complain about them."""
+    """Return the configured profile, or the default one if the settings are invalid: completion reports no errors."""
     try:
         given = ctx.find_root().params
         settings = Invocation(given.get("config"), flags=given.get("flags") or ()).settings

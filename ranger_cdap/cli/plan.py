@@ -1,4 +1,4 @@
-"""`ranger-cdap plan`: who needs which privilege on which entity?"""
+"""`ranger-cdap plan`: the privileges that an operation needs, and who needs them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import click
 
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.cdap.context import CAPACITIES, Context
-from ranger_cdap.cdap.plan import Need, plan, unnamed
+from ranger_cdap.cdap.plan import RequiredPrivilege, plan, unnamed
 from ranger_cdap.cdap.profile import Operation
-from ranger_cdap.cli.check import asked_for_by, entity_document
+from ranger_cdap.cdap.requirements import with_sentence
+from ranger_cdap.cli.check import entity_document
+from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.question import Question, question
 
 
 @click.command(
@@ -23,10 +24,10 @@ from ranger_cdap.cli.question import Question, question
         " --with datasets=dataset:ns1.kv --impersonate svc",
     ),
 )
-@question
+@check_arguments
 @pass_invocation
-def plan_command(invocation: Invocation, asked: Question) -> None:
-    """Show what must be granted, and to whom, before USER can do OPERATION on ENTITY. Ranger is not asked."""
+def plan_command(invocation: Invocation, asked: CheckArguments) -> None:
+    """Show what must be granted, and to whom, for USER to perform OPERATION on ENTITY. Ranger is not contacted."""
     rules = AuthorizationConfig.of(invocation.settings)
     row = rules.profile.operation(asked.operation)
     alternatives = plan(row, asked.entity, asked.user, rules.with_master(asked.context), rules.options)
@@ -37,20 +38,21 @@ def plan_command(invocation: Invocation, asked: Question) -> None:
 
 
 def _print(
-    invocation: Invocation, row: Operation, alternatives: tuple[tuple[Need, ...], ...], context: Context
+    invocation: Invocation, row: Operation, alternatives: tuple[tuple[RequiredPrivilege, ...], ...], context: Context
 ) -> None:
     if not alternatives:
         roles = " or ".join(unnamed(row, context))
-        invocation.console.print(
-            f"this cannot be decided unless it is said what plays the part of {roles}: --with ROLE=ENTITY"
-        )
+        invocation.console.print(f"cannot be decided without {roles}: name it by --with ROLE=ENTITY")
     for number, needs in enumerate(alternatives, 1):
-        invocation.console.print(f"alternative {number}:" if len(alternatives) > 1 else "all of this is needed:")
+        invocation.console.print(f"alternative {number}:" if len(alternatives) > 1 else "required privileges:")
         rows = [[n.person, CAPACITIES[n.capacity], " or ".join(n.actions), str(n.entity)] for n in needs]
         invocation.print_table(["who", "as", "privilege", "on"], rows)
-    invocation.console.print(asked_for_by(row.requirements))
+    if row.requirements:
+        invocation.console.print("required by:")
+    for requirement in row.requirements:
+        invocation.console.print(f"  {with_sentence(requirement)}")
 
 
-def _document(need: Need) -> dict[str, object]:
+def _document(need: RequiredPrivilege) -> dict[str, object]:
     entity = entity_document(need.entity)
     return {"user": need.person, "capacity": need.capacity, "actions": need.actions, "entity": entity}

@@ -1,4 +1,4 @@
-"""`ranger-cdap plugins`: who provides what."""
+"""`ranger-cdap plugins`: the installed plugins and their hooks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import asdict
 import click
 
 from ranger_cdap.cli import hooks_page
-from ranger_cdap.cli.command import Command, Group
+from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.plugins.manager import provided
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     invoke_without_command=True,
     examples=("ranger-cdap plugins", "RANGER_CDAP_TRACE_PLUGINS=1 ranger-cdap plugins"),
 )
@@ -22,7 +22,7 @@ from ranger_cdap.plugins.manager import provided
 def plugins(context: click.Context, invocation: Invocation) -> None:
     """Show what each installed plugin provides, and by which hook.
 
-    With RANGER_CDAP_TRACE_PLUGINS=1 every command shows on standard error which hooks it calls.
+    With RANGER_CDAP_TRACE_PLUGINS=1 every command traces its hook calls on standard error.
     """
     if context.invoked_subcommand is not None:
         return

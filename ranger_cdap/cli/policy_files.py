@@ -1,4 +1,4 @@
-"""Policies from files instead of from Ranger: the options that name them, and an authorizer that decides by them."""
+"""Policies from files instead of from Ranger: the options that name the files, and an authorizer that uses them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ import click
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import Decider
+from ranger_cdap.cli.check_arguments import open_authorizer
 from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.question import open_authorizer
-from ranger_cdap.engine import decode_roles, decode_service_tags
-from ranger_cdap.engine.model.wire import decode_user_store
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
+from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, decode_user_store
 
 WITHOUT_TAGS: Final = "warning: there are tag policies, but without `--tags` no resource carries a tag"
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFiles:
-    """Downloads that a person names; a plugin's cache files are such."""
+    """Downloads named on the command line, for example a plugin's cache files."""
 
     policies: Path
     roles: Path | None = None
@@ -36,11 +35,11 @@ class PolicyFiles:
     userstore: Path | None = None
 
     def read(self) -> Documents:
-        """Their contents.
+        """Read the files.
 
         Raises:
-            InvalidInput: one of them cannot be read, or holds something else.
-            PolicySetError: that of the policies is no JSON object.
+            InvalidInput: one of them cannot be read, or has other content.
+            PolicySetError: the policy file is not a JSON object.
         """
         return documents(
             read_file(self.policies),
@@ -51,7 +50,7 @@ class PolicyFiles:
 
 
 def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
-    """The content, looked at by itself, so that an error names this file and not that of the policies."""
+    """Return the content, decoded once by itself so that an error names this file and not the policy file."""
 
     def look(content: bytes) -> bytes:
         decode(content)
@@ -61,7 +60,7 @@ def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
 
 
 def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that name the files; the command gets them as `files`, None where policies are Ranger's."""
+    """Add the options that name the files; the command gets them as `files`, None where policies come from Ranger."""
 
     @functools.wraps(command)
     def with_files(
@@ -74,16 +73,16 @@ def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         if policies is None:
             if roles or tags or userstore:
-                raise InvalidInput("the other files are used together with policies: name them with `--policies`")
+                raise InvalidInput("`--roles`, `--tags` and `--userstore` need `--policies`")
             return command(*args, files=None, **more)
         return command(*args, files=PolicyFiles(policies, roles, tags, userstore), **more)
 
     wrapped: Callable[..., Any] = with_files
     for name, meaning in (
-        ("--userstore", "A user store download, with --policies: who is in which group."),
+        ("--userstore", "A user store download (users and their groups), with --policies."),
         ("--tags", "A tag download, with --policies."),
         ("--roles", "A role download, with --policies."),
-        ("--policies", "A policy download, or a plugin's cache file, instead of what Ranger has now."),
+        ("--policies", "A policy download, or a plugin's cache file, instead of Ranger's current policies."),
     ):
         wrapped = click.option(name, type=FILE, metavar="FILE", help=meaning)(wrapped)
     return wrapped
@@ -91,11 +90,11 @@ def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator[Authorizer]:
-    """An authorizer for the policies of files, or for Ranger's; of files nothing is cached, and nothing audited.
+    """Open an authorizer for policies from files, or for Ranger's; files are neither cached nor audited.
 
     Raises:
-        InvalidInput: the files make no set of policies.
-        NotReady: Ranger has no policies to decide by.
+        InvalidInput: the files are not a valid set of policies.
+        NotReady: there are no policies from Ranger yet.
     """
     if files is None:
         with open_authorizer(invocation) as authorizer:

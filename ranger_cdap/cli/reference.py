@@ -1,4 +1,4 @@
-"""`ranger-cdap reference`: the page about the command line itself."""
+"""`ranger-cdap reference`: print the reference of the command line."""
 
 from __future__ import annotations
 

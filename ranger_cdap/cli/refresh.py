@@ -1,4 +1,4 @@
-"""`ranger-cdap policies refresh`: put what Ranger has now into the cache."""
+"""`ranger-cdap policies refresh`: download the current policies into the cache."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError
-from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
@@ -20,23 +20,23 @@ from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
     "refresh",
     cls=Command,
     examples=("ranger-cdap policies refresh", "ranger-cdap policies refresh --allow-older"),
-    exits={ExitCode.OK: "the cache holds what Ranger has now"},
+    exits={ExitCode.OK: "the cache is up to date"},
 )
 @click.option(
     "--allow-older",
     is_flag=True,
-    help="Also where Ranger has older policies than this host has used: it was restored from a backup.",
+    help="Accept policies older than those this host has used, after Ranger was restored from a backup.",
 )
 @pass_invocation
 def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
     """Download the policies into the cache, and show their versions.
 
-    What decides refuses policies, roles, tags and users that are older than what this host has used: they may bring
-    back a right that was revoked. After Ranger was restored, look at what it has lost, then allow it once with
-    --allow-older; a service that runs takes it with its next download.
+    Policies, roles, tags and users older than those this host has used are refused, because they may restore a
+    revoked right. After a restore of Ranger, review what was lost, then accept the older version once with
+    --allow-older; a running service picks it up with its next download.
     """
     settings = invocation.settings
-    options = EngineOptions(conditions=condition_makers(plugin_manager()))
+    options = EngineOptions(conditions=condition_factories(plugin_manager()))
     rows = []
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = replace(settings, ranger=replace(settings.ranger, service=name))

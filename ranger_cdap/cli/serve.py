@@ -1,4 +1,4 @@
-"""`ranger-cdap serve`: the decision service, until a signal ends it."""
+"""`ranger-cdap serve`: run the decision service until a signal stops it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _LONGEST_TURN = 0.0005  # seconds
 )
 @pass_invocation
 def serve(invocation: Invocation) -> None:
-    """Start the decision service, until Ctrl-C or SIGTERM; it logs JSON lines on standard error.
+    """Run the decision service until Ctrl-C or SIGTERM; it logs JSON lines to standard error.
 
-    With --quiet it logs warnings and errors only. Where it listens is said on standard output.
+    With --quiet it logs warnings and errors only. Its address is printed to standard output.
     """
     settings = invocation.settings
     _log_json(logging.WARNING if invocation.quiet else logging.INFO)
     service = DecisionService(settings)
     try:
-        enforcement = service.state.authorizer.decider.rules.enforcement
+        enforcement = service.state.authorizer.decider.config.enforcement
         if invocation.as_json:
             invocation.print_json({"url": service.url, "enforcement": str(enforcement)})
             sys.stdout.flush()
@@ -47,10 +47,10 @@ def serve(invocation: Invocation) -> None:
 
 
 def _prefer_short_waits() -> None:
-    """Settings of this whole process that keep slow answers rare, at the cost of a little throughput.
+    """Tune this whole process for low tail latency, at the cost of a little throughput.
 
-    While another thread compiles policies or writes audit records, the one that answers would wait for it 5 ms at a
-    time; and looking for garbage among loaded policies, of which none is any, takes tens of milliseconds.
+    While another thread compiles policies or writes audit records, a request would wait for it 5 ms at a time; and a
+    garbage collection over loaded policies, none of which is garbage, takes tens of milliseconds.
     """
     sys.setswitchinterval(_LONGEST_TURN)
     gc.collect()
@@ -58,7 +58,7 @@ def _prefer_short_waits() -> None:
 
 
 def _log_json(level: int) -> None:
-    # A command that ends reports the state of its policies itself; a service has to log it.
+    # A short-lived command reports the state of its policies itself; a service has to log it.
     logging.getLogger("ranger_cdap.policies.refresh.policy_refresher").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())

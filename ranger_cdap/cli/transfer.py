@@ -13,7 +13,7 @@ from ranger_cdap.cli.files import read_file, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.manage.transfer import Change, Step, body, from_file, plan, to_file
+from ranger_cdap.policies.manage.transfer import Step, TransferAction, body, from_file, plan, to_file
 
 _account = click.option(
     "--ranger-user",
@@ -27,12 +27,12 @@ _file = click.argument("file", type=FILE, metavar="FILE")
 
 @click.command("export", cls=Command, answers=False, examples=("ranger-cdap policies export --out policies.json",))
 @_account
-@click.option("--out", type=FILE, metavar="FILE", help="Where it goes; standard output if not given.")
+@click.option("--out", type=FILE, metavar="FILE", help="Output file; default: standard output.")
 @pass_invocation
 def export_command(invocation: Invocation, ranger_user: str, out: Path | None) -> None:
-    """Write all policies of the service as JSON, by name, without what only the server knows.
+    """Write all policies of the service as JSON, by name, without server-generated fields.
 
-    The password is asked for, or taken from RANGER_CDAP_SETUP_PASSWORD.
+    The password is read from RANGER_CDAP_SETUP_PASSWORD or prompted for.
     """
     with administrator(invocation, ranger_user) as admin:
         content = to_file(admin.policy_documents(invocation.settings.ranger.service))
@@ -54,10 +54,10 @@ def export_command(invocation: Invocation, ranger_user: str, out: Path | None) -
 @click.pass_context
 def diff_command(context: click.Context, invocation: Invocation, ranger_user: str, file: Path) -> None:
     """Show how the policies of the service differ from those of FILE."""
-    steps = [step for step in _plan(invocation, ranger_user, file) if step.change is not Change.KEEP]
+    steps = [step for step in _plan(invocation, ranger_user, file) if step.change is not TransferAction.KEEP]
     _print(invocation, steps)
     if not steps and not invocation.as_json:
-        invocation.console.print("the policies are those of the file")
+        invocation.console.print("the policies do not differ from the file")
     context.exit(ExitCode.NO if steps else ExitCode.OK)
 
 
@@ -68,23 +68,23 @@ def diff_command(context: click.Context, invocation: Invocation, ranger_user: st
         "ranger-cdap policies import --dry-run policies.json",
         "ranger-cdap policies import --yes policies.json",
     ),
-    exits={ExitCode.ERROR: "Ranger Admin refuses a policy; those before it stand"},
+    exits={ExitCode.ERROR: "Ranger Admin rejected a policy; earlier ones were applied"},
 )
 @_account
-@click.option("--dry-run", is_flag=True, help="Show the plan and do nothing.")
-@click.option("--yes", is_flag=True, help="Don't ask before acting.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and exit.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @_file
 @pass_invocation
 def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes: bool, file: Path) -> None:
-    """Create and change policies until they are those of FILE; the service's others stay as they are.
+    """Create and update the policies of FILE; the other policies of the service are not changed.
 
     A policy is replaced as a whole.
     """
     steps = _plan(invocation, ranger_user, file)
-    changes = [step for step in steps if step.change in (Change.CREATE, Change.UPDATE)]
-    _print(invocation, [step for step in steps if step.change is not Change.KEEP])
+    changes = [step for step in steps if step.change in (TransferAction.CREATE, TransferAction.UPDATE)]
+    _print(invocation, [step for step in steps if step.change is not TransferAction.KEEP])
     if not changes and not invocation.as_json:
-        invocation.console.print("nothing to do: every policy of the file is there as it is")
+        invocation.console.print("nothing to do: the policies of the file exist unchanged")
     if dry_run or not changes:
         return
     ranger = invocation.settings.ranger
@@ -99,7 +99,7 @@ def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes:
             before = step.there.get("version")
             if isinstance(before, int) and after.get("version") != before + 1:
                 invocation.messages.print(
-                    f"warning: somebody else changed policy `{step.name}` in the meantime; "
+                    f"warning: policy `{step.name}` was modified concurrently; "
                     f"its versions after {before} were overwritten"
                 )
 

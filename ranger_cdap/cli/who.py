@@ -1,11 +1,11 @@
-"""`ranger-cdap who`: who can do what on an entity?"""
+"""`ranger-cdap who`: the holders of access to an entity."""
 
 from __future__ import annotations
 
 import click
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cli.access_holders import AccessHolder, reached
+from ranger_cdap.cli.access_holders import AccessHolder, access_holders
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -23,21 +23,21 @@ from ranger_cdap.cli.policy_index import PolicyIndex
 @policy_files
 @pass_invocation
 def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> None:
-    """Show who has which access to ENTITY and by which policy: everybody, and all users, groups and roles that
-    policies and roles name, and the users Ranger knows to be in one of these groups.
+    """Show who has which access to ENTITY and by which policy: the group `public` (`everybody`), all users, groups and
+    roles that policies and roles name, and the users that Ranger's user store puts into one of these groups.
 
-    A row of a group or a role is for somebody who is nothing else; so is that of a user, but for the groups Ranger
-    knows them to be in (`plugin.use_ranger_groups`), which the row names. `conditional` depends on a condition, a time
-    or a tag. The access `_admin` is the right to edit policies on the entity.
+    The row of a group or role is for a user with no other groups or roles. The row of a user counts only the groups of
+    Ranger's user store (`plugin.use_ranger_groups`) that it lists. `conditional` depends on a condition, a time or a
+    tag. The access `_admin` is the right to edit policies on the entity.
     """
     with authorizer_by(invocation, files) as authorizer:
-        book = PolicyIndex.of(authorizer.snapshot.documents)
-        found = list(reached(authorizer, entity, book))
+        index = PolicyIndex.of(authorizer.snapshot.documents)
+        found = list(access_holders(authorizer, entity, index))
     if invocation.as_json:
-        invocation.print_json([_document(one, book) for one in found])
+        invocation.print_json([_document(one, index) for one in found])
         return
     rows = [
-        [one.kind, one.name, access, entry.standing.value, book.named(entry.policy_id), ", ".join(one.groups)]
+        [one.kind, one.name, access, entry.status.value, index.named(entry.policy_id), ", ".join(one.groups)]
         for one in found
         for access, entry in one.accesses.items()
     ]
@@ -47,13 +47,13 @@ def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> 
     invocation.print_table(["who", "name", "access", "", "by", "in groups"], rows)
 
 
-def _document(one: AccessHolder, book: PolicyIndex) -> dict[str, object]:
+def _document(one: AccessHolder, index: PolicyIndex) -> dict[str, object]:
     return {
         "kind": one.kind,
         "name": one.name,
         "groups": one.groups,
         "accesses": {
-            access: {"standing": entry.standing.value, "policy": book.document(entry.policy_id)}
+            access: {"standing": entry.status.value, "policy": index.document(entry.policy_id)}
             for access, entry in one.accesses.items()
         },
     }

@@ -1,8 +1,9 @@
-"""Which addresses may get a credential or be believed: one rule for every URL of this project.
+"""Validation of addresses that get a credential or are trusted: one rule for every URL of this project.
 
-Law: credentials and policies never leave this machine unencrypted, unless the setting beside the address says so. Plain
-http reaches 127.0.0.0/8 and ::1, written as addresses. A name is refused, `localhost` too: what it means, a file or a
-name server decides. What is accepted at all is spelled so plainly that every parser finds the same host in it.
+Law: credentials and policies never leave this machine unencrypted, unless the setting beside the address permits it.
+Plain http is accepted for 127.0.0.0/8 and ::1, written as addresses. Names are rejected, `localhost` included, because
+a file or a name server decides their meaning. An accepted address is spelled so that every parser finds the same host
+in it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ranger_cdap.config.settings import Settings
 from ranger_cdap.errors import ConfigError
 
 Address = NewType("Address", str)
-"""An address that `checked_address` accepted, without a slash at its end; nothing is sent to any other."""
+"""An address that `checked_address` accepted, without a trailing slash; nothing is sent to any other."""
 
 _ADDRESS: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?(/[A-Za-z0-9._~%+/-]*)?"
@@ -27,7 +28,7 @@ _LAST_PORT: Final = 65_535
 
 @dataclass(frozen=True, slots=True)
 class AddressSetting:
-    """A setting that holds an address, an example of one, and what permits plain http there; empty: nothing."""
+    """A setting that holds an address, an example, and the setting that permits plain http; empty if there is none."""
 
     name: str
     example: str
@@ -52,14 +53,14 @@ JWKS: Final = AddressSetting("service.jwt.jwks_url", "https://issuer.example/key
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredAddress:
-    """The address of a setting, and whether the setting beside it permits plain http."""
+    """The address of a setting, with the permission of plain http from the setting beside it."""
 
     setting: AddressSetting
     url: str
     allow_plain_http: bool
 
     def checked(self) -> Address:
-        """The address.
+        """Return the address, validated.
 
         Raises:
             ConfigError: as `checked_address`.
@@ -68,12 +69,12 @@ class ConfiguredAddress:
 
 
 def addresses(url: str) -> tuple[str, ...]:
-    """The addresses of a text that has several, separated by commas."""
+    """Return the addresses of a comma-separated text."""
     return tuple(filter(None, (one.strip() for one in url.split(","))))
 
 
 def configured_addresses(settings: Settings) -> Iterator[ConfiguredAddress]:
-    """Every address of the settings that gets a credential or is believed; `service.ranger_ui` is only a link."""
+    """Return every address of the settings that gets a credential or is trusted; `service.ranger_ui` is only a link."""
     ranger, audit, confirm = settings.ranger, settings.audit, settings.sync.confirm
     for url in addresses(ranger.url) or ("",):
         yield ConfiguredAddress(RANGER, url, ranger.allow_plain_http)
@@ -88,10 +89,10 @@ def configured_addresses(settings: Settings) -> Iterator[ConfiguredAddress]:
 
 
 def checked_address(url: str, setting: AddressSetting, *, allow_plain_http: bool = False) -> Address:
-    """The address, without a slash at its end.
+    """Return the address without a trailing slash.
 
     Raises:
-        ConfigError: it is not one, holds a user name or password, or is plain http beyond this machine without
+        ConfigError: it is not an address, holds a user name or password, or is plain http beyond this machine without
             permission.
     """
     if "@" in url:
@@ -103,13 +104,13 @@ def checked_address(url: str, setting: AddressSetting, *, allow_plain_http: bool
         own = "127.0.0.1 for this machine, " if found["host"].lower() == "localhost" else ""
         permission = f", or `{setting.permission}` if no one else has access" if setting.permission else ""
         raise ConfigError(
-            f"`{setting.name}` is `{url}`, which others can read and change on its way: use {own}https://{permission}"
+            f"`{setting.name}` is `{url}`, which others can read and change in transit: use {own}https://{permission}"
         )
     return Address(url.rstrip("/"))
 
 
 def is_exposed(address: str) -> bool:
-    """Whether what is sent to the address leaves this machine unencrypted."""
+    """Return whether requests to the address leave this machine unencrypted."""
     found = _ADDRESS.fullmatch(address)
     return found is not None and found["scheme"] == "http" and not _is_loopback(found["host"])
 
@@ -123,7 +124,7 @@ def _exists(host: str, port: str | None) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    """In the one usual spelling: others, like `127.1` and `[::ffff:127.0.0.1]`, mean this machine to some readers."""
+    """Return whether the host is a loopback address in its usual spelling; `127.1` is one to some parsers only."""
     try:
         return host == "[::1]" or IPv4Address(host).is_loopback
     except AddressValueError:

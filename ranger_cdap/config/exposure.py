@@ -1,4 +1,4 @@
-"""Secrets in layers of settings: where each is written, and which files that hold one everybody can read."""
+"""Secrets in layers of settings: where each is written, and the world-readable files that hold one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ranger_cdap.config.layers import Layer
 
 
 def secrets(layer: Layer, struct: type[msgspec.Struct], kind: type) -> Iterator[tuple[str, str]]:
-    """Each value of a layer that is of the kind in the struct, by its `table.key`, as it is written there."""
+    """Yield the values of one type in a layer, each with its `table.key`, as written."""
     return _values(layer.tables, struct, kind, "")
 
 
 def exposed_files(
     layers: Iterable[Layer], struct: type[msgspec.Struct], kind: type, keys: Iterable[str | Path | None]
 ) -> tuple[Path, ...]:
-    """The files that hold a secret, in effect or not, or are a private key, and that everybody here can read."""
+    """Return the world-readable files that hold a secret, in effect or not, or a private key."""
     found = [Path(key) for key in keys if key]
     for layer in layers:
         for name, text in secrets(layer, struct, kind):
@@ -30,7 +30,7 @@ def exposed_files(
                 found.append(Path(text.removeprefix("file:")))
             elif text and not text.startswith("env:") and stands_in:
                 found.append(stands_in)
-    return tuple(file for file in dict.fromkeys(found) if _everybody_can_read(file))
+    return tuple(file for file in dict.fromkeys(found) if _is_world_readable(file))
 
 
 def _values(value: Any, wanted: Any, kind: type, name: str) -> Iterator[tuple[str, str]]:
@@ -51,11 +51,11 @@ def _values(value: Any, wanted: Any, kind: type, name: str) -> Iterator[tuple[st
 
 
 def _table_and_key(name: str) -> str:
-    """`service.callers` of `service.callers[0].secret`."""
+    """Return the table and key of a path: `service.callers` and `secret` for `service.callers[0].secret`."""
     return ".".join(re.split(r"[.\[]", name)[:2])
 
 
-def _everybody_can_read(file: Path) -> bool:
+def _is_world_readable(file: Path) -> bool:
     try:
         return bool(file.stat().st_mode & stat.S_IROTH)
     except OSError:

@@ -30,7 +30,7 @@ _LARGEST_FILE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class NotUsed:
-    """A key of those files that does not become a setting, and why."""
+    """A key of those files that does not become a setting, and the reason."""
 
     key: str
     file: Path
@@ -44,16 +44,16 @@ class _Property:
 
 
 class _UnusableError(Exception):
-    """A value cannot be used; the message says why, without it."""
+    """A value cannot be used; the message has the reason, but not the value."""
 
 
 def hadoop_layer(
     conf_dir: Path | None, security_file: Path | None, audit_file: Path | None, tls_file: Path | None
 ) -> tuple[Layer, tuple[NotUsed, ...]]:
-    """The settings of the files named, or of those of the directory, and the keys that become none.
+    """Return the settings of the named files, or those of the directory, and the keys that are not used.
 
     Raises:
-        ConfigError: a file named is not there, none is there in the directory, or one is not Hadoop's XML.
+        ConfigError: a named file is missing, the directory has none, or one is not Hadoop's XML.
     """
     properties: dict[str, _Property] = {}
     for path in _existing(conf_dir, {SECURITY_FILE: security_file, AUDIT_FILE: audit_file, TLS_FILE: tls_file}):
@@ -68,7 +68,7 @@ def hadoop_layer(
 def _existing(conf_dir: Path | None, named: Mapping[str, Path | None]) -> Iterator[Path]:
     for path in filter(None, named.values()):
         if not path.is_file():
-            raise ConfigError(f"Hadoop configuration file `{path}` is not there")
+            raise ConfigError(f"Hadoop configuration file `{path}` does not exist")
     found = [path or conf_dir / name for name, path in named.items() if conf_dir or path]  # type: ignore[operator]
     there = [path for path in found if path.is_file()]
     if conf_dir and not there:
@@ -89,7 +89,7 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
         if found.value in _UNSET or key in (_TLS_FILE_KEY, _AUDIT_SWITCH):
             continue
         if row is None or "unusable" in row:
-            not_used.append(NotUsed(key, found.file, row["unusable"] if row else "no setting of this project"))
+            not_used.append(NotUsed(key, found.file, row["unusable"] if row else "no equivalent setting"))
             continue
         try:
             value = _value(found.value, row)
@@ -108,11 +108,11 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
 
 def _value(text: str, row: Mapping[str, str]) -> Any:
     if "${" in text:
-        raise _UnusableError(f"it refers to a variable that only Java knows; set `{row['setting']}`")
+        raise _UnusableError(f"it uses a variable that only Java resolves; set `{row['setting']}`")
     try:
         return _FORMS[row.get("as", "text")](text, row)
     except ValueError:
-        raise _UnusableError(f"its value is not what it should be; set `{row['setting']}`") from None
+        raise _UnusableError(f"its value is invalid; set `{row['setting']}`") from None
 
 
 def _milliseconds(text: str, _: Mapping[str, str]) -> float:
@@ -131,7 +131,7 @@ def _yes_no(text: str, _: Mapping[str, str]) -> bool:
 
 def _pem(text: str, row: Mapping[str, str]) -> str:
     if Path(text).suffix.lower() not in (".pem", ".crt", ".cer"):
-        raise _UnusableError(f"a Java key store can be read by Java only; export it as PEM and set `{row['setting']}`")
+        raise _UnusableError(f"Java key stores are not supported; export it as PEM and set `{row['setting']}`")
     return text
 
 
@@ -152,7 +152,7 @@ def _rows() -> Mapping[str, Mapping[str, str]]:
 
 
 def _read(path: Path) -> dict[str, _Property]:
-    """The properties of a file; of one given twice the last counts, as in Hadoop."""
+    """Return the properties of a file; the last of duplicates counts, as in Hadoop."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ConfigError(f"Hadoop configuration file `{path}` is larger than {_LARGEST_FILE} bytes")

@@ -1,4 +1,4 @@
-"""Where settings come from: layers of raw values, each value with its origin, one laid over the other."""
+"""Layers of raw settings, each value with its origin; later layers override earlier ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENVIRONMENT_PREFIX = "RANGER_CDAP_"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Tables of raw values, and by `table.key` where each value comes from, and in which file it stands, if in one."""
+    """Tables of raw values, with the origin of each value by `table.key`, and its file, if it is in one."""
 
     tables: Mapping[str, Any]
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Layer:
 
 
 def overlay(layers: Iterable[Layer]) -> Layer:
-    """One layer of all, in which each value is the one of the last layer that has it."""
+    """Merge layers into one; each value is that of the last layer that has it."""
     tables: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in layers:
@@ -35,10 +35,10 @@ def overlay(layers: Iterable[Layer]) -> Layer:
 
 
 def file_layer(path: Path) -> Layer:
-    """The values of a TOML file.
+    """Return the values of a TOML file.
 
     Raises:
-        ConfigError: it cannot be read, or is not TOML.
+        ConfigError: the file cannot be read, or is not TOML.
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def file_layer(path: Path) -> Layer:
 
 
 def environment_layer(environ: Mapping[str, str]) -> Layer:
-    """The values of the variables `RANGER_CDAP_TABLE__KEY`."""
+    """Return the values of the variables `RANGER_CDAP_TABLE__KEY`."""
     found = {}
     for name, text in environ.items():
         table, separator, key = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("__")
@@ -68,7 +68,7 @@ def environment_layer(environ: Mapping[str, str]) -> Layer:
 
 
 def flag_layer(flags: Iterable[str]) -> Layer:
-    """The values of flags `table.key=value`.
+    """Return the values of flags `table.key=value`.
 
     Raises:
         ConfigError: a flag has another form.
@@ -85,7 +85,7 @@ def flag_layer(flags: Iterable[str]) -> Layer:
 
 
 def named_layer(values: Mapping[str, tuple[Any, str]]) -> Layer:
-    """A layer of values by `table.key`, each with its origin."""
+    """Return a layer of values given by `table.key`, each with its origin."""
     tables: dict[str, dict[str, Any]] = {}
     for name, (value, _) in values.items():
         table, _, key = name.partition(".")

@@ -1,13 +1,12 @@
-"""Reading the settings: from flags, environment, file, the Java plugin's files, and what a value must be.
+"""Loader of the settings: flags, environment, file, the Java plugin's files, and the validation of values.
 
 Precedence: flag (`--set plugin.cache_dir=…`), then environment variable (`RANGER_CDAP_PLUGIN__CACHE_DIR`), then the
-file, then the files of the Java plugin (`[hadoop]`), then the default. An unknown key is an error that names the
-nearest known one. Secrets are given as `env:NAME` or `file:PATH` (or, for trying out, as they are) and never printed.
+file, then the files of the Java plugin (`[hadoop]`), then the default. An unknown key is an error that suggests the
+nearest known one. Secrets are given as `env:NAME` or `file:PATH` (or, for evaluation, as plain text) and never printed.
 """
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import re
@@ -28,13 +27,13 @@ from ranger_cdap.config.service import CallerSettings
 from ranger_cdap.config.settings import Settings
 from ranger_cdap.config.sync import ConfirmSettings, SourceSettings
 from ranger_cdap.config.table import Table
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.errors import ConfigError, suggestion
 
 _log = logging.getLogger(__name__)
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
-# The kinds of values as the reader calls them, and as people do.
+# Types of values: their name in msgspec and in messages.
 _KINDS: Mapping[str, str] = {
     "str": "a text",
     "int": "a whole number",
@@ -50,9 +49,9 @@ _LISTS_OF_TABLES: Mapping[str, type[Table]] = {"sources": SourceSettings, "calle
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The settings, by `table.key` where each that is not a default comes from, and Java's keys not used.
+    """The settings, the origin by `table.key` of each that is not a default, and the Java keys that are not used.
 
-    `exposed` are files that hold a secret and that everybody on this machine can read.
+    `exposed` are world-readable files that hold a secret.
     """
 
     settings: Settings
@@ -62,7 +61,7 @@ class Configuration:
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings of a file, overridden by the environment; without a path, `ranger-cdap.toml` here if there is one.
+    """Load the settings of a file, overridden by the environment; the default is `ranger-cdap.toml` here, if it exists.
 
     Raises:
         ConfigError: the file cannot be read, a key is unknown, or a value is not allowed.
@@ -73,7 +72,7 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
 def read_configuration(
     path: Path | None = None, environ: Mapping[str, str] | None = None, flags: Sequence[str] = ()
 ) -> Configuration:
-    """The settings of flags (`table.key=value`), environment, file and the Java plugin's files, with their origins.
+    """Read the settings of flags (`table.key=value`), environment, file and the Java plugin's files, with origins.
 
     Raises:
         ConfigError: a file cannot be read, a key is unknown, a value is not allowed, or a flag holds a secret.
@@ -95,7 +94,7 @@ def read_configuration(
     layers = (below, file_values, environment, flag_values)
     exposed = exposed_files(layers, Settings, Secret, _private_keys(settings))
     for file in exposed:
-        _log.warning("file `%s` holds a secret and can be read by everybody on this machine; chmod o-r it", file)
+        _log.warning("file `%s` holds a secret and is world-readable; chmod o-r it", file)
     return Configuration(settings, merged.origins, not_used, exposed)
 
 
@@ -106,9 +105,9 @@ def parse_settings(
     origins: Mapping[str, str] = _NO_ORIGINS,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
-    """The settings of parsed TOML; relative paths stay relative to the working directory.
+    """Convert parsed TOML to settings; relative paths stay relative to the working directory.
 
-    An error says where the value stands: by `table.key` in `origins`, or else `origin`.
+    An error names the origin of the value: by `table.key` in `origins`, or else `origin`.
 
     Raises:
         ConfigError: a key is unknown or a value is not allowed.
@@ -135,14 +134,14 @@ def parse_settings(
 
 
 def _not_valid(message: str, stands: Callable[[str], str]) -> ConfigError:
-    """The sentence of msgspec, which ends with a path, about a setting by its name, with the values there are."""
+    """Return msgspec's message, which ends with a path, with the name of the setting and its possible values."""
     said, _, path = message.partition(" - at `$.")
     name = path.rstrip("`")
     keys = re.findall(r"[a-z_]+", name)
     choices = [f"`{text}`" for text in _texts(_field_type(*keys))]
     hint = f"; it is one of {', '.join(choices)}" if choices and said.startswith("Invalid enum") else ""
-    told = re.sub(r"`([\w | ]+)`", lambda types: _in_words(types[1]), said)
-    return ConfigError(f"{stands('.'.join(keys[:2]))}: `{name}`: {_lower(told)}{hint}")
+    text = re.sub(r"`([\w | ]+)`", lambda types: _in_words(types[1]), said)
+    return ConfigError(f"{stands('.'.join(keys[:2]))}: `{name}`: {_lower(text)}{hint}")
 
 
 def _in_words(types: str) -> str:
@@ -150,7 +149,7 @@ def _in_words(types: str) -> str:
 
 
 def _texts(wanted: Any) -> Iterator[str]:
-    """The texts a type names, as `Literal` does, also where something else is possible."""
+    """Return the texts of a type's `Literal`, also inside of a union."""
     for one in get_args(wanted):
         if isinstance(one, str):
             yield one
@@ -159,7 +158,7 @@ def _texts(wanted: Any) -> Iterator[str]:
 
 
 def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
-    """A certificate's file without a file for its key holds both."""
+    """Return the files with a private key: a certificate's file without a separate key file holds both."""
     ranger, service, confirm = settings.ranger, settings.service, settings.sync.confirm
     return (
         ranger.key_file or ranger.cert_file,
@@ -170,14 +169,14 @@ def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
 
 
 def _refuse_secrets(flags: Layer) -> None:
-    """Everybody on the machine can read a command line."""
+    """Raise ConfigError for a secret in a flag: every user of the machine can read a command line."""
     for name, text in secrets(flags, Settings, Secret):
         if not text.startswith(("env:", "file:")):
-            raise ConfigError(f"`{name}` must not stand on the command line; name it by `env:` or `file:`")
+            raise ConfigError(f"`{name}` is a secret and not allowed on the command line; use `env:` or `file:`")
 
 
 def _field_type(*path: str) -> Any:
-    """The type of what stands at `table`, `key` and, in a list of tables, their keys; None where there is nothing."""
+    """Return the type of the field at this path of keys; None if there is no such field."""
     found: Any = Settings
     for key in path:
         struct = next(
@@ -189,7 +188,7 @@ def _field_type(*path: str) -> Any:
 
 
 def _with_lists(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """A list of names may be one text with commas, as in a variable; the addresses of Ranger Admin may be a list."""
+    """Normalize lists: names may be comma-separated, as in a variable; the URLs of Ranger Admin may be a list."""
 
     def value(table: str, key: str, given: Any) -> Any:
         wanted = _field_type(table, key)
@@ -213,8 +212,7 @@ def _refuse_unknown_keys(value: Any, struct: type[Table], where: str, stands: Ca
     fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
     for key, inner in value.items():
         if key not in fields:
-            near = difflib.get_close_matches(str(key), fields, n=1)
-            hint = f"; did you mean `{where}{near[0]}`?" if near else ""
+            hint = suggestion(str(key), fields, prefix=where)
             raise ConfigError(f"{stands(f'{where}{key}')}: unknown setting `{where}{key}`{hint}")
         wanted = fields[key]
         if isinstance(wanted, type) and issubclass(wanted, Table):
@@ -263,11 +261,11 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
             raise ConfigError(f"{stands(name)}: `{name}` must be zero or greater, not `{number}`")
     if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
         where = stands("sync.extra_group")
-        raise ConfigError(f"{where}: `sync.extra_group` must hold `{{namespace}}`, or one group would get everything")
+        raise ConfigError(f"{where}: `sync.extra_group` must contain `{{namespace}}`, or one group gets everything")
     for source in settings.sync.sources:
         if not _SOURCE_NAME.fullmatch(source.name):
             raise ConfigError(
-                f"{stands('sync.sources')}: `name` of `sync.sources` is that of a directory: at most 100 letters, "
+                f"{stands('sync.sources')}: `name` of `sync.sources` names a directory: at most 100 letters, "
                 f"digits and `._-`, not `{source.name[:100]!a}`"
             )
     _check_confirm(settings.sync.confirm, stands)

@@ -1,11 +1,11 @@
-"""`Secret`: a text that is never printed, and where it is written.
+"""`Secret`: a text that is never printed, and its source.
 
-Law: a secret in a file is read again when the file changes, without a restart. A file that is empty, or that cannot be
-read, changes nothing; whoever must prove the secret may show the one before for another minute, so that both sides need
-not change at once.
+Law: a secret in a file is read again when the file changes, without a restart. An empty or unreadable file leaves the
+previous secret in use. The previous secret is accepted for another minute after a change, so that both sides need not
+change at once.
 
-Law: a file that is not there, or that this process may not read, is an error where its secret is needed and nowhere
-else. So programs of different users share one configuration, and none can read the secrets of another.
+Law: a file that is missing, or that this process may not read, is an error only where its secret is needed. Programs of
+different users can therefore share one configuration, and none can read the secrets of another.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ranger_cdap.errors import ConfigError, reason
 _log = logging.getLogger(__name__)
 
 BOTH_COUNT_SECONDS: Final = 60.0
-"""How long the secret before a change is accepted besides the new one."""
+"""Seconds for which the previous secret is accepted after a change."""
 
 
 class Secret:
-    """A text that prints as `*****`; `reveal()` gives it to the one place that needs it."""
+    """A text that prints as `*****`; `reveal()` returns it to the one place that needs it."""
 
     __slots__ = ("_text",)
 
@@ -37,30 +37,30 @@ class Secret:
 
     @property
     def file(self) -> Path | None:
-        """The file it is in; None where it is in none."""
+        """The file that holds the secret; None if it is not in a file."""
         return None
 
     @property
     def problem(self) -> str:
-        """Why it cannot be had now; empty if it can."""
+        """The reason why the secret is unavailable now; empty if it is available."""
         return ""
 
     @property
     def is_set(self) -> bool:
-        """Whether there is one; one that cannot be had counts."""
+        """True if there is a secret, even an unavailable one."""
         return bool(self._text)
 
     def reveal(self) -> str:
         """Return the secret itself.
 
         Raises:
-            ConfigError: it is in a file that is not there or that this process may not read.
+            ConfigError: its file does not exist or this process may not read it.
         """
         return self._text
 
-    def accepted(self, *, look_now: bool = False) -> tuple[str, ...]:
-        """What proves that somebody knows it; with `look_now` not even a second old."""
-        _ = look_now
+    def accepted(self, *, recheck: bool = False) -> tuple[str, ...]:
+        """Return the texts that prove knowledge of the secret; with `recheck`, read again if the file has changed."""
+        _ = recheck
         return (self.reveal(),)
 
     def __repr__(self) -> str:
@@ -70,10 +70,10 @@ class Secret:
         return isinstance(other, Secret) and other._identity() == self._identity()
 
     def __hash__(self) -> int:
-        return hash(Secret)  # the text of some may change
+        return hash(Secret)  # the text of a secret in a file may change
 
     def _identity(self) -> str | Path:
-        """What is compared: the text, or the file where that cannot be read."""
+        """The value for comparisons: the text, or the file if that cannot be read."""
         return self._text
 
 
@@ -89,8 +89,8 @@ class FileSecret(Secret):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files = WatchedFiles((path,))
-        # The secret, the one before, and until when that counts: replaced as a whole, for threads that read it. None
-        # while the file could not be read.
+        # The secret, the previous one, and until when that is accepted: one tuple, replaced atomically. None
+        # as long as the file could not be read.
         self._state: tuple[str, str, float] | None = None
         with suppress(FileNotFoundError, PermissionError):
             self._state = (_content(path), "", 0.0)
@@ -98,12 +98,12 @@ class FileSecret(Secret):
 
     @property
     def file(self) -> Path:
-        """The file."""
+        """The file that holds the secret."""
         return self._path
 
     @property
     def problem(self) -> str:
-        """Why it cannot be read now; empty if it can, or could before."""
+        """The reason why the file cannot be read; empty if it can, or could before."""
         try:
             self._known()
         except ConfigError as e:
@@ -112,29 +112,29 @@ class FileSecret(Secret):
 
     @property
     def is_set(self) -> bool:
-        """Whether the file holds one; one that cannot be read counts."""
+        """True if the file holds a secret, or cannot be read."""
         return bool(self.problem or self.reveal())
 
     def reveal(self) -> str:
-        """Return the secret itself, as the file had it a second ago at most.
+        """Return the secret itself, at most a second old.
 
         Raises:
-            ConfigError: the file is not there or this process may not read it, and could not before.
+            ConfigError: the file does not exist or this process may not read it, and never could.
         """
         return self._known()[0]
 
-    def accepted(self, *, look_now: bool = False) -> tuple[str, ...]:
-        """The secret and, for a minute after a change, the one before."""
-        text, before, until = self._known(look_now=look_now)
+    def accepted(self, *, recheck: bool = False) -> tuple[str, ...]:
+        """Return the secret and, for a minute after a change, the previous one."""
+        text, before, until = self._known(recheck=recheck)
         return (text, before) if time.monotonic() < until else (text,)
 
-    def _known(self, *, look_now: bool = False) -> tuple[str, str, float]:
+    def _known(self, *, recheck: bool = False) -> tuple[str, str, float]:
         if self._state is None:
             try:
                 self._state = (_content(self._path), "", 0.0)
             except OSError as e:
                 raise _unreadable(self._path, e) from None
-        self._files.if_changed(self._read, look_now=look_now)
+        self._files.if_changed(self._read, recheck=recheck)
         return self._state
 
     def _identity(self) -> str | Path:
@@ -145,18 +145,18 @@ class FileSecret(Secret):
         try:
             text = _content(self._path)
         except (ConfigError, OSError) as e:
-            told = _unreadable(self._path, e) if isinstance(e, OSError) else e
-            _log.warning("%s; the secret read before stays in use", told)
+            problem = _unreadable(self._path, e) if isinstance(e, OSError) else e
+            _log.warning("%s; the previous secret stays in use", problem)
             return
         if not text:
-            _log.warning("secret file `%s` is empty; the secret read before stays in use", self._path)
+            _log.warning("secret file `%s` is empty; the previous secret stays in use", self._path)
         elif text != text_before:
             self._state = (text, text_before, time.monotonic() + BOTH_COUNT_SECONDS)
-            _log.info("secret file `%s` was read again", self._path)
+            _log.info("secret file `%s` was reloaded", self._path)
 
 
 def resolve_secret(text: str, environ: Mapping[str, str] | None = None) -> Secret:
-    """`env:NAME` is that variable, `file:PATH` that file without its last line break, anything else the text itself.
+    """Resolve `env:NAME` to a variable, `file:PATH` to a file without its last line break, anything else to itself.
 
     Raises:
         ConfigError: the variable is not set, or the path leads to no file of text.
@@ -175,10 +175,10 @@ def resolve_secret(text: str, environ: Mapping[str, str] | None = None) -> Secre
 
 
 def _content(path: Path) -> str:
-    """The contents of the file.
+    """Return the contents of the file.
 
     Raises:
-        OSError: it is not there, or this process may not read it.
+        OSError: it does not exist, or this process may not read it.
         ConfigError: the path leads to no file of text.
     """
     try:

@@ -1,4 +1,4 @@
-"""Which program needs which secret: the decision service and the sync job run as two users, each with its own files."""
+"""Secrets by program: the decision service and the sync job run as two users, each with its own files."""
 
 from __future__ import annotations
 
@@ -22,43 +22,45 @@ class Program(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """The programs that need a secret, where the settings make use of it."""
+class SecretUse:
+    """The programs that need a secret, and the condition under which the settings use it."""
 
     programs: frozenset[Program]
     where: Callable[[Settings], bool] = lambda _: True
 
 
 def _by_password(settings: Settings, username: str) -> bool:
-    """Whether an account signs in to Ranger Admin by its password."""
+    """Return whether an account signs in to Ranger Admin with its password."""
     return settings.ranger.auth == "bearer" or (settings.ranger.auth == "basic" and bool(username))
 
 
 _SERVICE: Final = frozenset({Program.SERVICE})
 _SYNC: Final = frozenset({Program.SYNC})
 
-NEEDS: Final[Mapping[str, Need]] = {
-    "plugin.password": Need(_SERVICE, lambda s: _by_password(s, s.plugin.username)),
-    # Of the sync job `sync assign` and `sync forget` write audit records.
-    "audit.solr_password": Need(_SERVICE | _SYNC, lambda s: "solr" in s.audit.sinks and bool(s.audit.solr_username)),
-    "ranger.key_file": Need(_SERVICE | _SYNC),
-    "service.tls_key": Need(_SERVICE),
-    "service.tls_probe_key": Need(_SERVICE),
-    "service.callers.secret": Need(_SERVICE),
-    "service.jwt.key_file": Need(_SERVICE, lambda s: "HS256" in s.service.jwt.algorithms),
-    "service.proxy.secret": Need(_SERVICE, lambda s: bool(s.service.proxy.addresses)),
-    "service.bridge_password": Need(
+NEEDS: Final[Mapping[str, SecretUse]] = {
+    "plugin.password": SecretUse(_SERVICE, lambda s: _by_password(s, s.plugin.username)),
+    # In the sync job, `sync assign` and `sync forget` write audit records.
+    "audit.solr_password": SecretUse(
+        _SERVICE | _SYNC, lambda s: "solr" in s.audit.sinks and bool(s.audit.solr_username)
+    ),
+    "ranger.key_file": SecretUse(_SERVICE | _SYNC),
+    "service.tls_key": SecretUse(_SERVICE),
+    "service.tls_probe_key": SecretUse(_SERVICE),
+    "service.callers.secret": SecretUse(_SERVICE),
+    "service.jwt.key_file": SecretUse(_SERVICE, lambda s: "HS256" in s.service.jwt.algorithms),
+    "service.proxy.secret": SecretUse(_SERVICE, lambda s: bool(s.service.proxy.addresses)),
+    "service.bridge_password": SecretUse(
         _SERVICE, lambda s: s.service.grants == "bridge" and _by_password(s, s.service.bridge_username)
     ),
-    "sync.password": Need(_SYNC, lambda s: _by_password(s, s.sync.username)),
-    "sync.sources.marker": Need(_SYNC),
-    "sync.sources.options": Need(_SYNC),
-    "sync.sources.token_file": Need(_SYNC),
-    "sync.confirm.secret": Need(_SYNC, lambda s: bool(s.sync.confirm.url)),
-    "sync.confirm.token_file": Need(_SYNC, lambda s: bool(s.sync.confirm.url)),
-    "sync.confirm.key_file": Need(_SYNC, lambda s: bool(s.sync.confirm.url)),
+    "sync.password": SecretUse(_SYNC, lambda s: _by_password(s, s.sync.username)),
+    "sync.sources.marker": SecretUse(_SYNC),
+    "sync.sources.options": SecretUse(_SYNC),
+    "sync.sources.token_file": SecretUse(_SYNC),
+    "sync.confirm.secret": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
+    "sync.confirm.token_file": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
+    "sync.confirm.key_file": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
 }
-"""By `table.key`; of rows of a list the key alone counts."""
+"""By `table.key`, without the index of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class SecretFile:
 
 
 def secret_files(settings: Settings) -> tuple[SecretFile, ...]:
-    """The files that hold a secret in use, each once; a file that both programs need has both."""
+    """Return the files that hold a secret in use, each once; a file that both programs need has both."""
     found: dict[Path, SecretFile] = {}
     for name, value in _values(settings, ""):
         path = value.file if isinstance(value, Secret) else value
@@ -85,10 +87,10 @@ def secret_files(settings: Settings) -> tuple[SecretFile, ...]:
 
 
 def check_secrets(settings: Settings, program: Program) -> None:
-    """Every secret in use that a program needs can be had now.
+    """Check that every secret in use that a program needs is available.
 
     Raises:
-        ConfigError: one is in a file that is not there or that this process may not read; the message names it.
+        ConfigError: the file of one does not exist or this process may not read it; the message names it.
     """
     for name, value in _values(settings, ""):
         need = NEEDS.get(name)
@@ -97,7 +99,7 @@ def check_secrets(settings: Settings, program: Program) -> None:
 
 
 def _values(value: Any, name: str) -> Iterator[tuple[str, Secret | Path]]:
-    """The secrets and paths of tables, by `table.key`; a text that `NEEDS` names is a path."""
+    """Yield the secrets and paths of tables by `table.key`; a text that `NEEDS` names is a path."""
     if isinstance(value, Secret | Path):
         yield name, value
     elif isinstance(value, str):

@@ -12,108 +12,108 @@ from ranger_cdap.config.table import Table, UserDirectory
 
 
 class CallerSettings(Table, frozen=True):
-    """A program that asks the decision service, how it proves who it is, and what it may ask."""
+    """A caller of the decision service: its name, authentication and roles."""
 
     name: str
-    """The name it proves, and the audit and the log show."""
+    """The name of the caller, as in audit records and the log."""
     roles: tuple[Literal["enforce", "audit", "grant", "evaluate", "delegate"], ...]
     """Its roles ([decision-service.md](decision-service.md))."""
     secret: Secret | None = None
-    """Its secret; without one it comes with a token (`[service.jwt]`) or through a proxy (`[service.proxy]`)."""
+    """Its secret; without one it uses a token (`[service.jwt]`) or a proxy (`[service.proxy]`)."""
     rate: int | None = None
-    """Requests a second it may make, 0 for any number; without it `service.rate`, and any number with `enforce`."""
+    """Limit of requests per second, 0 for no limit; default: `service.rate`, and no limit with the role `enforce`."""
 
 
 class JwtSettings(Table, frozen=True):
-    """Tokens that are believed; none without a key."""
+    """Accepted tokens; none without a key."""
 
     key_file: Path | None = None
-    """The key that signed them: a public key as PEM, or the shared one of `HS256`."""
+    """The key that verifies them: a public key as PEM, or the shared one of `HS256`."""
     jwks_url: str = ""
     """Instead of `key_file`: the address of the issuer's current keys (JWKS); `https`, or `http` on this machine."""
     jwks_ca_file: str | None = None
-    """The authorities that are trusted for `jwks_url`, as PEM; without it those of the system."""
+    """The authorities trusted for `jwks_url`, as PEM; default: those of the system."""
     poll_interval: float = 300.0
-    """Seconds between two looks at `jwks_url`; a token with an unknown key makes one sooner. Greater than zero."""
+    """Polling interval of `jwks_url` in seconds; a token with an unknown key polls sooner. Greater than zero."""
     max_staleness: float = 24 * 3600.0
-    """Seconds without an answer of `jwks_url` after which no token is accepted; greater than zero."""
+    """Seconds without a response of `jwks_url` after which no token is accepted; greater than zero."""
     algorithms: tuple[Literal["RS256", "ES256", "EdDSA", "HS256"], ...] = ("RS256",)
-    """How they may be signed; `HS256` only alone."""
+    """Accepted signature algorithms; `HS256` cannot be combined with others."""
     issuer: str = ""
-    """Who must have issued them."""
+    """The required issuer."""
     audience: str = ""
-    """For whom they must have been issued."""
+    """The required audience."""
     name_claim: str = "sub"
     """The claim that names the caller."""
 
 
 class ProxySettings(Table, frozen=True):
-    """A proxy that has authenticated the caller; none without addresses."""
+    """A proxy that authenticates callers; none without addresses."""
 
     addresses: tuple[str, ...] = ()
-    """Where its requests come from."""
+    """The addresses its requests come from."""
     header: str = "X-Forwarded-User"
-    """The header in which it names the caller."""
+    """The header with the name of the caller."""
     secret: Secret | None = None
-    """The proxy's own secret, as second proof."""
+    """The proxy's own secret, as a second proof."""
     secret_header: str = "X-Proxy-Secret"  # noqa: S105 a header, not a secret
-    """The header in which it shows that."""
+    """The header with this secret."""
 
 
 class ServiceSettings(Table, frozen=True):
-    """The decision service: where it listens, who may ask, how much ([decision-service.md](decision-service.md))."""
+    """The decision service: address, callers and limits ([decision-service.md](decision-service.md))."""
 
     host: str = "127.0.0.1"
     """The address it listens on; any other than loopback needs a certificate."""
     port: int = 6500
     """The port; 0: any free one."""
     hosts: tuple[str, ...] = ()
-    """Names it is asked under besides loopback; requests for another `Host` are refused."""
+    """Host names of the service besides loopback; requests for another `Host` are refused."""
     tls_certificate: Path | None = None
-    """Its certificate, as PEM; then it speaks HTTPS only."""
+    """Its certificate, as PEM; enables HTTPS and disables HTTP."""
     tls_key: Path | None = None
     """The key, as PEM; without it the key is in `tls_certificate`."""
     tls_client_ca: Path | None = None
-    """PEM of the authorities one of whose client certificates every connection must show, besides a caller's proof."""
+    """Authorities of client certificates, as PEM; requires a client certificate, in addition to authentication."""
     tls_probe_certificate: Path | None = None
     """With `tls_client_ca`: the client certificate, as PEM, of `doctor` and of the health check of the image."""
     tls_probe_key: Path | None = None
     """Its key, as PEM and not encrypted; without it the key is in `tls_probe_certificate`."""
     ranger_services: tuple[str, ...] = ()
-    """Ranger services that are decided besides `ranger.service`, each with its own definition."""
+    """Ranger services to decide for besides `ranger.service`, each with its own definition."""
     ranger_ui: str = ""
-    """The address of Ranger's web UI, for the links of the page; without it the first of `ranger.url`."""
+    """The address of Ranger's web UI, for links on the page; default: the first of `ranger.url`."""
     callers: tuple[CallerSettings, ...] = ()
-    """Who may ask: one table `[[service.callers]]` each."""
+    """The callers: one table `[[service.callers]]` each."""
     jwt: JwtSettings = JwtSettings()
-    """Tokens that are believed: the table `[service.jwt]`."""
+    """Accepted tokens: the table `[service.jwt]`."""
     proxy: ProxySettings = ProxySettings()
-    """A proxy that is believed: the table `[service.proxy]`."""
+    """A trusted proxy: the table `[service.proxy]`."""
     max_body: int = 4_000_000
-    """Bytes of a request; greater than zero."""
+    """Maximum bytes of a request; greater than zero."""
     max_batch: int = 5_000
-    """Entities or records of a request; greater than zero."""
+    """Maximum entities or records of a request; greater than zero."""
     max_requests: int = 256
-    """Requests at once, of one caller half of them (of one with `enforce` all); greater than zero."""
+    """Maximum concurrent requests; half of them for one caller, all for one with `enforce`. Greater than zero."""
     max_connections: int = 512
-    """Connections at once, and 256 below the limit of open files at most; greater than zero."""
+    """Maximum connections, at least 256 below the limit of open files; greater than zero."""
     max_connections_per_peer: int = 256
-    """Those of one address; of more the longest idle are closed. Greater than zero."""
+    """Maximum connections per address; beyond it the longest idle are closed. Greater than zero."""
     idle_timeout: float = 15.0
     """Seconds after which a connection without a request is closed; greater than zero."""
     rate: int = 1_000
-    """Requests a second of one caller, and of an address without one; more get 429. 0: any number."""
+    """Requests per second of a caller, or of an address without one; more get 429. 0: no limit."""
     body_timeout: float = 10.0
-    """Seconds for the head of a request, and for its body, to come; greater than zero."""
+    """Seconds to receive the head of a request, and its body; greater than zero."""
     stop_timeout: float = 10.0
-    """Seconds for requests under way when it ends; greater than zero."""
+    """Seconds for requests in progress at shutdown; greater than zero."""
     events_dir: Path = msgspec.field(default_factory=UserDirectory("data", "events"))
-    """Where records for the sync job are kept; for its owner only, and to read for `events_group`."""
+    """The directory of records for the sync job; private to its owner, readable by `events_group`."""
     events_group: str = ""
-    """The group that may read what is there, and write nothing; without it only its owner reads."""
+    """The group that may read `events_dir`, without writing; without it only its owner can."""
     grants: Literal["refuse", "bridge"] = "refuse"
-    """The treatment of grants made in CDAP: refused, or passed on to Ranger in the name of the user who makes them."""
+    """Grants made in CDAP: refused, or forwarded to Ranger on behalf of the user who makes them."""
     bridge_username: str = ""
-    """The account that passes them on; in `policy.grantrevoke.auth.users` of the service."""
+    """The account that forwards grants; it must be in `policy.grantrevoke.auth.users` of the service."""
     bridge_password: Secret = Secret("")
     """Its password or, with `ranger.auth = "bearer"`, its token."""

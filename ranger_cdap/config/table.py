@@ -1,4 +1,4 @@
-"""`Table`: a table of `ranger-cdap.toml`; the text below a field is what the reference says of the setting."""
+"""`Table`: a table of `ranger-cdap.toml`; the text below a field is its description in the reference."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 @dataclass(frozen=True, slots=True)
 class UserDirectory:
-    """A default path in one of the directories of a user, wherever the system puts them."""
+    """A default path in one of the user's directories, wherever the system puts them."""
 
     kind: Literal["cache", "data", "state"]
     below: str = ""
 
     def __call__(self) -> Path:
-        """The place on this system, for this user."""
+        """Return the path on this system, for this user."""
         places = {
             "cache": platformdirs.user_cache_dir,
             "data": platformdirs.user_data_dir,

@@ -1,4 +1,4 @@
-"""`WatchedFiles`: whether files have changed, for what is read again without a restart."""
+"""`WatchedFiles`: detection of changed files, for content that is reloaded without a restart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 LOOK_SECONDS: Final = 1.0
-"""Seconds between two looks at a file, at least: looking costs a call of the system, however often somebody asks."""
+"""Minimum seconds between two checks of a file: each check is a system call, and there may be many requests."""
 
 Stamp = tuple[int, int, int, int] | None
 
@@ -16,7 +16,7 @@ Stamp = tuple[int, int, int, int] | None
 class WatchedFiles:
     """Files by their identity, size and times; links are followed, so a replaced link is a change.
 
-    Safe to share between threads: what has changed may be read twice, and counts as seen only when it was read.
+    Thread-safe: a changed file may be read twice, and counts as seen only after it was read.
     """
 
     def __init__(self, paths: Iterable[str | Path], clock: Callable[[], float] = time.monotonic) -> None:
@@ -25,10 +25,10 @@ class WatchedFiles:
         self._looked_at = clock()
         self._stamps = self._look()
 
-    def if_changed(self, read: Callable[[], None], *, look_now: bool = False) -> None:
-        """Call `read` if a file has changed since it was read; looks once a second, or now."""
+    def if_changed(self, read: Callable[[], None], *, recheck: bool = False) -> None:
+        """Call `read` if a file has changed since it was read; checks at most once a second, or now."""
         now = self._clock()
-        if now - self._looked_at < LOOK_SECONDS and not look_now:
+        if now - self._looked_at < LOOK_SECONDS and not recheck:
             return
         self._looked_at = now
         stamps = self._look()

@@ -1,4 +1,4 @@
-"""Looking for what keeps the plugin and the sync job from working, or makes them unsafe; nothing is changed."""
+"""Read-only checks for what keeps the plugin and the sync job from working, or makes them insecure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ranger_cdap.config import Configuration, addresses
-from ranger_cdap.doctor.accounts import Seen, accounts, examine_account, examine_service
+from ranger_cdap.doctor.accounts import accounts, examine_account, examine_service
 from ranger_cdap.doctor.certificates import examine_certificates
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.local import (
@@ -29,7 +29,7 @@ __all__ = ["Finding", "Health", "examine"]
 
 
 def examine(configuration: Configuration, now: Callable[[], float] = time.time) -> Iterator[Finding]:
-    """All checks, from the network inwards; `now` is the time since 1970.
+    """Run all checks, from the network inwards; `now` is in seconds since 1970.
 
     Raises:
         ConfigError: a file of certificates cannot be used.
@@ -41,17 +41,17 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
         yield from reach(url, context, ranger.connect_timeout, now)
     yield from examine_encryption(settings)
     yield from examine_certificates(settings, now())
-    policies = service = None
-    told: set[str] = set()
+    policies = None
+    reported: set[str] = set()
     for account in accounts(settings):
-        findings, seen = examine_account(account, settings)
-        yield from (finding for finding in findings if finding.check not in told)
-        told.update(finding.check for finding in findings)
-        policies, service = policies or seen.policies, service or seen.service
-    if policies or "service" not in told:
-        yield from examine_service(settings, Seen(policies, service))
+        findings, downloaded = examine_account(account, settings, policies)
+        yield from (finding for finding in findings if finding.check not in reported)
+        reported.update(finding.check for finding in findings)
+        policies = policies or downloaded
+    if policies or "service" not in reported:
+        yield from examine_service(settings, policies)
     users = Users.of(settings)
-    yield from examine_cache(settings, users, policies.policyVersion if policies else None, now())
+    yield from examine_cache(settings, users, policies.policy_version if policies else None, now())
     yield from examine_rules(settings)
     yield from examine_audit(settings, users)
     yield from examine_decision_service(settings, users)

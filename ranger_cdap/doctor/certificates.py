@@ -1,4 +1,4 @@
-"""Certificates that the settings name: how long each is valid, before anyone is refused for it."""
+"""Checks of the certificates in the settings: each is reported before it expires."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SEQUENCE, _EXPLICIT_VERSION, _UTC_TIME = 0x30, 0xA0, 0x17
 
 
 def examine_certificates(settings: Settings, now: float) -> Iterator[Finding]:
-    """The service's own certificate, the authorities of its clients, and the client certificates; `now` is since 1970.
+    """Check the certificates of service, clients and authorities; `now` is in seconds since 1970.
 
-    Those of the decision service only where it has callers, that of the sync job only where it asks CDAP.
+    Those of the decision service only if it has callers, that of the sync job only if it asks CDAP.
     """
     ranger, service, confirm = settings.ranger, settings.service, settings.sync.confirm
     chains: dict[str, str | Path | None] = {"ranger.cert_file": ranger.cert_file}
@@ -44,7 +44,7 @@ def _examine(setting: str, file: Path, now: float, *, of_authorities: bool = Fal
     try:
         ends = _ends(file.read_text(encoding="utf-8", errors="replace"))
     except PermissionError as e:
-        return note(check, f"`{file}` cannot be read: {reason(e)}", "run this as the user that shows it too")
+        return note(check, f"`{file}` cannot be read: {reason(e)}", "run this as the user of its program as well")
     except OSError as e:
         return failed(check, f"`{file}` cannot be read: {reason(e)}", f"correct `{setting}`")
     except (ValueError, IndexError):
@@ -67,17 +67,17 @@ def _days(seconds: float) -> str:
 
 
 def _ends(text: str) -> list[float]:
-    """When each certificate of a PEM file ends, in seconds since 1970.
+    """Return the expiry of each certificate of a PEM file, in seconds since 1970.
 
     Raises:
-        ValueError, IndexError: what stands between two marks is no certificate.
+        ValueError, IndexError: a PEM block is not a certificate.
     """
     blocks = [block.partition(_END) for block in text.split(_BEGIN)[1:]]
     return [_end(ssl.PEM_cert_to_DER_cert(_BEGIN + content + end)) for content, end, _ in blocks]
 
 
 def _end(der: bytes) -> float:
-    """`notAfter` of a certificate (RFC 5280, 4.1); the standard library shows it only of one that was verified."""
+    """Return `notAfter` of a certificate (RFC 5280, 4.1); the standard library has it for verified ones only."""
     _, certificate, _ = _element(der)
     _, to_be_signed, _ = _element(certificate)
     kind, _, rest = _element(to_be_signed)
@@ -94,7 +94,7 @@ def _end(der: bytes) -> float:
 
 
 def _element(der: bytes) -> tuple[int, bytes, bytes]:
-    """The kind and content of the first element of DER, and what follows it."""
+    """Return the tag and content of the first DER element, and the remaining bytes."""
     length, begin = der[1], 2
     if length & 0x80:
         begin += length & 0x7F

@@ -1,4 +1,4 @@
-"""The directories that we keep: whose each is, and what the other of our two users, and everyone else, can do there."""
+"""Checks of our directories: their owner, and the access of the other program and of everyone else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from ranger_cdap.config import Settings
 from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, well
-from ranger_cdap.doctor.users import ROOT, Person, Users, name_of
+from ranger_cdap.doctor.users import ROOT, LocalUser, Users, name_of
 from ranger_cdap.errors import reason
 from ranger_cdap.service.events.event_access import EventAccess, group_number
 from ranger_cdap.service.events.watermark import WATERMARK
@@ -25,7 +25,7 @@ _READ: Final = os.R_OK | os.X_OK
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A directory of one program: what it is, its setting, who runs it, who makes it, what others could do."""
+    """A directory of one program: its purpose, setting, user and creator, and the harm others could do there."""
 
     check: str
     setting: str
@@ -39,20 +39,20 @@ class _Kept:
         try:
             status = directory.stat()
         except FileNotFoundError:
-            return note(self.check, f"`{directory}` is not there", f"nothing to do: {self.made_by} makes it")
+            return note(self.check, f"`{directory}` does not exist", f"nothing to do: {self.made_by} creates it")
         except PermissionError as e:
             if users.of_viewer and self.program not in users.of_viewer:
-                return well(self.check, f"`{directory}` is out of reach of user {users.viewer}, who looks")
-            return failed(self.check, f"`{directory}` cannot be looked at: {reason(e)}", f"correct `{self.setting}`")
+                return well(self.check, f"`{directory}` is not accessible to user {users.viewer}, as it should be")
+            return failed(self.check, f"`{directory}` cannot be examined: {reason(e)}", f"correct `{self.setting}`")
         except OSError as e:
-            return failed(self.check, f"`{directory}` cannot be looked at: {reason(e)}", f"correct `{self.setting}`")
+            return failed(self.check, f"`{directory}` cannot be examined: {reason(e)}", f"correct `{self.setting}`")
         if problem := self._problem(directory, status, users):
             advice = f"give it to the user {self.user} runs as, not writable by anyone else (chown, chmod 700)"
             return failed(self.check, f"`{directory}` {problem}", advice)
         if status.st_uid == users.viewer.uid:
-            return well(self.check, f"`{directory}` is ours alone and can be written")
+            return well(self.check, f"`{directory}` is private and writable")
         return well(
-            self.check, f"`{directory}` belongs to user {name_of(status.st_uid)}, and no one else can write there"
+            self.check, f"`{directory}` belongs to user {name_of(status.st_uid)}, and no one else can write to it"
         )
 
     def _problem(self, directory: Path, status: os.stat_result, users: Users) -> str:
@@ -60,13 +60,13 @@ class _Kept:
             return "is not a directory"
         expected = users.expects(status.st_uid, self.program)
         if status.st_uid not in (users.viewer.uid, ROOT) and not expected:
-            return f"belongs to somebody else, user {name_of(status.st_uid)}, who could {self.danger}"
+            return f"belongs to another user, {name_of(status.st_uid)}, who could {self.danger}"
         if status.st_mode & _OTHERS_WRITE:
             return f"can be written by others, who could {self.danger}"
         if self.is_private and status.st_mode & _OTHERS:
             return "can be read by others"
-        if above := _of_the_other(directory, users.other(self.program)):
-            return f"is below `{above}` of the other program's user, who could put another in its place"
+        if above := _parent_owned_by(directory, users.other(self.program)):
+            return f"is below `{above}` of the other program's user, who could replace it"
         return "" if expected or os.access(directory, _WRITE) else "cannot be written"
 
 
@@ -87,23 +87,23 @@ _STATE: Final = _Kept(
     Program.SYNC,
     "the sync job",
     "the first run",
-    "make themselves creators there",
+    "become creators",
     is_private=True,
 )
 
 
 def examine_cache_directory(settings: Settings, users: Users) -> Finding:
-    """The cache is the plugin's alone to write."""
+    """Check that only the plugin can write the cache."""
     return _CACHE.examine(settings.plugin.cache_dir, users)
 
 
 def examine_state_directory(settings: Settings, users: Users) -> Finding:
-    """The ledger is the sync job's alone, to write and to read."""
+    """Check that only the sync job can read and write the ledger."""
     return _STATE.examine(settings.sync.state_dir, users)
 
 
 def examine_audit_directories(settings: Settings, users: Users) -> Iterator[Finding]:
-    """The file of records is the plugin's alone to write; manual overrides of the sync job have a place as well."""
+    """Check that only the plugin can write its audit records, and that manual overrides can be audited as well."""
     audit = settings.audit
     if "file" in audit.sinks:
         yield _AUDIT.examine(audit.file.parent, users)
@@ -112,81 +112,81 @@ def examine_audit_directories(settings: Settings, users: Users) -> Iterator[Find
         for place in dict.fromkeys(places):
             if _is_there(place) and not os.access(place, _WRITE):
                 seen = f"`sync assign` and `sync forget` cannot write their records to `{place}`"
-                advice = "leave `audit.file` and `audit.spool_dir` out: then each user has a place of its own"
+                advice = "leave `audit.file` and `audit.spool_dir` out: the default is a directory per user"
                 yield failed("audit of manual overrides", seen, advice)
 
 
 def examine_users(settings: Settings, users: Users) -> Iterator[Finding]:
-    """Anyone who breaks one program has what its user has; so each runs as another user."""
+    """Check that each program runs as a user of its own: anyone who compromises one gets the rights of its user."""
     check = "users of decision service and sync job"
     if not settings.service.callers:
         return
     if users.are_two:
         yield well(check, ", ".join(f"{program}: {person}" for program, person in users.runs.items()))
     elif len(users.runs) > 1:
-        seen = f"both run as {users.runs[Program.SYNC]}: anyone who breaks one has the secrets and the data of both"
+        seen = f"both run as {users.runs[Program.SYNC]}: anyone who compromises one has the secrets of both"
         advice = "give the sync job a user of its own (docs/how-to/run-in-production.md#two-users)"
         yield note(check, seen, advice)
 
 
 def examine_events(settings: Settings, users: Users) -> Finding:
-    """The sync job trusts the files stored there, so no one else may write them; they name people."""
+    """Check the stored records: the sync job trusts them, so no one else may write them, and they name users."""
     check, directory = "records for the sync job", settings.service.events_dir
     chown = "chown it to the user the service runs as"
     try:
         status = directory.stat()
     except FileNotFoundError:
-        return note(check, f"`{directory}` is not there", "nothing to do: the service makes it")
+        return note(check, f"`{directory}` does not exist", "nothing to do: the service creates it")
     except OSError as e:
-        seen = f"`{directory}` cannot be looked at: {reason(e)}"
-        return failed(check, seen, "correct `service.events_dir`, or let the sync job pass what is above (chmod o+x)")
+        seen = f"`{directory}` cannot be examined: {reason(e)}"
+        return failed(check, seen, "correct `service.events_dir`, or let the sync job traverse its parents (chmod o+x)")
     if not stat.S_ISDIR(status.st_mode):
         return failed(check, f"`{directory}` is not a directory", "correct `service.events_dir`")
     if status.st_uid not in (users.viewer.uid, ROOT) and not users.expects(status.st_uid, Program.SERVICE):
-        return failed(check, f"`{directory}` belongs to somebody else, user {name_of(status.st_uid)}", chown)
+        return failed(check, f"`{directory}` belongs to another user, {name_of(status.st_uid)}", chown)
     if status.st_mode & _OTHERS_WRITE:
-        seen = f"`{directory}` is open to others than its owner, who could make events there"
+        seen = f"`{directory}` is writable by others, who could forge events"
         return failed(check, seen, f"chmod go-w {directory}")
     reader = users.other(Program.SERVICE)
-    if above := _of_the_other(directory, reader):
-        seen = f"`{directory}` is below `{above}` of the sync job's user, who could put another in its place"
-        return failed(check, seen, "keep it where only root and the user of the service can write")
+    if above := _parent_owned_by(directory, reader):
+        seen = f"`{directory}` is below `{above}` of the sync job's user, who could replace it"
+        return failed(check, seen, "move it to a directory that only root and the user of the service can write")
     return _handed_over(check, settings, status, reader, users)
 
 
 def _handed_over(
-    check: str, settings: Settings, status: os.stat_result, reader: Person | None, users: Users
+    check: str, settings: Settings, status: os.stat_result, reader: LocalUser | None, users: Users
 ) -> Finding:
     directory, group = settings.service.events_dir, settings.service.events_group
     number = group_number(group) if group else None
     if group and number is None:
-        return failed(check, f"there is no group `{group}`", "groupadd it, or correct `service.events_group`")
+        return failed(check, f"there is no group `{group}`", "create it, or correct `service.events_group`")
     if reader is not None and not group:
         seen = f"user {reader}, who runs the sync job, cannot read `{directory}`"
         return failed(check, seen, "set `service.events_group` to a group of both users, and restart the service")
     for person in (users.runs.get(Program.SERVICE), reader):
         if person is not None and person.uid != ROOT and number is not None and number not in person.groups:
-            advice = f"usermod -aG {group} {str(person).strip('`')}, and start the programs again"
+            advice = f"usermod -aG {group} {str(person).strip('`')}, and restart both programs"
             return failed(check, f"user {person} is not in the group `{group}` of `service.events_group`", advice)
     access = EventAccess(number)
     if stat.S_IMODE(status.st_mode) & _OTHERS & ~access.directory_mode:
-        seen = f"`{directory}` is open to others than its owner" + (f" and the group `{group}`" if group else "")
+        seen = f"`{directory}` is accessible to others than its owner" + (f" and the group `{group}`" if group else "")
         return failed(check, seen, f"chmod {access.directory_mode:o} {directory}")
     if status.st_uid == users.viewer.uid and not os.access(directory, _WRITE):
         return failed(check, f"`{directory}` cannot be written", f"chmod 700 {directory}, or another disk")
-    if wrong := _not_in_line(directory, status, access, users.viewer):
-        advice = "restart the decision service: at its start it makes all of them fit `service.events_group`"
-        seen = f"`{wrong}` does not allow what `service.events_group` says, or belongs to another user"
+    if wrong := _wrong_access(directory, status, access, users.viewer):
+        advice = "restart the decision service: at start it applies `service.events_group` to all files"
+        seen = f"`{wrong}` does not match `service.events_group`, or belongs to another user"
         return failed(check, seen, advice)
     if group:
         return well(check, f"`{directory}` is written by user {name_of(status.st_uid)} and read by group `{group}`")
     if status.st_uid == users.viewer.uid:
-        return well(check, f"`{directory}` is ours alone and can be written")
-    return well(check, f"`{directory}` is for user {name_of(status.st_uid)} alone")
+        return well(check, f"`{directory}` is private and writable")
+    return well(check, f"`{directory}` is private to user {name_of(status.st_uid)}")
 
 
-def _not_in_line(directory: Path, status: os.stat_result, access: EventAccess, viewer: Person) -> Path | None:
-    """The first of directory and published files that a group does not read, or reads though none is to."""
+def _wrong_access(directory: Path, status: os.stat_result, access: EventAccess, viewer: LocalUser) -> Path | None:
+    """Return the first published path whose group access does not match `service.events_group`."""
     if not _fits(status, access, access.directory_mode):
         return directory
     if not viewer.may(status, _READ):
@@ -194,7 +194,7 @@ def _not_in_line(directory: Path, status: os.stat_result, access: EventAccess, v
     for path in (directory / WATERMARK, *directory.glob("*.jsonl")):
         try:
             found = path.lstat()
-        except OSError:  # not there yet, or moved away meanwhile
+        except OSError:  # not created yet, or removed meanwhile
             continue
         is_ours = found.st_uid in (status.st_uid, ROOT)
         if stat.S_ISREG(found.st_mode) and not (is_ours and _fits(found, access, access.file_mode)):
@@ -207,8 +207,8 @@ def _fits(status: os.stat_result, access: EventAccess, mode: int) -> bool:
     return given and (access.group is None or status.st_gid == access.group)
 
 
-def _of_the_other(directory: Path, other: Person | None) -> Path | None:
-    """The parents of a directory that belong to a user who could therefore replace it."""
+def _parent_owned_by(directory: Path, other: LocalUser | None) -> Path | None:
+    """Return a parent of the directory that the other user owns, and could therefore replace the directory."""
     if other is None or other.uid == ROOT:
         return None
     for above in directory.absolute().parents:

@@ -1,4 +1,4 @@
-"""What the doctor says: one check, how it came out, and what to do about it."""
+"""The result of a check of the doctor, and what to do about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Health(StrEnum):
-    """How a check came out; only `FAILED` makes the whole fail."""
+    """Result of a check; only `FAILED` makes the command fail."""
 
     WELL = "well"
     NOTE = "note"
@@ -17,7 +17,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: its name, how it came out, what was seen, and what to do."""
+    """The result of one check: its name, its health, what was found, and what to do."""
 
     check: str
     health: Health
@@ -26,20 +26,20 @@ class Finding:
 
 
 def well(check: str, seen: str) -> Finding:
-    """Nothing to do."""
+    """Return a finding that needs no action."""
     return Finding(check, Health.WELL, seen)
 
 
 def note(check: str, seen: str, advice: str) -> Finding:
-    """It works, and somebody should know."""
+    """Return a finding that works, but deserves attention."""
     return Finding(check, Health.NOTE, seen, advice)
 
 
 def failed(check: str, seen: str, advice: str) -> Finding:
-    """It does not work, or is not safe."""
+    """Return a finding that does not work, or is not secure."""
     return Finding(check, Health.FAILED, seen, advice)
 
 
 def skipped(check: str, seen: str) -> Finding:
-    """It could not be looked at, because of something else."""
+    """Return a finding of a check that could not run, for a reason outside of it."""
     return Finding(check, Health.SKIPPED, seen)

@@ -1,4 +1,4 @@
-"""What can be said without Ranger Admin: the cache, the audit, what is enforced, who is who."""
+"""Checks that do not need Ranger Admin: the cache, the audit, enforcement, and accounts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ranger_cdap.policies.refresh.cache import PolicyCache
 
 
 def examine_cache(settings: Settings, users: Users, ranger_version: int | None, now: float) -> Iterator[Finding]:
-    """The cache directory is ours, and the policies in it are those of Ranger Admin, or hardly older."""
+    """Check that the cache directory is private and its policies are as new as Ranger Admin's, or almost."""
     found = examine_cache_directory(settings, users)
     yield found
     if found.health is Health.WELL:
@@ -35,18 +35,18 @@ def examine_cache(settings: Settings, users: Users, ranger_version: int | None, 
 
 
 def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:
-    """The sync job's directory is its alone, where the job is configured, and so is its Spark."""
+    """Check that the sync job's directory and its Spark are private, if the job is configured."""
     if settings.sync.username or settings.sync.sources:
         yield examine_state_directory(settings, users)
         yield from examine_users(settings, users)
     if settings.sync.allow_open_spark:
         seen = "with `spark-submit`, anyone who reaches Spark's ports can run code as the sync job"
-        advice = "have `spark-submit` set authentication and encryption, and take `sync.allow_open_spark` out"
+        advice = "enable authentication and encryption in `spark-submit`, and remove `sync.allow_open_spark`"
         yield note("Spark on a cluster", seen, advice)
 
 
 def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
-    """Where decisions are audited, and whether that can work."""
+    """Check where decisions are audited, and that this can work."""
     check, audit = "audit", settings.audit
     try:
         check_audit(audit, audit_sinks(plugin_manager()))
@@ -54,14 +54,14 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
         yield failed(check, str(e), "correct `[audit]`")
         return
     if not audit.sinks:
-        yield note(check, "nothing is audited: `audit.sinks` is empty", "leave `audit.sinks` out to audit to a file")
+        yield note(check, "nothing is audited: `audit.sinks` is empty", "remove `audit.sinks` to audit to a file")
         return
     places = {
         "file": f"file `{audit.file}` ({_rotation(audit)})",
         "solr": f"Solr `{audit.solr_url}`",
         "log": "the log",
     }
-    extras = ["what cannot be audited is denied"] * audit.required + ["records are chained"] * audit.chain
+    extras = ["decisions that cannot be audited are denied"] * audit.required + ["records are chained"] * audit.chain
     where = ", ".join(places.get(name, f"`{name}`") for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
     yield from examine_audit_directories(settings, users)
@@ -74,18 +74,18 @@ def _rotation(audit: AuditSettings) -> str:
 
 
 def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
-    check, told = "policies in the cache", list[str]()
+    check, reports = "policies in the cache", list[str]()
     service, plugin = settings.ranger.service, settings.plugin
     cache = PolicyCache(
-        plugin.cache_dir, plugin.app_id, service, report=told.append, with_users=plugin.use_ranger_groups
+        plugin.cache_dir, plugin.app_id, service, report=reports.append, with_users=plugin.use_ranger_groups
     )
     try:
-        found = cache.look(now)
+        found = cache.peek(now)
     except CacheError as e:
         return failed(check, str(e), "make the files readable for the user the plugin runs as, and for no one else")
     if found is None:
-        advice = "nothing to do: the plugin downloads them when it starts"
-        return failed(check, "; ".join(told), advice) if told else note(check, "none yet", advice)
+        advice = "nothing to do: the plugin downloads them at its start"
+        return failed(check, "; ".join(reports), advice) if reports else note(check, "none yet", advice)
     version, age = found[0].versions.policies, found[1]
     seen = f"version {version}, confirmed {age:.0f} s ago"
     if ranger_version is None:
@@ -95,7 +95,7 @@ def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
     seen = f"{seen}; Ranger Admin has version {ranger_version}"
     if age <= 3 * plugin.poll_interval:
         return well(check, f"{seen}, which the next refresh brings")
-    return failed(check, seen, "start the plugin, or look into its log: it does not refresh")
+    return failed(check, seen, "start the plugin, or check its log: it does not refresh")
 
 
 def examine_rules(settings: Settings) -> Iterator[Finding]:
@@ -109,21 +109,21 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
     if enforce.operations is None and enforce.entity_types is None:
         yield well(check, f"everything is enforced, by profile `{settings.cdap.profile}`")
     elif enforce.outside == "deny":
-        yield note(check, "a part is enforced, everything else is denied", "leave `[enforce]` out to enforce all")
+        yield note(check, "enforcement is partial: everything else is denied", "remove `[enforce]` to enforce all")
     else:
-        seen = "a part is enforced, everything else is ALLOWED and only reported"
-        yield note(check, seen, "leave `[enforce]` out to enforce all")
-    yield from _people(settings)
+        seen = "enforcement is partial: everything else is ALLOWED and only reported"
+        yield note(check, seen, "remove `[enforce]` to enforce everything")
+    yield from _administrators(settings)
 
 
-def _people(settings: Settings) -> Iterator[Finding]:
+def _administrators(settings: Settings) -> Iterator[Finding]:
     master, admin = settings.master.name, settings.admin
     if not (admin.users or admin.groups):
         yield note(
-            "administrators", "there are none", "set `admin.users` or `admin.groups`, then run `ranger-cdap setup`"
+            "administrators", "none are set", "set `admin.users` or `admin.groups`, then run `ranger-cdap setup`"
         )
     elif master in admin.users:
-        yield failed("administrators", f"the master user `{master}` is one of them", "take it out of `admin.users`")
+        yield failed("administrators", f"the master user `{master}` is one of them", "remove it from `admin.users`")
     else:
         yield well("administrators", ", ".join((*admin.users, *(f"group {group}" for group in admin.groups))))
     seen = f"`{master}`, creating: {settings.master.create}"
@@ -134,19 +134,19 @@ def _people(settings: Settings) -> Iterator[Finding]:
         yield note("master user", f"{seen}; that is the default, it is not set", advice)
     named = [name for name in (settings.plugin.username, settings.sync.username, master) if name]
     if len(set(named)) < len(named):
-        yield note("accounts", "one account serves several purposes", "use one account for one purpose")
+        yield note("accounts", "one account serves several purposes", "use one account per purpose")
 
 
 def examine_secrets(exposed: Sequence[Path]) -> Iterator[Finding]:
-    """Files that hold a secret are not for everybody."""
+    """Check that files with a secret are not world-readable."""
     check = "secrets"
     for file in exposed:
-        yield note(check, f"`{file}` holds one and can be read by everybody on this machine", f"chmod o-r {file}")
+        yield note(check, f"`{file}` holds a secret and is world-readable", f"chmod o-r {file}")
     if not exposed:
-        yield well(check, "no file that holds one can be read by everybody")
+        yield well(check, "no file with a secret is world-readable")
 
 
 def examine_java_keys(not_used: Sequence[NotUsed]) -> Iterator[Finding]:
-    """Keys of the Java plugin's files that have no effect here."""
+    """Report keys of the Java plugin's files that have no effect here."""
     for key in not_used:
         yield note("Java configuration", f"`{key.key}` of {key.file.name} is not used", key.why)

@@ -1,4 +1,4 @@
-"""Whether an address of Ranger Admin can be reached: its name, the connection, TLS, and its clock. Nobody signs in."""
+"""Checks of the addresses of Ranger Admin: name, connection, TLS, and clock, without signing in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOCKS_AGREE: Final = 60.0
 
 
 def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], float]) -> Iterator[Finding]:
-    """The checks of one address, up to the first that fails; `now` is the time since 1970."""
+    """Run the checks of one address, up to the first that fails; `now` is in seconds since 1970."""
     parts = urlsplit(url)
     host, secure = parts.hostname or "", parts.scheme == "https"
     port = parts.port or (443 if secure else 80)
@@ -40,7 +40,7 @@ def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], f
 
 
 def examine_encryption(settings: Settings) -> Iterator[Finding]:
-    """Each address that is reached by plain http beyond this machine."""
+    """Report each address that is reached over plain http outside of this machine."""
     exposed = dict.fromkeys(address for address in configured_addresses(settings) if is_exposed(address.url))
     for address in exposed:
         seen = "plain http: anyone on the network path can read its secrets and change its answers"
@@ -48,16 +48,16 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
         yield note(f"encryption of `{address.setting.name}` {address.url}", seen, advice)
     yield from (kafka := [found for source in settings.sync.sources if (found := _kafka(source))])
     if not exposed and not kafka:
-        yield well("encryption", "nothing goes beyond this machine unencrypted")
+        yield well("encryption", "no unencrypted connection leaves this machine")
 
 
 def _kafka(source: SourceSettings) -> Finding | None:
-    """Kafka's own option says how its client talks; without one that is not encrypted."""
+    """Report unencrypted Kafka sources: Kafka's client is unencrypted unless its own option says otherwise."""
     exposed = [server for server in addresses(source.bootstrap) if is_exposed(f"http://{server}")]
     named = {name.lower(): option for name, option in source.options.items()}
     option = named.get("kafka.security.protocol")
     if option is not None and option.problem:
-        return None  # the checks of secrets report who needs it
+        return None  # the checks of secrets report the user that needs it
     protocol = option.reveal() if option is not None else "PLAINTEXT"
     if not exposed or protocol.upper().endswith("SSL"):
         return None
@@ -66,11 +66,11 @@ def _kafka(source: SourceSettings) -> Finding | None:
 
 
 def no_connection(error: OSError) -> str:
-    """Why there is none, in words for the user who started the other side."""
+    """Return why there is no connection, in words for the operator of the other side."""
     if isinstance(error, TimeoutError):
         return "no connection in time"
     if isinstance(error, ssl.SSLError):
-        return f"no TLS connection: {error.reason or 'the server refuses it'}"
+        return f"no TLS connection: {error.reason or 'the server rejects it'}"
     return f"no connection: {reason(error)}"
 
 
@@ -78,7 +78,7 @@ def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -
     try:
         connection.connect()
     except ssl.SSLCertVerificationError as e:
-        advice = "trust its authority by `ranger.ca_file`, or use the name that its certificate has"
+        advice = "add its authority to `ranger.ca_file`, or use the host name in its certificate"
         yield failed(f"TLS of {url}", f"the certificate is not accepted: {e.verify_message}", advice)
         return
     except ssl.SSLError as e:
@@ -87,7 +87,7 @@ def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -
         return
     except OSError as e:
         yield failed(
-            f"connection to {url}", no_connection(e), "start Ranger Admin, or open the way to it (port, firewall)"
+            f"connection to {url}", no_connection(e), "start Ranger Admin, or allow the connection (port, firewall)"
         )
         return
     yield well(f"connection to {url}", "open")
@@ -113,7 +113,7 @@ def _clock(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Fi
     except (OSError, HTTPException, ValueError):
         there = None
     if there is None:
-        return skipped(check, "it does not report its time")
+        return skipped(check, "it does not send its time")
     apart = abs(now() - there)
     if apart <= _CLOCKS_AGREE:
         return well(check, "agrees with the clock of this machine")

@@ -1,4 +1,4 @@
-"""What keeps ownership from being stolen or stuck: journalled checks, watermarks, and asking CDAP what exists."""
+"""Checks of what protects ownership: journalled checks, watermarks, and the confirmation by CDAP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ranger_cdap.config import Settings, SourceSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import ConfigError, reason
-from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from ranger_cdap.service.events.watermark import WATERMARK, WatermarkFile
@@ -22,12 +22,12 @@ _KIND: Final = "data-plane"
 _KNOWN: Final = EntityId("namespace", ("default",))
 _TIMEOUT: Final = 5.0
 _LARGEST: Final = 1 << 20
-_AS_SYNC: Final = "run this as the user of the sync job too, who needs it"
+_AS_SYNC: Final = "run this as the user of the sync job as well"
 _PATTERN: Final = frozenset("*?[{\\")
 
 
 def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
-    """The checks of the sync job's evidence, where the job has sources; `now` is the time since 1970."""
+    """Check the sync job's evidence, if the job has sources; `now` is in seconds since 1970."""
     if not settings.sync.sources:
         return
     yield _corroboration(settings)
@@ -42,9 +42,9 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
 def _corroboration(settings: Settings) -> Finding:
     check = "corroboration of records"
     if settings.sync.uncorroborated == "hold":
-        return well(check, "records whose checks no decision service journalled begin and end nothing")
-    seen = "`sync.uncorroborated` is `grant`: who steals one secret, or can write to one source, can take names over"
-    return note(check, seen, "leave it out where CDAP asks a decision service: its journal corroborates the records")
+        return well(check, "records without a journalled check have no effect")
+    seen = "`sync.uncorroborated` is `grant`: with one stolen secret or one writable source, others can become creators"
+    return note(check, seen, "remove it if CDAP uses a decision service: its journal corroborates the records")
 
 
 def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float) -> Finding:
@@ -69,7 +69,7 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
         seen = f"the decision service last renewed its watermark {age:.0f} s ago, so the hold-back applies"
         return failed(check, seen, "start the decision service: `ranger-cdap serve`")
     if found.records is False:
-        seen = "CDAP's extension delivers no records, so a request that gets lost is not noticed; the hold-back applies"
+        seen = "CDAP's extension delivers no records, so lost requests are not detected; the hold-back applies"
         return note(check, seen, "with CDAP 6.11 and later, give the extension the secret of a caller that has `audit`")
     return well(check, f"its watermark is {max(0.0, age):.0f} s old")
 
@@ -90,7 +90,7 @@ def _cdap(settings: Settings) -> Finding:
         status, body = exchange.ask(
             url, "GET", "/v3/namespaces/default", query=None, body=None, headers=headers, largest=_LARGEST
         )
-    except (NoAnswer, TooLarge, TooSlow) as e:
+    except (NoResponse, TooLarge, TooSlow) as e:
         return failed(check, f"CDAP at `{url}` cannot be reached: {e}", "correct `sync.confirm.url`, or start CDAP")
     finally:
         exchange.close()

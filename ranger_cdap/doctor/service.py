@@ -1,4 +1,4 @@
-"""The decision service: who may ask it, from where, what it keeps, and whether it runs and agrees with CDAP."""
+"""Checks of the decision service: callers, address, stored files, and whether it runs and agrees with CDAP."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ranger_cdap.doctor.network import no_connection
 from ranger_cdap.doctor.users import Users
 from ranger_cdap.errors import ConfigError, ServerError, reason
 from ranger_cdap.policies.client.sign_in import show_certificate
-from ranger_cdap.service.http.callers import Callers, Role
+from ranger_cdap.service.http.callers import CallerRole, Callers
 from ranger_cdap.service.http.server import check_exposure
 from ranger_cdap.service.http.signing_keys import KeyServer, KeysUnavailable
 
 _TIMEOUT: Final = 5.0
 _NAME: Final = "ranger-pdp"
-_OF_CDAP: Final = frozenset({Role.ENFORCE, Role.AUDIT, Role.GRANT})
-_EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is reached
+_OF_CDAP: Final = frozenset({CallerRole.ENFORCE, CallerRole.AUDIT, CallerRole.GRANT})
+_EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - the listening address, as clients reach it
 _DIFFERENCES: Final = re.compile(rb"^ranger_cdap_hello_differences (\S+)$", re.MULTILINE)
 
 
 def examine_decision_service(settings: Settings, users: Users) -> Iterator[Finding]:
-    """All its checks; none without callers."""
+    """Run all checks of the decision service; none without callers."""
     service = settings.service
     if not service.callers:
         return
     yield from _callers(service)
     yield _address(service)
     yield _grants(settings)
-    if any(Role.AUDIT in caller.roles for caller in service.callers):
+    if any(CallerRole.AUDIT in caller.roles for caller in service.callers):
         yield examine_events(settings, users)
     yield from _running(service)
 
@@ -45,12 +45,12 @@ def _callers(service: ServiceSettings) -> Iterator[Finding]:
     check = "callers of the decision service"
     secrets = (service.proxy.secret, *(caller.secret for caller in service.callers))
     if problem := next((secret.problem for secret in secrets if secret is not None and secret.problem), ""):
-        yield note(check, f"not looked at: {problem}", "run this as the user of the decision service too, who needs it")
+        yield note(check, f"not checked: {problem}", "run this as the user of the decision service as well")
         return
     try:
         Callers.of(service)
     except ServerError as e:
-        yield failed(check, str(e), "or take `[service.jwt]` out of the configuration")
+        yield failed(check, str(e), "or remove `[service.jwt]` from the configuration")
         return
     except ConfigError as e:
         yield failed(check, str(e), "correct `[[service.callers]]`, `[service.jwt]` or `[service.proxy]`")
@@ -69,17 +69,17 @@ def _token_keys(settings: JwtSettings) -> Finding:
     except KeysUnavailable as e:
         return failed(check, str(e), "correct `service.jwt.jwks_url` and `.jwks_ca_file`, or start the key server")
     if not keys:
-        seen = f"`{settings.jwks_url}` has no key that may verify {', '.join(settings.algorithms)}"
+        seen = f"`{settings.jwks_url}` has no key for {', '.join(settings.algorithms)}"
         return failed(check, seen, "correct `service.jwt.algorithms`, or have the issuer publish its keys with ids")
-    return well(check, f"{len(keys)} that may verify {', '.join(settings.algorithms)}")
+    return well(check, f"{len(keys)} for {', '.join(settings.algorithms)}")
 
 
 def _purposes(caller: CallerSettings) -> Iterator[Finding]:
-    """CDAP's extension has a secret for each thing it does, so that one that is lost opens one door."""
+    """Check that each role of CDAP's extension has a secret of its own, so that a stolen one gives one role."""
     several = _OF_CDAP.intersection(caller.roles)
-    if len(several) > 1 or (several and Role.DELEGATE in caller.roles):
-        seen = f"one secret opens {', '.join(sorted(caller.roles))}"
-        yield note(f"roles of caller `{caller.name}`", seen, "make a caller with a secret of its own for each of them")
+    if len(several) > 1 or (several and CallerRole.DELEGATE in caller.roles):
+        seen = f"one secret has the roles {', '.join(sorted(caller.roles))}"
+        yield note(f"roles of caller `{caller.name}`", seen, "add a caller with a secret of its own for each role")
 
 
 def _address(service: ServiceSettings) -> Finding:
@@ -102,10 +102,10 @@ def _grants(settings: Settings) -> Finding:
         return failed(check, "the bridge has no account", "set `service.bridge_username` and `.bridge_password`")
     if service.bridge_username in (settings.plugin.username, settings.sync.username, settings.master.name):
         seen = f"the bridge uses account `{service.bridge_username}`, which has another purpose"
-        return failed(check, seen, "make an account of its own for the bridge")
-    if not any(Role.GRANT in caller.roles for caller in service.callers):
+        return failed(check, seen, "create a separate account for the bridge")
+    if not any(CallerRole.GRANT in caller.roles for caller in service.callers):
         return failed(check, "no caller has the role `grant`", "add one for CDAP's extension, or set `grants = refuse`")
-    return note(check, "passed on to Ranger for users with ADMIN and delegateAdmin", "works with CDAP 6.11 and later")
+    return note(check, "forwarded to Ranger for users with ADMIN and delegateAdmin", "works with CDAP 6.11 and later")
 
 
 def _running(service: ServiceSettings) -> Iterator[Finding]:
@@ -133,12 +133,12 @@ def _running(service: ServiceSettings) -> Iterator[Finding]:
         status, body = _get(connection, "/health/ready")
         _, metrics = _get(connection, "/metrics")
     except ssl.SSLCertVerificationError:
-        yield failed(check, "it shows another certificate than `service.tls_certificate`", "start it again")
+        yield failed(check, "its certificate is not `service.tls_certificate`", "restart it")
         return
     except http.client.HTTPException:
         status, body, metrics = 0, b"", b""
     except OSError as e:
-        yield _away(service, e)
+        yield _no_response(service, e)
         return
     finally:
         connection.close()
@@ -149,13 +149,11 @@ def _running(service: ServiceSettings) -> Iterator[Finding]:
     if status == http.HTTPStatus.OK:
         yield well(check, "it is ready")
     else:
-        yield failed(
-            check, "it answers and has no policies to decide by", "see the checks of Ranger Admin, and its log"
-        )
+        yield failed(check, "it runs, but has no policies", "see the checks of Ranger Admin, and its log")
     yield _agreement(metrics)
 
 
-def _away(service: ServiceSettings, error: OSError) -> Finding:
+def _no_response(service: ServiceSettings, error: OSError) -> Finding:
     if service.tls_client_ca and isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
         seen = f"it does not accept `service.tls_probe_certificate` `{service.tls_probe_certificate}`: {error.reason}"
         advice = "name one that is valid, for clients, and of an authority of `service.tls_client_ca`"
@@ -173,21 +171,21 @@ def _is_ours(body: bytes) -> bool:
 
 
 def _agreement(metrics: bytes) -> Finding:
-    check, told = "what CDAP says of itself", _DIFFERENCES.search(metrics)
+    check, differences = "settings that differ from CDAP's", _DIFFERENCES.search(metrics)
     count = 0
     with suppress(ValueError):
-        count = int(float(told[1])) if told else 0
+        count = int(float(differences[1])) if differences else 0
     if not count:
-        return well(check, "nothing that differs from the settings")
+        return well(check, "none")
     advice = "see the page or the log of the service; correct `cdap.instance`, `master.user`, `admin.users`, or CDAP"
-    return failed(check, f"{count} of what it said differs from the settings, which count", advice)
+    return failed(check, f"{count} of CDAP's settings differ; ours are used", advice)
 
 
 def _connect(service: ServiceSettings) -> http.client.HTTPConnection:
     host = _EVERY_ADDRESS.get(service.host, service.host)
     if not service.tls_certificate:
         return http.client.HTTPConnection(host, service.port, timeout=_TIMEOUT)
-    # Whoever holds this very certificate is the service, whatever name it was made for.
+    # The holder of exactly this certificate is the service, whatever name it was issued for.
     context = ssl.create_default_context(cafile=str(service.tls_certificate))
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

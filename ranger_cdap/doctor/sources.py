@@ -13,7 +13,7 @@ from typing import Final
 from ranger_cdap.config import Settings, SourceSettings
 from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
-from ranger_cdap.doctor.users import ROOT, Person, Users, name_of
+from ranger_cdap.doctor.users import ROOT, LocalUser, Users, name_of
 from ranger_cdap.errors import reason
 
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -22,7 +22,7 @@ _HADOOP_S: Final = re.compile(r"[{\\^]|\*\*")
 
 
 def examine_sources(settings: Settings, users: Users) -> Iterator[Finding]:
-    """Anyone who can write to a source can become a creator, so only its owner may."""
+    """Check the sources: anyone who can write to one can become a creator, so only its owner may write."""
     for source in settings.sync.sources:
         if source.path is not None:
             yield _examine(source, source.path, users)
@@ -35,20 +35,20 @@ def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
     directory = _above_the_pattern(path.absolute())
     try:
         if not directory.exists():
-            return note(check, f"`{directory}` is not there", "nothing to do if the sync job runs on another machine")
+            return note(check, f"`{directory}` does not exist", "nothing to do if the sync job runs on another machine")
         open_to_others = next(_open_to_others(path.absolute(), directory), None)
         unreadable = _unreadable(path.absolute(), directory, users)
         owner = directory.stat().st_uid
     except OSError as e:
-        seen = f"`{e.filename or directory}` cannot be looked at: {reason(e)}"
+        seen = f"`{e.filename or directory}` cannot be examined: {reason(e)}"
         if users.of_viewer == {Program.SYNC}:
             return failed(check, seen, _advice(source, users.viewer))
         if users.of_viewer:
-            return skipped(check, f"{seen}; run this as the user the sync job runs as too")
-        return failed(check, seen, "run this as the user the sync job runs as")
+            return skipped(check, f"{seen}; run this as the user of the sync job as well")
+        return failed(check, seen, "run this as the user of the sync job")
     if open_to_others is not None:
-        seen = f"`{open_to_others}` can be written by others, who could make themselves creators"
-        return failed(check, seen, "only CDAP, or the service that stores for it, may write there (chmod go-w)")
+        seen = f"`{open_to_others}` can be written by others, who could become creators"
+        return failed(check, seen, "let only CDAP, or the service that stores for it, write there (chmod go-w)")
     if unreadable is not None:
         reader = users.runs[Program.SYNC]
         seen = f"user {reader}, who runs the sync job, cannot read `{unreadable}`"
@@ -57,21 +57,21 @@ def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
 
 
 def _unreadable(path: Path, directory: Path, users: Users) -> Path | None:
-    """The first of the files that the sync job's user cannot read, if root or that user looks."""
+    """Return the first file that the sync job's user cannot read, if root or that user runs the check."""
     reader = users.runs.get(Program.SYNC)
     if reader is None or users.viewer.uid not in (ROOT, reader.uid):
         return None
     if not reader.can(directory, os.R_OK | os.X_OK if directory.is_dir() else os.R_OK):
         return directory
     for place in _read_from(path, directory):
-        with suppress(FileNotFoundError):  # moved away meanwhile
+        with suppress(FileNotFoundError):  # removed meanwhile
             status = place.lstat()
             if not place.name.startswith(".") and stat.S_ISREG(status.st_mode) and not reader.may(status, os.R_OK):
                 return place
     return None
 
 
-def _advice(source: SourceSettings, reader: Person) -> str:
+def _advice(source: SourceSettings, reader: LocalUser) -> str:
     name = str(reader).strip("`")
     if source.kind == "data-plane":
         return f"set `service.events_group` where the decision service runs, then usermod -aG that group {name}"
@@ -79,7 +79,7 @@ def _advice(source: SourceSettings, reader: Person) -> str:
 
 
 def _above_the_pattern(path: Path) -> Path:
-    """The path as far as it names one thing."""
+    """Return the part of the path before any wildcard."""
     for n, part in enumerate(path.parts):
         if _PATTERN.search(part):
             return Path(*path.parts[:n])
@@ -87,7 +87,7 @@ def _above_the_pattern(path: Path) -> Path:
 
 
 def _open_to_others(path: Path, directory: Path) -> Iterator[Path]:
-    """Where others could put or change an event, or put another directory in the place of one."""
+    """Return where others could add or change an event, or replace a directory."""
     for place in _read_from(path, directory):
         between = (above for above in place.parents if above != directory and above.is_relative_to(directory))
         yield from _writable((place, *between))
@@ -99,7 +99,7 @@ def _open_to_others(path: Path, directory: Path) -> Iterator[Path]:
 
 
 def _read_from(path: Path, directory: Path) -> Iterator[Path]:
-    """The files a source reads, or more where Hadoop's pattern is not one of ours."""
+    """Return the files a source reads, or more where Hadoop's pattern is not a Python one."""
     if directory == path:
         return path.iterdir() if path.is_dir() else iter((path,))
     pattern = str(path.relative_to(directory))
@@ -107,7 +107,7 @@ def _read_from(path: Path, directory: Path) -> Iterator[Path]:
 
 
 def _writable(places: Iterable[Path]) -> Iterator[Path]:
-    """Those of the places that others can write to; those that are gone meanwhile do not count."""
+    """Yield the places that others can write to; those removed meanwhile are skipped."""
     for place in places:
         with suppress(FileNotFoundError):
             if place.stat().st_mode & _OTHERS:

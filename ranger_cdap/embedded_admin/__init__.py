@@ -1,6 +1,7 @@
-"""A small Ranger Admin: the REST interface our client and Ranger's plugins use, on SQLite; for trying out and tests.
+"""A small Ranger Admin on SQLite, with the REST interface that our client and Ranger's plugins use.
 
-Not for production. `create_app` is in `ranger_cdap.embedded_admin.api.app`, because it needs the extra `service`.
+For evaluation and tests, not for production. `create_app` is in `ranger_cdap.embedded_admin.api.app`, because it
+needs the extra `service`.
 """
 
 from ranger_cdap.embedded_admin.server import EmbeddedAdmin

@@ -1,4 +1,4 @@
-"""`EmbeddedAdmin`: the embedded Ranger Admin on a port of this machine, in a thread of this process."""
+"""Server of the embedded Ranger Admin, on a loopback port, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _KEEP_ALIVE_SECONDS = 60
 
 
 class EmbeddedAdmin:
-    """A small Ranger Admin for trying out and tests, never for production; a context manager that starts it.
+    """A small Ranger Admin for evaluation and tests, never for production; starts as a context manager.
 
     Args:
-        database: the SQLite file, made if it is not there; without one everything is gone at the end.
-        admin_password: of the user `admin`; also replaces the password in an existing file.
-        host: an address of this machine only.
-        port: 0 takes a free one.
-        policy_deltas: answer plugins that ask for it with what changed only; off by default, as on a real server.
+        database: SQLite file, created if missing; without one, data is kept in memory.
+        admin_password: password of the user `admin`; replaces the one in an existing file.
+        host: loopback address.
+        port: 0 selects a free port.
+        policy_deltas: serve policy deltas to plugins that ask for them; off by default, as on a real server.
 
     Raises:
-        InvalidInput: the host is not loopback, or the file is not such a database.
-        ServerError: the port is taken, or the extra `service` is not installed.
+        InvalidInput: the host is not loopback, or the file is not a database of the embedded Ranger Admin.
+        ServerError: the port is in use, or the extra `service` is not installed.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class EmbeddedAdmin:
 
     @property
     def url(self) -> str:
-        """`http://127.0.0.1:PORT`, once it has been started."""
+        """`http://127.0.0.1:PORT`, after the start."""
         if self._socket is None:
             raise ServerError("the embedded Ranger Admin has no address before it is started")
         host = f"[{self._address}]" if ":" in self._address else self._address
         return f"http://{host}:{self._socket.getsockname()[1]}"
 
     def start(self) -> None:
-        """Open the database and the port; on return requests are answered."""
+        """Open the database and the port; on return, requests are served."""
         if self._thread is not None:
             return
         self._socket = listen(
@@ -89,7 +89,7 @@ class EmbeddedAdmin:
             raise
 
     def _await_start(self) -> None:
-        # The socket listens already, so a first connection waits there until the server takes it.
+        # The socket listens already, so a first connection waits until the server accepts it.
         try:
             with socket.create_connection(self._bound(), timeout=_START_SECONDS) as probe:
                 probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -105,7 +105,7 @@ class EmbeddedAdmin:
         return self._address, self._socket.getsockname()[1]
 
     def stop(self) -> None:
-        """Finish the requests under way, then close the port and the database; once more does nothing."""
+        """Finish pending requests, then close the port and the database; idempotent."""
         if self._server is not None:
             self._server.should_exit = True
         if self._thread is not None:
@@ -117,7 +117,7 @@ class EmbeddedAdmin:
         self._server = self._thread = self._socket = self._store = None
 
     def wait(self) -> None:
-        """Stay here until the server ends."""
+        """Block until the server stops."""
         while self._thread is not None and self._thread.is_alive():
             self._thread.join(1.0)
 

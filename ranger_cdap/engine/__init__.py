@@ -1,8 +1,8 @@
-"""How Ranger decides, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
+"""Ranger's policy engine, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
 
-from ranger_cdap.engine.compiled.conditions import Circumstances, ConditionMaker
+from ranger_cdap.engine.compiled.conditions import ConditionContext, ConditionFactory
 from ranger_cdap.engine.compiled.options import EngineOptions
-from ranger_cdap.engine.decide.acl import AccessEntry, ResourceAccess, Standing
+from ranger_cdap.engine.decide.acl import AccessEntry, AccessStatus, ResourceAccess
 from ranger_cdap.engine.engine import PolicyEngine
 from ranger_cdap.engine.model.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.model.problem import Problem, ProblemCode
@@ -15,7 +15,7 @@ from ranger_cdap.engine.model.request import (
     MatchingScope,
     RequestTag,
 )
-from ranger_cdap.engine.model.wire import decode_policy, decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.ranger_model.decode import decode_policy, decode_roles, decode_service_policies, decode_service_tags
 
 __all__ = [
     "ADMIN_ACCESS",
@@ -24,8 +24,9 @@ __all__ = [
     "SUPER_USER_ACCESS",
     "AccessEntry",
     "AccessRequest",
-    "Circumstances",
-    "ConditionMaker",
+    "AccessStatus",
+    "ConditionContext",
+    "ConditionFactory",
     "Decision",
     "ElementScope",
     "EngineOptions",
@@ -35,7 +36,6 @@ __all__ = [
     "ProblemCode",
     "RequestTag",
     "ResourceAccess",
-    "Standing",
     "TraceEntry",
     "decode_policy",
     "decode_roles",

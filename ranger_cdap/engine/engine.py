@@ -1,4 +1,4 @@
-"""The policy engine: an immutable set of policies that decides requests."""
+"""Policy engine: an immutable, compiled set of policies that evaluates requests."""
 
 from __future__ import annotations
 
@@ -7,39 +7,52 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
-from ranger_cdap.engine.assembly import Parts, after_deltas, assemble
-from ranger_cdap.engine.compiled.items import ItemRules, principals
+import msgspec
+
+from ranger_cdap.engine.build import EngineState, apply_deltas, build_state
+from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged
-from ranger_cdap.engine.compiled.policy import CompiledPolicy
+from ranger_cdap.engine.compiled.policy import CompiledPolicy, decode_raw
 from ranger_cdap.engine.compiled.service_def import Path
-from ranger_cdap.engine.decide.acl import ResourceAccess, named, who_can
-from ranger_cdap.engine.decide.audit_filter import filtered
-from ranger_cdap.engine.decide.evaluate import Evaluator, Progress, Tracer, no_trace
-from ranger_cdap.engine.decide.lanes import QuickLanes
+from ranger_cdap.engine.decide.acl import (
+    AccessEntry,
+    ResourceAccess,
+    access_entry,
+    named_principals_of,
+    resource_access,
+)
+from ranger_cdap.engine.decide.audit_filter import is_audited
+from ranger_cdap.engine.decide.evaluate import PolicyEvaluator, Tracer, no_trace
+from ranger_cdap.engine.decide.fast_path import FastPath
+from ranger_cdap.engine.decide.fast_path_router import FastPathRouter
 from ranger_cdap.engine.decide.query import (
     Query,
-    asked_of,
-    circumstances_of,
-    is_wide,
-    requested,
+    condition_context,
+    includes_descendants,
+    requested_access_types,
+    requested_resource,
     tokens_of,
-    too_long,
+    too_long_reason,
 )
-from ranger_cdap.engine.decide.quick import QuickDecider
-from ranger_cdap.engine.decide.tags import RequestedTag
-from ranger_cdap.engine.lookup.repository import Policies, is_empty, ordered
+from ranger_cdap.engine.decide.semantics import Evaluation
+from ranger_cdap.engine.decide.tags import ApplicableTag
+from ranger_cdap.engine.lookup.repository import PolicyRepository, is_empty, ordered
 from ranger_cdap.engine.lookup.zones import UNZONED
-from ranger_cdap.engine.model import wire
 from ranger_cdap.engine.model.decision import Decision, TraceEntry
-from ranger_cdap.engine.model.problem import Problem, ProblemCode
+from ranger_cdap.engine.model.problem import Problem, ProblemCode, name_and_id
 from ranger_cdap.engine.model.request import (
     ADMIN_ACCESS,
     ANY_ACCESS,
     SUPER_USER_ACCESS,
     AccessRequest,
-    ElementScope,
     MatchingScope,
+    first_scoped_level,
 )
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.download import ServicePolicies
+from ranger_cdap.ranger_model.role import RangerRoles
+from ranger_cdap.ranger_model.service_def import ServiceDef
+from ranger_cdap.ranger_model.tag import ServiceTags
 
 _SUPER_USER_PRIORITY = 2**31 - 1
 _SUPER_USER = "superuser"
@@ -47,101 +60,135 @@ _FIXED_AUDIT = {"audit-all": True, "audit-none": False}
 
 
 class PolicyEngine:
-    """Decides requests by one set of policies, as Ranger does (ranger-semantics.md, compatibility.md)."""
+    """Evaluator of requests against one set of policies, as Ranger does it (ranger-semantics.md, compatibility.md)."""
 
-    __slots__ = ("_costly", "_parts", "_quick", "_rules", "_timed_tags")
+    __slots__ = ("_costly", "_fast_path", "_item_compiler", "_state", "_tags_depend_on_time")
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        p = parts
-        self._rules = p.compiler.rules
-        self._costly = any(problem.code is ProblemCode.COSTLY_RESOURCE for problem in p.problems)
-        self._timed_tags = p.tag_repository is not None and p.tag_table.depends_on_time
-        special = self._timed_tags or p.tag_audit_filters or p.policies.auditMode in ("audit-all", "audit-none")
-        anybody = any(getattr(p.privileged, name) for name in Privileged.__slots__)
-        special = special or anybody or p.options.fallback or p.audit_filters or is_empty(p.default)
-        self._quick: QuickDecider | QuickLanes | None = None
-        if not special and not p.zones and p.tag_repository is None:
-            self._quick = QuickDecider(p.default, p.model, p.roles, self._rules)
-        elif not special and not p.tag_table.depends_on_asker:
-            self._quick = _quick_lanes(p, self._rules)
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
+        self._item_compiler = state.compiler.item_compiler
+        self._costly = any(problem.code is ProblemCode.COSTLY_RESOURCE for problem in state.problems)
+        self._tags_depend_on_time = state.tag_repository is not None and state.tag_table.depends_on_time
+        needs_general = (
+            self._tags_depend_on_time
+            or state.tag_audit_filters
+            or state.policies.audit_mode in ("audit-all", "audit-none")
+        )
+        has_privileged = any(getattr(state.privileged, name) for name in Privileged.__slots__)
+        needs_general = (
+            needs_general or has_privileged or state.options.fallback or state.audit_filters or is_empty(state.default)
+        )
+        self._fast_path: FastPath | FastPathRouter | None = None
+        if not needs_general and not state.zones and state.tag_repository is None:
+            self._fast_path = FastPath(state.default, state.model, state.roles, self._item_compiler)
+        elif not needs_general and not state.tag_table.depends_on_request:
+            self._fast_path = _fast_path_router(state, self._item_compiler)
 
     @classmethod
     def build(
         cls,
-        policies: wire.ServicePolicies,
+        policies: ServicePolicies,
         *,
         service: str | None = None,
-        roles: wire.RangerRoles | None = None,
-        tags: wire.ServiceTags | None = None,
+        roles: RangerRoles | None = None,
+        tags: ServiceTags | None = None,
         options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
     ) -> PolicyEngine:
-        """An engine of a full download.
+        """Build an engine from a full download.
 
         Raises:
-            PolicySetError: the set belongs to another service, its definition cannot be used, tags are missing, or,
-                where the engine is to follow Java, a policy cannot be used.
+            PolicySetError: the policies belong to another service, the service definition is unusable, tags are
+                missing, or a policy is unusable in compatibility mode `ranger`.
         """
-        with _nothing_collected():
-            return cls(assemble(policies, service, roles, tags, options))
+        with _gc_paused():
+            return cls(build_state(policies, service, roles, tags, options))
 
-    def with_deltas(self, document: wire.ServicePolicies) -> PolicyEngine:
-        """An engine that decides as one built of the changed policies would; this one stays as it is.
+    def with_deltas(self, document: ServicePolicies) -> PolicyEngine:
+        """Return a new engine with the deltas applied, equivalent to one built from a full download.
 
         Raises:
-            PolicySetError: the deltas cannot be applied; all policies have to be downloaded.
+            PolicySetError: the deltas cannot be applied; a full download is needed.
         """
-        return PolicyEngine(after_deltas(self._parts, document))
+        return PolicyEngine(apply_deltas(self._state, document))
 
     @property
     def service_name(self) -> str:
-        """The service whose policies these are."""
-        return self._parts.policies.serviceName
+        """Name of the service that owns the policies."""
+        return self._state.policies.service_name
 
     @property
     def policy_version(self) -> int:
-        """The version of the set of policies, -1 where it has none."""
-        return self._parts.policies.policyVersion
+        """Version of the policies, -1 if unknown."""
+        return self._state.policies.policy_version
 
     @property
-    def service_def(self) -> wire.ServiceDef:
-        """The service definition the policies were written for."""
-        definition = self._parts.policies.serviceDef
+    def service_def(self) -> ServiceDef:
+        """Service definition of the policies."""
+        definition = self._state.policies.service_def
         assert definition is not None  # `build` refuses a set without one
         return definition
 
     @property
     def may_be_costly(self) -> bool:
-        """Whether some policy takes many steps to match with long values."""
+        """Return True if matching a long resource name against some policy is expensive."""
         return self._costly
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What could not be used as it was meant."""
-        return self._parts.problems
+        """Parts of the download that have no effect or another effect than intended."""
+        return self._state.problems
+
+    def raw_policies(self) -> Iterator[msgspec.Raw]:
+        """Yield every policy that affects access, of all zones, as received from Ranger Admin."""
+        state = self._state
+        for policies in (state.default, *state.zones.values()):
+            for entry in policies.all():
+                yield entry.raw
+
+    def service_ids(self, policy_ids: Iterable[int]) -> dict[int, int]:
+        """Map policy ids to the id of their service in Ranger Admin, which is the tag service for tag policies.
+
+        Services of unknown id are left out.
+        """
+        policies = self._state.policies
+        found = {} if policies.service_id is None else dict.fromkeys(policy_ids, policies.service_id)
+        linked = policies.tag_policies
+        if linked is None or linked.service_id is None:
+            return found
+        tag_policy_ids = (name_and_id(decode_raw(raw))[1] for raw in linked.policies)
+        return found | dict.fromkeys((id_ for id_ in tag_policy_ids if id_ in found), linked.service_id)
 
     def evaluate(self, request: AccessRequest) -> Decision:
-        """The decision on one request. Never raises; what cannot be judged is not allowed."""
-        quick = self._quick
-        if quick is not None:
-            decision = quick.decide(request)
+        """Evaluate a request. Never raises; a request that cannot be evaluated is not allowed."""
+        fast_path = self._fast_path
+        if fast_path is not None:
+            decision = fast_path.decide(request)
             if decision is not None:
                 return decision
         return self._general_decision(request, request.access_type or ANY_ACCESS, no_trace)
 
     def evaluate_many(self, requests: Iterable[AccessRequest]) -> list[Decision]:
-        """The decisions on many requests, in their order, all by this one set of policies."""
+        """Evaluate requests in order, all against this set of policies."""
         return [self.evaluate(request) for request in requests]
 
     def explain(self, request: AccessRequest) -> Decision:
-        """The same decision with a trace: policy by policy, why it did or did not apply."""
+        """Return the decision of `evaluate` with a trace: for each policy, why it did or did not apply."""
         trace: list[TraceEntry] = []
 
         def note(policy: CompiledPolicy, outcome: str, reason: str) -> None:
             trace.append(TraceEntry(policy.id, policy.name, outcome, reason))
 
         decision = self._general_decision(request, request.access_type or ANY_ACCESS, note)
-        return wire.replaced(decision, trace=tuple(trace))
+        return replaced(decision, trace=tuple(trace))
+
+    def access_entry(self, request: AccessRequest) -> AccessEntry | None:
+        """Return the access of the user of a request, by the rule of `who_can`: conditional if conditions decide.
+
+        None if no policy applies.
+        """
+        access = request.access_type or ANY_ACCESS
+        unfavourable, favourable = (self._general_decision(request, access, no_trace, a) for a in (False, True))
+        return access_entry(unfavourable, favourable)
 
     def who_can(
         self,
@@ -150,38 +197,42 @@ class PolicyEngine:
         matching_scope: MatchingScope = MatchingScope.SELF,
         owner: str | None = None,
     ) -> ResourceAccess:
-        """Who can do what on a resource: everybody, and the users, groups and roles its policies name.
+        """Return the ACLs of a resource: access of all users, and of the users, groups and roles its policies name.
 
-        A policy whose resource holds `{USER}` counts for the users that are named by some policy or by the resource.
+        A policy with `{USER}` in its resource is evaluated for the users named by any policy or by the resource.
         """
-        parts = self._parts
+        state = self._state
         base = AccessRequest(resource, "", matching_scope=matching_scope, owner=owner)
         query, tags = self._query(base, ADMIN_ACCESS)
         policies: list[CompiledPolicy] = []
         if query.path is not None:
-            for repository in (parts.default, *parts.zones.values()):
-                policies += ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide))
-        if parts.tag_repository is not None:
-            policies += (policy for tag in tags for policy in parts.tag_repository.of(tag.type))
-        names = named(policies, parts.privileged, parts.roles)
-        perhaps = {v for v in query.values if isinstance(v, str)} | ({owner} if owner else set())
+            for repository in (state.default, *state.zones.values()):
+                policies += ordered(
+                    repository.candidates(
+                        query.path, query.values, query.tokens, include_descendants=query.include_descendants
+                    )
+                )
+        if state.tag_repository is not None:
+            policies += (policy for tag in tags for policy in state.tag_repository.of(tag.type))
+        named = named_principals_of(policies, state.privileged, state.roles)
+        candidate_users = {v for v in query.values if isinstance(v, str)} | ({owner} if owner else set())
 
         def decide(
-            user: str | None, groups: frozenset[str], roles: frozenset[str] | None, access: str, assume: bool
+            user: str | None, groups: frozenset[str], roles: frozenset[str] | None, access: str, assume_conditions: bool
         ) -> Decision:
-            request = wire.replaced(base, user=user, groups=groups, roles=roles, access_type=access)
-            return self._general_decision(request, access, no_trace, assume)
+            request = replaced(base, user=user, groups=groups, roles=roles, access_type=access)
+            return self._general_decision(request, access, no_trace, assume_conditions)
 
-        return who_can(names, perhaps, (*parts.model.access_types, ADMIN_ACCESS), decide)
+        return resource_access(named, candidate_users, (*state.model.access_types, ADMIN_ACCESS), decide)
 
     def _general_decision(
-        self, request: AccessRequest, access: str, trace: Tracer, assume: bool | None = None
+        self, request: AccessRequest, access: str, trace: Tracer, assume_conditions: bool | None = None
     ) -> Decision:
-        if invalid := too_long(request):
+        if invalid := too_long_reason(request):
             return Decision(False, True, audited=True, reason=invalid)
         query, tags = self._query(request, access)
-        query.assume = assume
-        zones: tuple[str | None, ...] = self._parts.zone_table.of(query.path, query.values)
+        query.assume_conditions = assume_conditions
+        zones: tuple[str | None, ...] = self._state.zone_table.of(query.path, query.values)
         if not zones or (len(zones) > 1 and not query.is_any):
             zones = (None,)
         decision = self._zone_decision(zones[0], query, tags, trace)
@@ -190,35 +241,41 @@ class PolicyEngine:
                 return decision
             decision = self._zone_decision(zone, query, tags, trace)
         if query.is_any and query.path == () and not decision.allowed:
-            # "any access anywhere" may also be some inside a zone (§6.2)
-            inside = (self._zone_decision(zone, query, tags, trace) for zone in self._parts.zones)
+            # Any access anywhere includes access inside a zone (§6.2).
+            inside = (self._zone_decision(zone, query, tags, trace) for zone in self._state.zones)
             return next((found for found in inside if found.allowed), decision)
         return decision
 
-    def _query(self, request: AccessRequest, access: str) -> tuple[Query, tuple[RequestedTag, ...]]:
-        parts = self._parts
-        path, values = requested(request.resource, parts.model)
-        roles = parts.roles.of(request.user, request.groups) if request.roles is None else request.roles
-        asked, groups = asked_of(request, access, parts.model)
-        wide = is_wide(request, access)
-        tags: tuple[RequestedTag, ...] = ()
-        if parts.tag_repository is not None or request.tags:
-            where = path or (path if access == ANY_ACCESS else None)  # the tags of everything are for `_any` only
-            tags = parts.tag_table.of(
-                where, values, tokens_of(request), request.tags, wide=wide, time=request.access_time
+    def _query(self, request: AccessRequest, access: str) -> tuple[Query, tuple[ApplicableTag, ...]]:
+        state = self._state
+        path, values = requested_resource(request.resource, state.model)
+        roles = state.roles.of(request.user, request.groups) if request.roles is None else request.roles
+        access_types, groups = requested_access_types(request, access, state.model)
+        include_descendants = includes_descendants(request, access)
+        tags: tuple[ApplicableTag, ...] = ()
+        if state.tag_repository is not None or request.tags:
+            tagged_path = path or (path if access == ANY_ACCESS else None)  # the root has tags for `_any` only
+            tags = state.tag_table.of(
+                tagged_path,
+                values,
+                tokens_of(request),
+                request.tags,
+                request.element_scopes,
+                include_descendants=include_descendants,
+                time=request.access_time,
             )
         query = Query(
             request=request,
             path=path,
             values=values,
             tokens=tokens_of(request),
-            who=principals(request.user, request.groups, roles, request.owner),
+            principals=principal_set(request.user, request.groups, roles, request.owner),
             roles=roles,
-            asked=asked,
-            groups=groups,
+            access_types=access_types,
+            access_type_groups=groups,
             is_any=access == ANY_ACCESS,
-            wide=wide,
-            circumstances=circumstances_of(
+            include_descendants=include_descendants,
+            condition_context=condition_context(
                 request,
                 self._client_ip(request),
                 roles,
@@ -229,72 +286,79 @@ class PolicyEngine:
         return query, tags
 
     def _client_ip(self, request: AccessRequest) -> str | None:
-        """The client's address; a forwarded one only from proxies that are believed (§4.2)."""
+        """Return the client address; a forwarded address is used only if sent by a trusted proxy (§4.2)."""
         if request.client_ip is not None:
             return request.client_ip
-        options = self._parts.options
-        believed = not options.trusted_proxies or request.remote_ip in options.trusted_proxies
-        if options.use_forwarded_for and request.forwarded and believed:
+        options = self._state.options
+        trusted = not options.trusted_proxies or request.remote_ip in options.trusted_proxies
+        if options.use_forwarded_for and request.forwarded and trusted:
             return request.forwarded[0]
         return request.remote_ip
 
-    def _zone_decision(self, zone: str | None, query: Query, tags: tuple[RequestedTag, ...], trace: Tracer) -> Decision:
-        parts = self._parts
+    def _zone_decision(
+        self, zone: str | None, query: Query, tags: tuple[ApplicableTag, ...], trace: Tracer
+    ) -> Decision:
+        state = self._state
         request = query.request
-        progress = self._start(query)
-        evaluator = Evaluator(query, self._rules, trace)
-        if parts.tag_repository is not None and parts.tag_compiler is not None and tags:
-            of_tags = Evaluator(query, parts.tag_compiler.rules, trace)
-            tag_zone = zone if zone is not None and zone in parts.tag_zones else UNZONED
-            parts.tag_repository.evaluate(tags, tag_zone, of_tags, progress)
-        repository = parts.default if not zone else parts.zones[zone]
+        evaluation = self._initial_evaluation(query)
+        preset = evaluation.audited if evaluation.audit_determined else None
+        evaluator = PolicyEvaluator(query, self._item_compiler, trace)
+        if state.tag_repository is not None and state.tag_compiler is not None and tags:
+            tag_evaluator = PolicyEvaluator(query, state.tag_compiler.item_compiler, trace)
+            tag_zone = zone if zone is not None and zone in state.tag_zones else UNZONED
+            state.tag_repository.evaluate(tags, tag_zone, tag_evaluator, evaluation)
+        repository = state.default if not zone else state.zones[zone]
         if not is_empty(repository):
-            evaluator.resource_policies(
-                self._candidates(repository, query, request), progress, fallback=parts.options.fallback
+            evaluator.evaluate_policies(
+                self._candidates(repository, query, request), evaluation, fallback=state.options.fallback
             )
-        if progress.allowed:
-            progress.determined = True
-        if parts.audit_filters or parts.tag_audit_filters:
-            progress.audited = filtered(progress, query, tags, parts.audit_filters, parts.tag_audit_filters)
-        return progress.decision(zone, conditional=query.conditional or self._timed_tags)
+        if evaluation.allowed:
+            evaluation.determined = True
+        if state.audit_filters or state.tag_audit_filters:
+            evaluation.audited = is_audited(
+                evaluation, query, tags, state.audit_filters, state.tag_audit_filters, preset=preset
+            )
+        return evaluation.decision(zone, conditional=query.conditional or self._tags_depend_on_time)
 
-    def _start(self, query: Query) -> Progress:
-        """Where a decision begins: audit mode, people who are never audited, super users (§6.3)."""
-        parts = self._parts
+    def _initial_evaluation(self, query: Query) -> Evaluation:
+        """Return the initial state of an evaluation: audit mode, audit exclusions, super users (§6.3)."""
+        state = self._state
         request = query.request
-        progress = Progress()
-        mode = parts.policies.auditMode
+        evaluation = Evaluation()
+        mode = state.policies.audit_mode
         if mode in _FIXED_AUDIT:
-            progress.audited, progress.audit_determined = _FIXED_AUDIT[mode], True
-        elif is_empty(parts.default) and parts.tag_repository is None:
-            progress.audited = progress.audit_determined = True
-        if parts.privileged.is_unaudited(request.user, request.groups, query.roles):
-            progress.audited, progress.audit_determined = False, True
-        is_super = parts.privileged.is_super(request.user, request.groups)
+            evaluation.audited, evaluation.audit_determined = _FIXED_AUDIT[mode], True
+        elif is_empty(state.default) and state.tag_repository is None:
+            evaluation.audited = evaluation.audit_determined = True
+        if state.privileged.is_unaudited(request.user, request.groups, query.roles):
+            evaluation.audited, evaluation.audit_determined = False, True
+        is_super = state.privileged.is_super(request.user, request.groups)
         if is_super or request.access_type == SUPER_USER_ACCESS:
-            progress.allowed, progress.determined = is_super, True
-            progress.priority, progress.reason = _SUPER_USER_PRIORITY, _SUPER_USER
-        return progress
+            evaluation.allowed, evaluation.determined = is_super, True
+            evaluation.priority, evaluation.reason = _SUPER_USER_PRIORITY, _SUPER_USER
+        return evaluation
 
-    def _candidates(self, repository: Policies, query: Query, request: AccessRequest) -> tuple[CompiledPolicy, ...]:
+    def _candidates(
+        self, repository: PolicyRepository, query: Query, request: AccessRequest
+    ) -> tuple[CompiledPolicy, ...]:
         if query.path is None:
             return ()
-        scopes = request.element_scopes
-        scoped = [
-            level
-            for level, name in enumerate(query.path)
-            if scopes and scopes.get(name, ElementScope.SELF) is not ElementScope.SELF
-        ]
-        upto = scoped[0] if scoped else None
-        if upto is None and all(isinstance(value, str) for value in query.values):
+        depth = first_scoped_level(query.path, request.element_scopes)
+        if depth is None and all(isinstance(value, str) for value in query.values):
             single = cast("tuple[str, ...]", query.values)
-            return repository.node(query.path, single, query.tokens, wide=query.wide).policies
-        return ordered(repository.found(query.path, query.values, query.tokens, wide=query.wide, upto=upto))
+            return repository.policies_of(
+                query.path, single, query.tokens, include_descendants=query.include_descendants
+            ).policies
+        return ordered(
+            repository.candidates(
+                query.path, query.values, query.tokens, include_descendants=query.include_descendants, depth=depth
+            )
+        )
 
 
 @contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Loading makes much and drops little: to look for garbage in between takes as long as the loading itself."""
+def _gc_paused() -> Iterator[None]:
+    """Pause garbage collection: loading allocates much and frees little, so collecting would double its time."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -304,21 +368,23 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _quick_lanes(parts: Parts, rules: ItemRules) -> QuickLanes:
-    """Quick deciders for the zones, for resources that lie in one zone or none and carry no tag."""
-    repositories: list[tuple[str | None, Policies]] = [(None, parts.default), *parts.zones.items()]
+def _fast_path_router(state: EngineState, item_compiler: ItemCompiler) -> FastPathRouter:
+    """Build fast paths per zone, for resources in at most one zone and without tags."""
+    repositories: list[tuple[str | None, PolicyRepository]] = [(None, state.default), *state.zones.items()]
     deciders = {
-        zone: QuickDecider(repository, parts.model, parts.roles, rules, zone)
+        zone: FastPath(repository, state.model, state.roles, item_compiler, zone)
         for zone, repository in repositories
         if not is_empty(repository)
     }
 
-    def lane(path: Path, values: tuple[str, ...], wide: bool) -> QuickDecider | None:
-        zones = parts.zone_table.of(path, values)
+    def resolver(path: Path, values: tuple[str, ...], include_descendants: bool) -> FastPath | None:
+        zones = state.zone_table.of(path, values)
         if len(zones) > 1:
             return None
-        if parts.tag_repository is not None and parts.tag_table.of(path, values, {}, (), wide=wide, time=0):
+        if state.tag_repository is not None and state.tag_table.of(
+            path, values, {}, (), include_descendants=include_descendants, time=0
+        ):
             return None
         return deciders.get(zones[0] if zones else None)
 
-    return QuickLanes(lane, parts.model)
+    return FastPathRouter(resolver, state.model)

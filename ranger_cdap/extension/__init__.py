@@ -1,4 +1,4 @@
-"""The extension jars for CDAP's master, which `make extension` puts here, and what cdap-site.xml says for them."""
+"""The extension jars for CDAP's master, put here by `make extension`, and their properties for cdap-site.xml."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _PREFIX = "security.authorization.extension"
 
 @dataclass(frozen=True, slots=True)
 class ExtensionJar:
-    """One jar, the versions of CDAP it is for, and the roles it calls the decision service with."""
+    """A jar, the versions of CDAP it is for, and its roles as a caller of the decision service."""
 
     name: str
     cdap: str
     roles: tuple[str, ...]
 
     def find(self) -> Traversable | None:
-        """The jar as it is installed; `None` where the package was built without it."""
+        """Return the installed jar; `None` if the package was built without it."""
         jar = files(__package__).joinpath(self.name)
         return jar if jar.is_file() else None
 
@@ -33,9 +33,9 @@ JARS = (
 
 
 def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterator[tuple[str, str]]:
-    """The properties cdap-site.xml needs for a jar at this path, to ask the decision service of these settings.
+    """Return the properties in cdap-site.xml for a jar at this path and the decision service of these settings.
 
-    Secrets, and the key of a client certificate where the service requires one, are in files of mode 0600.
+    Secrets, and the key of a client certificate if the service requires one, are in files of mode 0600.
     """
     yield "security.enabled", "true"
     yield "security.authorization.enabled", "true"
@@ -51,9 +51,9 @@ def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterato
 
 
 def _url(service: ServiceSettings) -> str:
-    """Where the master of the same host asks; a service that listens everywhere listens on loopback too.
+    """Return the address for a master on the same host; a service on all addresses listens on loopback too.
 
-    The extension takes no name for this machine.
+    The extension accepts no name for this machine.
     """
     here = {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}  # noqa: S104 nothing is bound
     host = here.get(service.host, service.host)

@@ -1,1 +1,1 @@
-"""What can be plugged in: hooks, and the plugins that have them."""
+"""Extension points: hooks, and the plugins that implement them."""

@@ -1,7 +1,7 @@
-"""`RANGER_CDAP_TRACE_PLUGINS=1`: every call of a hook, on standard error.
+"""`RANGER_CDAP_TRACE_PLUGINS=1`: a trace of every hook call, on standard error.
 
-A line names the hook, the plugins that were asked, how many of them answered and how long it took. What was asked and
-answered is left out: it holds names of people, and settings with secrets.
+A line has the hook, the plugins that were called, the number of results and the duration. Arguments and results are
+left out: they contain names of users, and settings with secrets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VARIABLE: Final = "RANGER_CDAP_TRACE_PLUGINS"
 
 
 def trace_if_wanted(manager: pluggy.PluginManager) -> None:
-    """Trace the hook calls of this manager if the environment says so."""
+    """Trace the hook calls of this manager if the environment variable is set."""
     if os.environ.get(VARIABLE, "") in ("", "0"):
         return
     trace = _Trace()
@@ -27,7 +27,7 @@ def trace_if_wanted(manager: pluggy.PluginManager) -> None:
 
 
 class _Trace:
-    """What is under way is kept for each thread: hooks call hooks, and several threads decide."""
+    """A trace with a stack per thread: hooks call hooks, and several threads decide."""
 
     def __init__(self) -> None:
         self._of_thread = threading.local()
@@ -39,14 +39,14 @@ class _Trace:
         self, outcome: pluggy.Result[Any], hook_name: str, methods: Sequence[pluggy.HookImpl], kwargs: Mapping[str, Any]
     ) -> None:
         milliseconds = 1000 * (time.perf_counter() - self._began().pop())
-        asked = ", ".join(method.plugin_name for method in reversed(methods)) or "nobody"
+        asked = ", ".join(method.plugin_name for method in reversed(methods)) or "no plugin"
         if outcome.exception is not None:
             ended = f"failed with {type(outcome.exception).__name__}"
         else:
             answers = outcome.get_result()
             ended = f"{len(answers)} answered" if isinstance(answers, list) else "answered"
         line = f"hook {hook_name}({', '.join(kwargs)}) of {asked}: {ended} in {milliseconds:.1f} ms\n"
-        # One call, so that lines of several threads don't mix.
+        # One write, so that lines of several threads do not mix.
         sys.stderr.write(line)
 
     def _began(self) -> list[float]:

@@ -1,4 +1,4 @@
-"""The hooks: what a plugin can add. Hooks are synchronous; the order of plugins is not a contract."""
+"""The hooks that a plugin can implement. Hooks are synchronous; the order of plugins is not a contract."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pluggy
 
 from ranger_cdap.audit import SinkFactory
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.engine import ConditionMaker
+from ranger_cdap.engine import ConditionFactory
 
 if TYPE_CHECKING:
     import click
@@ -22,25 +22,25 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def ranger_cdap_audit_sinks() -> Mapping[str, SinkFactory]:  # type: ignore[empty-body]
-    """Audit sinks by the name that `[audit] sinks` chooses them by."""
+    """Return audit sinks by their name in `[audit] sinks`."""
 
 
 @hookspec
 def ranger_cdap_veto(answer: Answer) -> str | None:
-    """A reason to deny what the policies allow, or nothing. A hook that raises denies; none can allow."""
+    """Return a reason to deny what the policies allow, or None. A hook that raises denies; no hook can allow."""
 
 
 @hookspec
 def ranger_cdap_groups(user: str) -> Collection[str] | None:
-    """Groups of a user, besides those passed and those of Ranger's user store; nothing if the plugin knows none.
+    """Return groups of a user, besides those passed and those of Ranger's user store; None if the plugin knows none.
 
-    Where a hook raises, the user counts as a member of every group that a policy takes something away from.
+    If a hook raises, the user counts as a member of every group named in a deny.
     """
 
 
 @hookspec
-def ranger_cdap_conditions() -> Mapping[str, ConditionMaker]:  # type: ignore[empty-body]
-    """Makers of conditions the engine does not know, JavaScript for one, by the full name of the evaluator's class."""
+def ranger_cdap_conditions() -> Mapping[str, ConditionFactory]:  # type: ignore[empty-body]
+    """Return factories of conditions that the engine lacks, such as JavaScript, by the evaluator's full class name."""
 
 
 @hookspec

@@ -1,4 +1,4 @@
-"""The plugin manager: built-in plugins and those of the entry point group `ranger_cdap`, through the same hooks."""
+"""The plugin manager: built-in plugins and those of the entry point group `ranger_cdap`, with the same hooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import pluggy
 
 from ranger_cdap.audit import BUILT_IN_SINKS, SinkFactory
-from ranger_cdap.engine import ConditionMaker
+from ranger_cdap.engine import ConditionFactory
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins import hookspecs
 from ranger_cdap.plugins.hook_trace import trace_if_wanted
@@ -24,12 +24,12 @@ class BuiltInSinks:
 
     @hookspecs.hookimpl
     def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
-        """The sinks of `ranger_cdap.audit`."""
+        """Return the sinks of `ranger_cdap.audit`."""
         return BUILT_IN_SINKS
 
 
 def plugin_manager(*, entry_points: bool = True) -> pluggy.PluginManager:
-    """A manager with the hooks, the built-in plugins and, if wanted, all installed ones.
+    """Return a manager with the hooks, the built-in plugins and, optionally, all installed ones.
 
     Raises:
         PluginError: an installed plugin cannot be loaded, or implements a hook that does not exist.
@@ -48,7 +48,7 @@ def plugin_manager(*, entry_points: bool = True) -> pluggy.PluginManager:
 
 
 def complete(manager: pluggy.PluginManager) -> None:
-    """Add the hooks that plugins bring, then hold every plugin against all hooks: a misspelt veto would veto nothing.
+    """Add the hooks that plugins define, then validate every plugin: a misspelt veto would veto nothing.
 
     Raises:
         PluginError: a plugin implements a hook that does not exist, or with arguments that it does not have.
@@ -62,7 +62,7 @@ def complete(manager: pluggy.PluginManager) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Provided:
-    """One hook that a plugin implements: from which package it is, and the names it gives by that hook, if any."""
+    """A hook that a plugin implements, with its package, and the names the plugin registers by that hook, if any."""
 
     plugin: str
     package: str
@@ -72,7 +72,7 @@ class Provided:
 
 
 def provided(manager: pluggy.PluginManager) -> Iterator[Provided]:
-    """What each plugin of the manager provides, hook by hook."""
+    """Yield the hooks that each plugin implements."""
     packages = {id(plugin): dist for plugin, dist in manager.list_plugin_distinfo()}
     for name, plugin in manager.list_name_plugin():
         dist = packages.get(id(plugin))
@@ -86,25 +86,25 @@ def provided(manager: pluggy.PluginManager) -> Iterator[Provided]:
 
 
 def audit_sinks(manager: pluggy.PluginManager) -> dict[str, SinkFactory]:
-    """All audit sinks by name.
+    """Return all audit sinks by name.
 
     Raises:
-        PluginError: two plugins give one name.
+        PluginError: two plugins register the same name.
     """
     return _joined(manager.hook.ranger_cdap_audit_sinks(), "an audit sink")
 
 
-def condition_makers(manager: pluggy.PluginManager) -> dict[str, ConditionMaker]:
-    """All makers of conditions by the class they stand for.
+def condition_factories(manager: pluggy.PluginManager) -> dict[str, ConditionFactory]:
+    """Return all condition factories by the class they replace.
 
     Raises:
-        PluginError: two plugins give one class.
+        PluginError: two plugins register the same class.
     """
     return _joined(manager.hook.ranger_cdap_conditions(), "conditions of class")
 
 
 def _names(implementation: pluggy.HookImpl) -> tuple[str, ...]:
-    """The names in what a hook without arguments answers; a plugin that fails here must not hide the others."""
+    """Return the names in the result of a hook without arguments; a plugin that fails must not hide the others."""
     if implementation.argnames:
         return ()
     try:

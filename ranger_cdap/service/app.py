@@ -1,4 +1,4 @@
-"""The decision service as an ASGI application: one endpoint for all rows of the table."""
+"""ASGI application of the decision service: one endpoint for all routes of the table."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.service.api.routes import Row
+from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import Caller, Callers
 from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
 from ranger_cdap.service.http.request_guard import RequestGuard, send_reply
 from ranger_cdap.service.http.shares import Shares
 from ranger_cdap.service.state.app_state import AppState
-from ranger_cdap.service.state.call import NOBODY, Call
+from ranger_cdap.service.state.call import NO_CALLER, HandlerCall
 from ranger_cdap.service.wire.json_body import refuse_repeated_fields
 
 _log = logging.getLogger(__name__)
 
-# What is left of a body that was not read must not be taken for the next request.
+# The rest of an unread body must not be taken for the next request.
 _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     408: {"connection": "close"},
     413: {"connection": "close"},
@@ -41,15 +41,17 @@ _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     503: {"retry-after": "1"},
 }
 _READ_AT_ONCE: Final = 16_384
-"""Bytes of a body that the thread of the event loop reads itself; more would make all others wait."""
+"""Largest body, in bytes, that the event loop's thread parses itself; a larger one would block all other requests."""
 _TWICE: Final = "\0"
 
 
-def create_app(state: AppState, callers: Callers, rows: Sequence[Row]) -> ASGIApp:
-    """The application that answers the rows of the table from the state."""
+def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) -> ASGIApp:
+    """Return the application that serves the routes from the state."""
     shares = Shares(state.settings.service)
     app = Starlette(
-        routes=[Route(row.path, _Endpoint(row, state, callers, shares), methods=[row.method]) for row in rows],
+        routes=[
+            Route(route.path, _Endpoint(route, state, callers, shares), methods=[route.method]) for route in routes
+        ],
         exception_handlers={HTTPException: _no_such_route, Exception: _failed},
     )
     app.router.redirect_slashes = False
@@ -66,40 +68,42 @@ def create_app(state: AppState, callers: Callers, rows: Sequence[Row]) -> ASGIAp
 class _Endpoint:
     """Serve one route: authenticate the caller, check the role, read the body, run the handler."""
 
-    def __init__(self, row: Row, state: AppState, callers: Callers, shares: Shares) -> None:
-        self._row = row
+    def __init__(self, route: ApiRoute, state: AppState, callers: Callers, shares: Shares) -> None:
+        self._route = route
         self._state = state
         self._callers = callers
         self._shares = shares
-        self._read = _reader(row.takes) if row.takes else None
+        self._read = _reader(route.takes) if route.takes else None
         most = state.settings.service.max_body
-        self._longest = min(most, row.longest) if row.longest else most
+        self._longest = min(most, route.longest) if route.longest else most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        row = self._row
+        route = self._route
         request = Request(scope, receive)
-        scope["state"]["route"] = row.path
+        scope["state"]["route"] = route.path
         try:
             peer = request.client.host if request.client else ""
-            caller = self._callers.admit(_sent_once(request.headers), peer) if row.roles else NOBODY
+            caller = self._callers.admit(_sent_once(request.headers), peer) if route.roles else NO_CALLER
             who = caller.name if caller else ""
             scope["state"]["caller"] = who
             with self._shares.taking(who or peer):
                 reply = await self._answer(request, self._allowed(caller))
         except Refused as refused:
-            headers = {"www-authenticate": row.challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})
-            reply = replace(row.error(refused), headers=headers)
+            headers = _HEADERS.get(refused.status, {})
+            if refused.status == 401:
+                headers = {"www-authenticate": route.challenge}
+            reply = replace(route.error(refused), headers=headers)
         except ClientDisconnect:
             return
         except Exception as e:
-            _log_failure(row.path, e)
-            reply = row.error(Refused(500, "Internal Server Error"))
+            _log_failure(route.path, e)
+            reply = route.error(Refused(500, "Internal Server Error"))
         await send_reply(reply, send)
 
     def _allowed(self, caller: Caller | None) -> Caller:
         if caller is None:
             raise Refused(401, "Authentication required")
-        if self._row.roles and self._row.roles.isdisjoint(caller.roles):
+        if self._route.roles and self._route.roles.isdisjoint(caller.roles):
             raise Refused(403, f"{caller.name} is not authorized")
         return caller
 
@@ -107,7 +111,7 @@ class _Endpoint:
         request_id = request.scope["state"]["request_id"]
         body = await self._body(request, caller)
         base_url = f"{request.url.scheme}://{request.url.netloc}"
-        call = Call(self._state, caller, body, dict(request.query_params), request_id, base_url)
+        call = HandlerCall(self._state, caller, body, dict(request.query_params), request_id, base_url)
         if threads := self._threads(call):
             return await run_sync(self._handle, call, limiter=threads)
         return self._handle(call)
@@ -116,32 +120,32 @@ class _Endpoint:
         if self._read is None:
             return None
         if not _is_json(request.headers.get("content-type", "")):
-            # A page of another site can make a browser send any other kind with what it knows of who is signed in.
-            raise Refused(415, "the body must be JSON; say so with `Content-Type: application/json`")
+            # A page of another site can make a browser send any other content type with the user's credentials.
+            raise Refused(415, "the body must be JSON, with `Content-Type: application/json`")
         service = self._state.settings.service
         try:
             async with asyncio.timeout(service.body_timeout):
                 data = await _read(request, self._longest)
         except TimeoutError:
-            raise Refused(408, "the body did not come in time") from None
+            raise Refused(408, "the body did not arrive in time") from None
         try:
             if len(data) > _READ_AT_ONCE:
                 return await run_sync(self._read, data, limiter=self._shares.working(caller.name))
             return self._read(data)
         except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             raise Refused(
-                400, f"the body is not what `{self._row.path}` takes: {' '.join(str(e).split())[:300]}"
+                400, f"the body is not valid for `{self._route.path}`: {' '.join(str(e).split())[:300]}"
             ) from None
 
-    def _threads(self, call: Call) -> CapacityLimiter | None:
-        """The threads the handler runs in; None: that of the event loop."""
-        if self._state.authorizer.decider.has_decision_hooks or _so(self._row.waits, call):
+    def _threads(self, call: HandlerCall) -> CapacityLimiter | None:
+        """Return the threads that the handler runs in; None: the event loop's thread."""
+        if self._state.authorizer.decider.has_decision_hooks or _so(self._route.waits, call):
             return self._shares.waiting(call.caller.name)
-        return self._shares.working(call.caller.name) if _so(self._row.works, call) else None
+        return self._shares.working(call.caller.name) if _so(self._route.works, call) else None
 
-    def _handle(self, call: Call) -> Reply:
+    def _handle(self, call: HandlerCall) -> Reply:
         try:
-            return self._row.handler(call)
+            return self._route.handler(call)
         except InvalidInput as e:
             raise Refused(400, str(e)) from None
         except NotReady as e:
@@ -149,7 +153,7 @@ class _Endpoint:
 
 
 def _reader(takes: type) -> Callable[[bytes], object]:
-    """How a body becomes that struct; a struct that has `read` does it itself."""
+    """Return the parser of a body for that struct; a struct with `read` parses it itself."""
     itself: Callable[[bytes], object] | None = getattr(takes, "read", None)
     decode: Callable[[bytes], object] = msgspec.json.Decoder(takes).decode
 
@@ -161,7 +165,7 @@ def _reader(takes: type) -> Callable[[bytes], object]:
     return itself or read
 
 
-def _so(said: bool | Callable[[Call], bool], call: Call) -> bool:
+def _so(said: bool | Callable[[HandlerCall], bool], call: HandlerCall) -> bool:
     return said if isinstance(said, bool) else said(call)
 
 
@@ -170,7 +174,7 @@ def _is_json(content_type: str) -> bool:
 
 
 def _sent_once(headers: Headers) -> Mapping[str, str]:
-    """The headers; where one was sent twice, a proxy may have added the second, so neither counts."""
+    """Return the headers; one sent twice is dropped, since a proxy may have added the second."""
     names = [name for name, _ in headers.raw]
     if len(set(names)) == len(names):
         return headers
@@ -182,14 +186,14 @@ async def _read(request: Request, most: int) -> bytes:
     async for chunk in request.stream():
         length += len(chunk)
         if length > most:
-            raise Refused(413, f"the body is longer than {most} bytes, the most that is read here")
+            raise Refused(413, f"the body is longer than {most} bytes, the limit of this endpoint")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
 async def _no_such_route(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    reply = coded_error(Refused(status, "there is nothing here; see `/openapi.json`"))
+    reply = coded_error(Refused(status, "not found; see `/openapi.json`"))
     return _response(replace(reply, headers=getattr(error, "headers", None) or {}))
 
 
@@ -199,7 +203,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 def _log_failure(what: str, error: Exception) -> None:
-    """Say where; the message of the error may hold what was asked, or worse."""
+    """Log the place of a failure; the error's message may contain request data, or worse."""
     places = (f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__)))
     _log.error("%s failed with %s at %s", what, type(error).__name__, " < ".join(places))
 

@@ -1,4 +1,4 @@
-"""Puts a decision service together from the settings."""
+"""Assembly of a decision service from the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.config import Settings
 from ranger_cdap.config.secret_files import Program, check_secrets
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.plugins.manager import audit_sinks, condition_makers, plugin_manager
+from ranger_cdap.plugins.manager import audit_sinks, condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.service.app import create_app
@@ -24,22 +24,22 @@ from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.state.app_state import AppState
-from ranger_cdap.service.table import ROWS
+from ranger_cdap.service.table import ROUTES
 
 
 def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple[AppState, ASGIApp]:
-    """The state, its policies downloaded or read from the cache, and the application over it.
+    """Return the state, with policies downloaded or read from the cache, and the application over it.
 
     Raises:
         InvalidInput: a setting is not usable.
         PluginError: an installed plugin is not usable.
     """
     check_secrets(settings, Program.SERVICE)
-    rules = AuthorizationConfig.of(settings)
+    config = AuthorizationConfig.of(settings)
     callers = Callers.of(settings.service)
     plugins = plugin_manager()
     audit = open_trail(settings.audit, audit_sinks(plugins))
-    options = EngineOptions(conditions=condition_makers(plugins))
+    options = EngineOptions(conditions=condition_factories(plugins))
     hook = plugins.hook.ranger_cdap_groups
     groups = hook if hook.get_hookimpls() else None
     names = dict.fromkeys((settings.ranger.service, *settings.service.ranger_services))
@@ -52,8 +52,8 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         service.refresher.refresh()
         if refresh_in_background:
             service.refresher.start()
-    authorizer = Authorizer(Decider(services[settings.ranger.service].refresher, rules, audit=audit, plugins=plugins))
-    bridge = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])
+    authorizer = Authorizer(Decider(services[settings.ranger.service].refresher, config, audit=audit, plugins=plugins))
+    grant_forwarder = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])
     state = AppState(
         settings=settings,
         authorizer=authorizer,
@@ -61,10 +61,10 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         services=services,
         metrics=ServiceMetrics(),
         events=Events.of(settings),
-        bridge=bridge,
+        grant_forwarder=grant_forwarder,
         token_keys=callers.fetched_keys,
     )
     if state.token_keys is not None:
         state.token_keys.start()
     state.metrics.watch(state.read_metrics)
-    return state, create_app(state, callers, ROWS)
+    return state, create_app(state, callers, ROUTES)

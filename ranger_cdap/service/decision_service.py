@@ -1,4 +1,4 @@
-"""`DecisionService`: the decision service of the settings, in the main thread or in one of its own."""
+"""`DecisionService`: the decision service of the settings, in the main thread or in its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARGIN_SECONDS: Final = 5
 
 
 class DecisionService:
-    """The decision service of the settings; a context manager that starts it in a thread and stops it at the end.
+    """Decision service of the settings; a context manager that starts it in a thread and stops it at the end.
 
     `service.port = 0` takes a free port. Without `refresh_in_background` policies are downloaded at the start only.
 
@@ -43,24 +43,24 @@ class DecisionService:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """Return the URL it listens on."""
         return self._server.url
 
     @property
     def state(self) -> AppState:
-        """The state the handlers share."""
+        """Return the state that the handlers share."""
         return self._state
 
     def run(self) -> None:
-        """Answer until a signal ends the program or somebody stops the service; the caller must `close` it."""
+        """Serve until a signal or a call stops the service; the caller must `close` it."""
         self._server.run(self._app)
 
     def start(self) -> None:
-        """Answer in a thread."""
+        """Serve in a thread."""
         self._server.start(self._app)
 
     def close(self) -> None:
-        """Answer what is under way and take nothing more, then deliver the audit records that wait."""
+        """Finish requests in progress and accept no more, then deliver the queued audit records."""
         self._server.stop()
         self._state.close()
 

@@ -1,6 +1,6 @@
-"""A Ranger Admin for tests: started in the test's process, set up for CDAP, and gone at the end.
+"""A Ranger Admin for tests, in the test's process and set up for CDAP.
 
-`ranger_cdap.testing.fixtures` has it as pytest fixtures.
+`ranger_cdap.testing.fixtures` provides it as pytest fixtures.
 """
 
 from ranger_cdap.testing.embedded_ranger import EmbeddedRanger, embedded_ranger

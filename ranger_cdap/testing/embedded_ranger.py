@@ -1,4 +1,4 @@
-"""`EmbeddedRanger`: an embedded Ranger Admin with a CDAP service, in which a test gives privileges in few words."""
+"""Embedded Ranger Admin with a CDAP service, for tests."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity, to_resource
 from ranger_cdap.config import AuditSettings, CdapSettings, PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PLUGIN: Final = "cdapplugin"
 """The account that downloads policies."""
@@ -28,10 +29,10 @@ _ACTIONS: Final = ("READ", "WRITE", "ADMIN", "EXECUTE")
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedRanger:
-    """A CDAP service in an embedded Ranger Admin that runs, and its administrator's client.
+    """A CDAP service in a running embedded Ranger Admin, with an administrator's client.
 
-    `url` is its address, `service` and `instance` are the names that `setup` was given, `password` is that of `admin`
-    and of every account made here.
+    `url` is the server's address, `service` and `instance` are the names given to `setup`, `password` is that of
+    `admin` and of every account created here.
     """
 
     url: str
@@ -41,18 +42,18 @@ class EmbeddedRanger:
     password: Secret = field(repr=False)
 
     def create_users(self, *names: str) -> None:
-        """Create the users that Ranger does not have; a policy can name no other."""
+        """Create missing users; policies can only name existing ones."""
         for name in names:
             if not self.admin.user_exists(name):
                 self.admin.create_user(name, self.password)
 
     def give(self, privileges: Mapping[str, Collection[str]]) -> None:
-        """Give each user what is written, `{"alice": ["READ dataset:ns1.purchases"]}`; who is unknown is created.
+        """Grant privileges by user, `{"alice": ["READ dataset:ns1.purchases"]}`; unknown users are created.
 
-        There is one policy per entity, which grows. A plugin has it with its next refresh.
+        Extends the one policy per entity. Plugins get it with their next refresh.
 
         Raises:
-            InvalidInput: a privilege is no action (READ, WRITE, ADMIN, EXECUTE) on an entity.
+            InvalidInput: a privilege is not an action (READ, WRITE, ADMIN, EXECUTE) on an entity.
         """
         wanted = defaultdict[EntityId, list[tuple[str, str]]](list)
         for user, held in privileges.items():
@@ -64,7 +65,7 @@ class EmbeddedRanger:
             self._add(f"test: {entity}", to_resource(entity, self.instance), given)
 
     def give_everywhere(self, user: str, action: str, types: Collection[str]) -> None:
-        """Give a user an action on every entity of these types; no policy of a single entity is touched."""
+        """Grant a user an action on every entity of these types, without changing policies of single entities."""
         self.create_users(user)
         for name in types:
             levels = entity_type(name).path[1:]
@@ -72,7 +73,7 @@ class EmbeddedRanger:
             self._add(f"test: every {name}", resource, [(user, action)])
 
     def settings(self, directory: Path) -> Settings:
-        """Settings by which `Authorizer.open` downloads these policies; cache and audit are in the directory."""
+        """Return settings for `Authorizer.open` with these policies; cache and audit are in the directory."""
         return Settings(
             ranger=RangerSettings(url=self.url, service=self.service),
             cdap=CdapSettings(instance=self.instance),
@@ -85,16 +86,16 @@ class EmbeddedRanger:
         items = [PolicyItem(users=[user], accesses=[PolicyItemAccess(type=action.lower())]) for user, action in given]
         there = {_values(policy.resources): policy for policy in self.admin.list_policies(self.service)}
         if policy := there.get(_values(resources)):
-            self.admin.update_policy(replace(policy, policyItems=[*policy.policyItems, *items]))
+            self.admin.update_policy(replace(policy, policy_items=[*policy.policy_items, *items]))
         else:
-            self.admin.create_policy(Policy(service=self.service, name=name, resources=resources, policyItems=items))
+            self.admin.create_policy(Policy(service=self.service, name=name, resources=resources, policy_items=items))
 
 
 @contextmanager
 def embedded_ranger(
     service: str = "cdapdev", *, instance: str = "cdap", sync_account: str = "", master_user: str = ""
 ) -> Iterator[EmbeddedRanger]:
-    """Start an embedded Ranger Admin, set up as `ranger-cdap setup` does it; stop it at the end.
+    """Start an embedded Ranger Admin, set up as by `ranger-cdap setup`; stop it at the end.
 
     Raises:
         ServerError: the extra `service` is not installed.
@@ -102,14 +103,14 @@ def embedded_ranger(
     password = Secret(f"Aa1-{secrets.token_urlsafe(12)}")
     with (
         EmbeddedAdmin(admin_password=password.reveal()) as server,
-        RangerAdmin(server.url, username="admin", password=password) as admin,
+        RangerAdmin(AdminConnection(server.url, username="admin", password=password)) as admin,
     ):
         ranger = EmbeddedRanger(server.url, admin, service, instance, password)
         ranger.create_users(*filter(None, (PLUGIN, sync_account, master_user)))
-        wanted = service_setup.Wanted(
+        wanted = service_setup.DesiredState(
             service, instance, plugin_account=PLUGIN, sync_account=sync_account, master_user=master_user
         )
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, service)), admin)
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, service)), admin)
         yield ranger
 
 

@@ -1,4 +1,4 @@
-"""Fixtures for pytest: `pytest_plugins = ["ranger_cdap.testing.fixtures"]` in a `conftest.py` has them found."""
+"""Pytest fixtures, enabled by `pytest_plugins = ["ranger_cdap.testing.fixtures"]` in a `conftest.py`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ranger_cdap.testing.embedded_ranger import EmbeddedRanger, embedded_ranger
 
 @pytest.fixture(scope="session")
 def ranger() -> Iterator[EmbeddedRanger]:
-    """A Ranger Admin for all tests of a run."""
+    """Return a Ranger Admin for all tests of a run."""
     with embedded_ranger() as running:
         yield running
 
 
 @pytest.fixture
 def authorizer(ranger: EmbeddedRanger, tmp_path: Path) -> Iterator[Authorizer]:
-    """An authorizer by the policies of `ranger`; `authorizer.refresh()` brings it up to date with them."""
+    """Return an authorizer with the policies of `ranger`; `authorizer.refresh()` downloads changes."""
     settings = ranger.settings(tmp_path)
     with Authorizer.open(settings, refresh_in_background=False) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""`ranger-cdap sync baseline`: enter what exists already."""
+"""`ranger-cdap sync baseline`: enter the existing entities."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spark_sync.spark.session import spark_session
 )
 @pass_invocation
 def baseline(invocation: Invocation, path: Path) -> None:
-    """Enter an inventory: what existed before is known and grants nothing to anybody."""
+    """Enter an inventory: existing entities become known and grant nothing."""
     settings = invocation.settings
     check_ledger(settings)
     inventory = read_inventory(path, instance=settings.cdap.instance, now=time.time_ns() // 1_000_000)
@@ -43,5 +43,5 @@ def baseline(invocation: Invocation, path: Path) -> None:
         invocation.print_json(asdict(report))
     else:
         invocation.console.print(
-            f"the inventory has {report.entities} entities; {report.became_known} of them are known now by it"
+            f"the inventory has {report.entities} entities; {report.became_known} of them became known"
         )

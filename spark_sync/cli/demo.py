@@ -11,7 +11,7 @@ import spark_sync
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from spark_sync.cli.run import show
+from spark_sync.cli.run import print_report
 from spark_sync.spark.session import require_spark, spark_session
 
 EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
@@ -21,7 +21,7 @@ EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
     cls=Command,
     answers=False,
     examples=("ranger-cdap demo",),
-    exits={ExitCode.OK: "everything came out as it should", ExitCode.ERROR: "something did not"},
+    exits={ExitCode.OK: "every step succeeded", ExitCode.ERROR: "a step failed"},
 )
 @click.option(
     "--examples",
@@ -36,19 +36,21 @@ EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
 def demo(context: click.Context, invocation: Invocation, examples: Path) -> None:
     """Show the main job on recorded events: a creation in CDAP becomes a grant in Ranger.
 
-    Starts an embedded Ranger Admin and Spark on this machine, and leaves nothing behind.
+    Starts an embedded Ranger Admin and Spark on this machine, and removes everything afterwards.
     """
     require_spark()
-    from spark_sync.demo import open_stage, tell
+    from spark_sync.demo import open_demo, run_demo
 
     with tempfile.TemporaryDirectory(prefix="ranger-cdap-demo-") as directory:
         invocation.console.print("Starting an embedded Ranger Admin and Spark …")
         with (
-            open_stage(Path(directory), examples) as stage,
-            spark_session(stage.settings.sync, master="local[2]") as spark,
+            open_demo(Path(directory), examples) as environment,
+            spark_session(environment.settings.sync, master="local[2]") as spark,
         ):
-            wrong = tell(stage, spark, invocation.console.print, lambda report: show(invocation, report))
+            wrong = run_demo(
+                environment, spark, invocation.console.print, lambda report: print_report(invocation, report)
+            )
     if wrong:
-        invocation.messages.print("the demo did not come out as it should: " + "; ".join(wrong))
+        invocation.messages.print("the demo failed: " + "; ".join(wrong))
         context.exit(1)
-    invocation.console.print("Done: everything came out as it should, and nothing is left running.")
+    invocation.console.print("Done: every step succeeded, and nothing is left running.")

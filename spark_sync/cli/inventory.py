@@ -1,4 +1,4 @@
-"""`ranger-cdap sync inventory`: list what exists in CDAP."""
+"""`ranger-cdap sync inventory`: list the entities of CDAP."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _URL: Final = AddressSetting("--url", "https://cdap.example:11015", "--allow-pla
 @click.option("--allow-plain-http", is_flag=True, help="Send the token unencrypted beyond this machine.")
 @click.option("--out", "--to", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
 @click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
-@click.option("--ca-file", type=FILE, metavar="FILE", help="The CA that CDAP's certificate is of.")
-@click.option("--programs", is_flag=True, help="Programs too, for `ranger-cdap review`; a baseline needs none.")
+@click.option("--ca-file", type=FILE, metavar="FILE", help="The CA of CDAP's certificate.")
+@click.option("--programs", is_flag=True, help="Include programs, for `ranger-cdap review`; a baseline needs none.")
 @pass_invocation
 def inventory(
     invocation: Invocation,
@@ -44,8 +44,8 @@ def inventory(
 ) -> None:
     """List everything in CDAP, for `sync baseline`.
 
-    The account must be allowed to read everything: what it does not see is not in the list, and anyone who touches that
-    first would become its owner.
+    The account must be allowed to read everything: an entity it cannot see is not listed, and anyone who touches that
+    entity first would become its creator.
     """
     with (
         invocation.messages.status("asking CDAP") as shown,

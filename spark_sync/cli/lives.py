@@ -1,4 +1,4 @@
-"""How commands show lives."""
+"""Lives as commands print them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spark_sync.ledger.life import Life, State
 
 
 def rows(lives: Iterable[Life]) -> list[list[str]]:
-    """State, entity, creator and reason, for a table; in place of an unknown creator the candidates."""
+    """Return state, entity, creator (or the candidates) and reason of each life, for a table."""
     return [[life.state.value, str(life.entity), _creator(life), life.reason] for life in lives]
 
 
@@ -18,7 +18,7 @@ def _creator(life: Life) -> str:
 
 
 def as_json(life: Life) -> dict[str, object]:
-    """A life for programs; the entity as type and parts too, because its text is for people."""
+    """Return a life as JSON; the entity also as type and parts, because its text is for people."""
     return {
         "entity": str(life.entity),
         "type": life.entity.type,
@@ -33,18 +33,18 @@ def as_json(life: Life) -> dict[str, object]:
     }
 
 
-def say_changes(invocation: Invocation, lives: Iterable[Life]) -> None:
-    """The lives after a manual override, and the effect of the next run."""
-    owed = False
+def print_changes(invocation: Invocation, lives: Iterable[Life]) -> None:
+    """Print the lives after a manual override, and the effect of the next run."""
+    pending = False
     for life in lives:
-        owed = owed or life.state is not State.KNOWN
+        pending = pending or life.state is not State.KNOWN
         match life.state:
             case State.CLOSING:
-                former = life.creator or life.former
+                former = life.holder
                 invocation.console.print(f"{life.entity}: the grant of `{former}` is to be revoked")
             case State.PENDING:
                 invocation.console.print(f"{life.entity}: `{life.creator}` is its creator; their grant is pending")
             case _:
                 invocation.console.print(f"{life.entity}: it has no creator")
-    if owed:
+    if pending:
         invocation.console.print("the next `ranger-cdap sync run` sends it")

@@ -1,4 +1,4 @@
-"""`ranger-cdap matrix`: who can do what in a namespace, to look at instead of reading policies."""
+"""`ranger-cdap matrix`: an access matrix of a namespace, instead of reading its policies."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cli.access_holders import members_of
 from ranger_cdap.cli.check import entity_document
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
@@ -18,12 +19,12 @@ from ranger_cdap.cli.parameters import ENTITY_TYPE, FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.errors import InvalidInput, NotReady
-from spark_sync.cli.matrix_answers import Cell, Matrix, Standing, Subject, matrix
+from spark_sync.cli.matrix_answers import MOST_CELLS, Matrix, MatrixCell, MatrixStatus, MatrixSubject, matrix
 from spark_sync.cli.matrix_names import named_entities, named_people
 from spark_sync.cli.matrix_page import page
 from spark_sync.review.entities import read_entities
 
-_MARKS = {Standing.ALLOWED: "", Standing.CONDITIONAL: "?", Standing.DENIED: "!", Standing.NONE: ""}
+_MARKS = {MatrixStatus.ALLOWED: "", MatrixStatus.CONDITIONAL: "?", MatrixStatus.DENIED: "!", MatrixStatus.NONE: ""}
 
 
 @click.command(
@@ -36,16 +37,16 @@ _MARKS = {Standing.ALLOWED: "", Standing.CONDITIONAL: "?", Standing.DENIED: "!",
     exits={ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
 )
 @click.argument("namespace", metavar="NAMESPACE")
-@click.option("--out", type=FILE, metavar="FILE", help="Write the matrix as one HTML page that needs nothing else.")
+@click.option("--out", type=FILE, metavar="FILE", help="Write the matrix as a self-contained HTML page.")
 @click.option(
     "--inventory",
     type=FILE,
     metavar="FILE",
-    help="What exists, as `sync inventory` writes it; without it only what policies name is shown.",
+    help="Inventory (`sync inventory`); without it, only entities named by policies are shown.",
 )
-@click.option("--user", "users", multiple=True, metavar="USER", help="A user besides those named. May be repeated.")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group besides those named. May be repeated.")
-@click.option("--type", "kinds", type=ENTITY_TYPE, multiple=True, help="Only entities of this type. May be repeated.")
+@click.option("--user", "users", multiple=True, metavar="USER", help="Another user. Repeatable.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Another group. Repeatable.")
+@click.option("--type", "kinds", type=ENTITY_TYPE, multiple=True, help="Only entities of this type. Repeatable.")
 @policy_files
 @pass_invocation
 def matrix_command(
@@ -61,14 +62,15 @@ def matrix_command(
     """Show which users and groups can read, write, administer and execute which entities of NAMESPACE.
 
     Entities are those that policies about the namespace name, and those of the inventory; users and groups are those
-    that these policies and their roles name, and those given. A user counts with the groups Ranger knows them to be in
+    that these policies and their roles name, the members of these groups in Ranger's user store whose access differs
+    from everybody's, and those given. A user counts with the groups Ranger knows them to be in
     (`plugin.use_ranger_groups`), a group alone is for a user with nothing else, and everybody is anyone no policy
     names. The row `dataset:ns1.*` is for what every dataset gives. Nothing is audited.
     """
     wanted = entity_id("namespace", [namespace])
     now = time.time_ns() // 1_000_000
     with authorizer_by(invocation, files) as authorizer:
-        snapshot, instance = authorizer.snapshot, authorizer.decider.rules.instance
+        snapshot, instance = authorizer.snapshot, authorizer.decider.config.instance
         if snapshot.engine is None or snapshot.documents is None:
             raise NotReady(snapshot.reason)
         book = PolicyIndex.of(snapshot.documents)
@@ -81,24 +83,31 @@ def matrix_command(
         shown = sorted((e for e in entities if not kinds or e.type in kinds), key=_order)
         if not shown:
             raise InvalidInput(f"nothing of type {' or '.join(kinds)} is known in `{namespace}`; give `--inventory`")
+        others = set(members_of(snapshot.documents, None if book.names_the_user else asked[1])) - asked[0]
+        others |= {part for entity in shown for part in entity.parts} - asked[0] if book.names_the_user else set()
+        if others and (1 + sum(map(len, (*asked, others)))) * len(shown) > MOST_CELLS:
+            invocation.messages.print(
+                f"note: the {len(others):,} members of the groups are too many columns; not shown"
+            )
+            others = set()
         with invocation.messages.status("asking about every user and entity") as progress:
-            found = matrix(authorizer, shown, *asked, now=now, progress=progress.update)
+            found = matrix(authorizer, shown, *asked, others=others, now=now, progress=progress.update)
     if out is not None:
         write_file(out, page(found, book).encode())
         invocation.messages.print(f"`{out}` shows {len(found.entities)} entities and {len(found.subjects)} columns")
     if invocation.as_json:
         invocation.print_json(_document(found, book))
     elif out is None:
-        _show(invocation, found)
+        _print_matrix(invocation, found)
 
 
 def _order(entity: EntityId | EntityPattern) -> tuple[bool, str, tuple[str, ...]]:
-    """The namespace before what is in it."""
+    """Return a sort key that puts the namespace first."""
     return entity.type != "namespace", entity.type, entity.parts
 
 
-def _show(invocation: Invocation, found: Matrix) -> None:
-    """The matrix for a terminal: a table, or where that is too wide a list for each entity."""
+def _print_matrix(invocation: Invocation, found: Matrix) -> None:
+    """Print the matrix on a terminal: a table or, if that is too wide, a list for each entity."""
     columns = ["entity", *(str(subject) for subject in found.subjects)]
     rows = [
         [str(entity), *("".join(letter + _MARKS[mark.standing] for letter, mark in cell.letters) for cell in row)]
@@ -134,11 +143,11 @@ def _document(found: Matrix, book: PolicyIndex) -> dict[str, object]:
     }
 
 
-def _subject(subject: Subject) -> dict[str, object]:
+def _subject(subject: MatrixSubject) -> dict[str, object]:
     return {"kind": subject.kind, "name": subject.name, "groups": subject.groups}
 
 
-def _actions(cell: Cell, book: PolicyIndex) -> dict[str, object]:
+def _actions(cell: MatrixCell, book: PolicyIndex) -> dict[str, object]:
     return {
         action: {
             "standing": mark.standing.value,
@@ -146,5 +155,5 @@ def _actions(cell: Cell, book: PolicyIndex) -> dict[str, object]:
             "policy": book.document(mark.policy_id),
         }
         for action, mark in cell.marks
-        if mark.standing is not Standing.NONE
+        if mark.standing is not MatrixStatus.NONE
     }

@@ -1,4 +1,4 @@
-"""The answers of a matrix: the engine, asked for everybody about every entity and action."""
+"""Decisions of a matrix: the engine's answers for every subject, entity and action."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
+from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.groups import GroupResolver, Membership
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS
-from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
-from ranger_cdap.engine.decide.acl import NOBODY_IN_PARTICULAR
-from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.engine import AccessEntry, AccessRequest, AccessStatus, Decision, PolicyEngine
+from ranger_cdap.engine.decide.acl import ANONYMOUS_USER
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.manager import plugin_manager
 
 LETTERS: Final = dict(zip(ACTIONS, "RWAX", strict=True))
 
-_MOST_CELLS: Final = 100_000
+MOST_CELLS: Final = 100_000
+_Item = TypeVar("_Item")
+_ORDER: Final = (AccessStatus.DENIED, None, AccessStatus.CONDITIONAL, AccessStatus.ALLOWED)
 
 
-class Standing(Enum):
-    """How somebody stands to an action on an entity."""
+class MatrixStatus(Enum):
+    """Access of a subject to an action on an entity."""
 
     ALLOWED = "allowed"
     CONDITIONAL = "conditional"
@@ -34,34 +37,34 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """One action: how somebody stands to it, whether it is allowed now, and the policy that says so."""
+class ActionAccess:
+    """Decision on one action: the access, whether it is allowed now, and the deciding policy."""
 
-    standing: Standing
+    standing: MatrixStatus
     allowed: bool
     policy_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """Somebody and an entity: a mark for each action."""
+class MatrixCell:
+    """Decisions for a subject and an entity, one per action."""
 
-    marks: tuple[tuple[str, Mark], ...]
+    marks: tuple[tuple[str, ActionAccess], ...]
 
     @property
     def is_empty(self) -> bool:
-        """Whether no policy speaks of it."""
-        return all(mark.standing is Standing.NONE for _, mark in self.marks)
+        """Return whether no policy applies."""
+        return all(mark.standing is MatrixStatus.NONE for _, mark in self.marks)
 
     @property
-    def letters(self) -> tuple[tuple[str, Mark], ...]:
-        """The letters of those actions that policies speak of."""
-        return tuple((LETTERS[action], mark) for action, mark in self.marks if mark.standing is not Standing.NONE)
+    def letters(self) -> tuple[tuple[str, ActionAccess], ...]:
+        """Return the letters of the actions to which policies apply."""
+        return tuple((LETTERS[action], mark) for action, mark in self.marks if mark.standing is not MatrixStatus.NONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """The subject of a column: `everybody`, a `user` with the groups they are known to be in, or a `group`."""
+class MatrixSubject:
+    """Subject of a column: `everybody`, a `user` with their known groups, or a `group`."""
 
     kind: str
     name: str
@@ -74,15 +77,15 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A row for each entity with a cell for each subject; `taken` is when it was asked."""
+    """A row per entity with a cell per subject; `taken` is the time of the decisions."""
 
     namespace: str
     service: str
     policy_version: int
     taken: str
-    subjects: tuple[Subject, ...]
+    subjects: tuple[MatrixSubject, ...]
     entities: tuple[EntityId | EntityPattern, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[MatrixCell, ...], ...]
 
 
 def matrix(
@@ -91,38 +94,46 @@ def matrix(
     users: Collection[str],
     groups: Collection[str],
     *,
+    others: Collection[str] = (),
     now: int,
     progress: Callable[[str], None],
 ) -> Matrix:
-    """All answers, by one set of policies at one time (`now`, epoch milliseconds).
+    """Return all decisions of one set of policies at one time (`now`, epoch milliseconds).
+
+    Of the `others`, those users are shown whose access differs from everybody's.
 
     Raises:
         NotReady: there are no policies.
-        InvalidInput: it would be larger than a person can look at.
+        InvalidInput: the matrix would be too large to read.
     """
     snapshot = authorizer.snapshot
-    if snapshot.engine is None:
-        raise NotReady(snapshot.reason)
+    engine = review_engine(snapshot, now)
     hook = plugin_manager().hook.ranger_cdap_groups
     people = GroupResolver({}, snapshot.groups_of, hook if hook.get_hookimpls() else None)
     subjects = (
-        Subject("everybody", ""),
-        *(_user(user, people.membership(user)) for user in sorted(users)),
-        *(Subject("group", group, (group,)) for group in sorted(groups)),
+        MatrixSubject("everybody", ""),
+        *(_user(user, people.membership(user)) for user in sorted({*users, *others})),
+        *(MatrixSubject("group", group, (group,)) for group in sorted(groups)),
     )
-    if len(subjects) * len(entities) > _MOST_CELLS:
+    if len(subjects) * len(entities) > MOST_CELLS:
         raise InvalidInput(
             f"{len(entities):,} entities for {len(subjects):,} users and groups are too many to look at; "
             "choose with `--type`, or use `ranger-cdap review`"
         )
-    rows, instance = [], authorizer.decider.rules.instance
+    rows, instance = [], authorizer.decider.config.instance
     for number, entity in enumerate(entities, 1):
         progress(f"asking about {entity.type} {number:,} of {len(entities):,}")
-        rows.append(tuple(_cell(snapshot.engine, instance, entity, subject, now) for subject in subjects))
+        rows.append(tuple(_cell(engine, instance, entity, subject, now) for subject in subjects))
+    dull = [
+        number
+        for number, subject in enumerate(subjects)
+        if subject.kind == "user" and subject.name not in users and all(row[number] == row[0] for row in rows)
+    ]
+    subjects, rows = _without(dull, subjects), [_without(dull, row) for row in rows]
     return Matrix(
         namespace=entities[0].parts[0],
-        service=snapshot.engine.service_name,
-        policy_version=snapshot.engine.policy_version,
+        service=engine.service_name,
+        policy_version=engine.policy_version,
         taken=datetime.fromtimestamp(now / 1000, UTC).isoformat(timespec="seconds"),
         subjects=subjects,
         entities=tuple(entities),
@@ -130,37 +141,39 @@ def matrix(
     )
 
 
-def _user(name: str, membership: Membership) -> Subject:
-    return Subject("user", name, tuple(sorted(membership.groups)), membership.known)
+def _without(positions: Collection[int], items: Sequence[_Item]) -> tuple[_Item, ...]:
+    return tuple(item for number, item in enumerate(items) if number not in positions)
 
 
-def _cell(engine: PolicyEngine, instance: str, entity: EntityId | EntityPattern, subject: Subject, now: int) -> Cell:
+def _user(name: str, membership: Membership) -> MatrixSubject:
+    return MatrixSubject("user", name, tuple(sorted(membership.groups)), membership.known)
+
+
+def _cell(
+    engine: PolicyEngine, instance: str, entity: EntityId | EntityPattern, subject: MatrixSubject, now: int
+) -> MatrixCell:
     probes = entity.probes() if isinstance(entity, EntityPattern) else (entity,)
     marks = []
     for action in ACTIONS:
-        decisions = engine.evaluate_many(
+        requests = (
             AccessRequest(
                 to_resource(probe, instance),
                 action.lower(),
-                user=subject.name if subject.kind == "user" else NOBODY_IN_PARTICULAR,
+                user=subject.name if subject.kind == "user" else ANONYMOUS_USER,
                 groups=frozenset(subject.groups),
                 groups_known=subject.groups_known,
                 access_time=now,
             )
             for probe in probes
         )
-        marks.append((action, _mark(decisions)))
-    return Cell(tuple(marks))
+        marks.append((action, _combined([reviewed(engine, request) for request in requests])))
+    return MatrixCell(tuple(marks))
 
 
-def _mark(decisions: Sequence[Decision]) -> Mark:
-    """The answer for all of them: a denial of one of them decides."""
-    decision = next((d for d in decisions if not is_allowed(d)), decisions[0])
-    allowed = is_allowed(decision)
-    if any(d.conditional for d in decisions):
-        standing = Standing.CONDITIONAL
-    elif allowed:
-        standing = Standing.ALLOWED
-    else:
-        standing = Standing.DENIED if decision.policy_id >= 0 else Standing.NONE
-    return Mark(standing, allowed, decision.policy_id)
+def _combined(decided: Sequence[tuple[Decision, AccessEntry | None]]) -> ActionAccess:
+    """Combine the probes of an entity: a denial decides, then a condition."""
+    worst = min(decided, key=lambda pair: _ORDER.index(pair[1] and pair[1].status))
+    decision = next((d for d, _ in decided if not is_allowed(d)), worst[0])
+    status = MatrixStatus.NONE if worst[1] is None else MatrixStatus(worst[1].status.value)
+    shown = worst[0] if status in (MatrixStatus.DENIED, MatrixStatus.NONE) else decision
+    return ActionAccess(status, is_allowed(decision), shown.policy_id)

@@ -1,19 +1,19 @@
-"""What a matrix is about: entities and people that policies about a namespace name; the engine says the rest."""
+"""Subjects and entities of a matrix: those that policies about a namespace name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import prod
 from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
-from ranger_cdap.cli.policy_index import PolicyIndex, items_of
+from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
-from ranger_cdap.engine.model.wire import Policy, PolicyResource
 from ranger_cdap.errors import InvalidEntity, InvalidInput
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 Named = EntityId | EntityPattern
 
@@ -23,42 +23,51 @@ _WILD: Final = re.compile(r"[*?{]")
 
 
 def named_entities(book: PolicyIndex, namespace: EntityId) -> set[Named]:
-    """The namespace, what policies name in it, and what that lies in; names with a star as patterns.
+    """Return the namespace, the entities that policies name or tags are on, and their ancestors; wild ones as patterns.
 
     Raises:
-        InvalidInput: they name more than anybody can look at.
+        InvalidInput: they name too many entities to read.
     """
     found: set[Named] = {namespace}
-    for policy, resources in _about(book, namespace.parts[0]):
-        if policy.isEnabled:
-            found.update(_entities(namespace, resources))
+    named = (resources for policy, resources in _about(book, namespace.parts[0]) if policy.is_enabled)
+    for resources in (*named, *_within(book.tagged_resources, namespace.parts[0])):
+        found.update(_entities(namespace, resources))
         if len(found) > _MOST:
             raise _too_many(namespace)
     return found
 
 
 def named_people(book: PolicyIndex, namespace: EntityId) -> tuple[set[str], set[str]]:
-    """The users and groups that policies about the namespace, those about tags, and the roles in them name."""
+    """Return the users and groups that policies about the namespace name, those of their roles, and super users."""
     policies = [policy for policy, _ in _about(book, namespace.parts[0])]
-    policies += (policy for policy in book.policies.values() if "tag" in policy.resources)
-    items = [item for policy in policies if policy.isEnabled for item in items_of(policy)]
+    policies += (policy for policy in book.policies.values() if _NAMESPACE not in policy.resources)
+    items = [item for policy in policies if policy.is_enabled for item in policy.items()]
     roles = {role for item in items for role in item.roles}
     users = {user for item in items for user in item.users} | book.roles.users_of(roles)
     groups = {group for item in items for group in item.groups}
     groups |= {group for group in book.groups_in_roles if not roles.isdisjoint(book.roles.of(None, (group,)))}
+    special = book.privileged
+    users, groups = users | special.super_users, groups | special.super_groups
     return users - {"", USER_MACRO, OWNER_MACRO}, groups - {"", PUBLIC}
 
 
 def _about(book: PolicyIndex, namespace: str) -> Iterator[tuple[Policy, Mapping[str, PolicyResource]]]:
     for policy in book.policies.values():
-        for resources in (policy.resources, *policy.additionalResources):
-            level = resources.get(_NAMESPACE)
-            if level is not None and (level.isExcludes or any(_may_be(v, namespace) for v in level.values or ("*",))):
-                yield policy, resources
+        for resources in _within((policy.resources, *policy.additional_resources), namespace):
+            yield policy, resources
+
+
+def _within(
+    resources: Iterable[Mapping[str, PolicyResource]], namespace: str
+) -> Iterator[Mapping[str, PolicyResource]]:
+    for one in resources:
+        level = one.get(_NAMESPACE)
+        if level is not None and (level.is_excludes or any(_may_be(v, namespace) for v in level.values or ("*",))):
+            yield one
 
 
 def _may_be(value: str, namespace: str) -> bool:
-    """Whether a policy's value may mean the namespace; one too many shows an empty column, one too few hides one."""
+    """Return whether a policy's value may match the namespace; a false match only adds an empty column."""
     if "{" in value:
         return True
     pattern = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in value)
@@ -70,7 +79,7 @@ def _entities(namespace: EntityId, resources: Mapping[str, PolicyResource]) -> I
     if kind is None:
         return
     below = [resources[level] for level in kind.path[2:]]
-    values = [("*",) if level.isExcludes or not level.values else tuple(level.values) for level in below]
+    values = [("*",) if level.is_excludes or not level.values else tuple(level.values) for level in below]
     if prod(map(len, values)) > _MOST:
         raise _too_many(namespace)
     for names in product(*values):

@@ -11,9 +11,13 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cli.invocation import visible
 from ranger_cdap.cli.policy_index import PolicyIndex
-from spark_sync.cli.matrix_answers import LETTERS, Cell, Mark, Matrix, Standing, Subject
+from spark_sync.cli.matrix_answers import LETTERS, ActionAccess, Matrix, MatrixCell, MatrixStatus, MatrixSubject
 
-_ELEMENTS: Final[Mapping[Standing, str]] = {Standing.ALLOWED: "b", Standing.CONDITIONAL: "i", Standing.DENIED: "s"}
+_ELEMENTS: Final[Mapping[MatrixStatus, str]] = {
+    MatrixStatus.ALLOWED: "b",
+    MatrixStatus.CONDITIONAL: "i",
+    MatrixStatus.DENIED: "s",
+}
 
 _NOTHING: Final = "\N{EN DASH}"
 
@@ -28,6 +32,9 @@ _STYLE: Final = """\
 body { margin: 0; padding: 1rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif;
   display: flex; flex-direction: column; height: 100vh; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .25rem; }
+h2 { font-size: 1.1rem; margin: 1rem 0 .25rem; }
+ul { margin: 0; padding-left: 1.25rem; }
+td small { margin: 0 .3em 0 .1em; }
 p { margin: 0 0 .5rem; color: var(--quiet); }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
 .wide { overflow: auto; align-self: start; max-width: 100%; min-height: 12rem; border: 1px solid var(--line); }
@@ -56,7 +63,7 @@ s { color: var(--no); background: var(--no-paper); }
 
 
 def page(matrix: Matrix, book: PolicyIndex) -> str:
-    """The page."""
+    """Return the page."""
     return "".join(_page(matrix, book))
 
 
@@ -74,7 +81,8 @@ def _page(matrix: Matrix, book: PolicyIndex) -> Iterator[str]:
     yield (
         f'<p class="legend"><span>{_letters()}</span><span><b>R</b> allowed</span>'
         "<span><i>R?</i> depends on a condition or a time</span><span><s>R</s> denied by a policy</span>"
-        f"<span>{_NOTHING} no policy gives it</span><span>Point at a cell to see the policies.</span></p>\n"
+        f"<span>{_NOTHING} no policy allows it</span>"
+        "<span><small>7</small> decided by policy 7; the policies are listed below the table</span></p>\n"
     )
     yield '<div class="wide" tabindex="0" role="region" aria-label="matrix">\n<table>\n<thead>\n<tr>'
     yield '<th scope="col">Entity</th>'
@@ -89,10 +97,21 @@ def _page(matrix: Matrix, book: PolicyIndex) -> Iterator[str]:
             yield from (_cell(cell, entity, s, book) for cell, s in zip(row, matrix.subjects, strict=True))
             yield "</tr>\n"
         yield "</tbody>\n"
-    yield "</table>\n</div>\n</body>\n</html>\n"
+    yield "</table>\n</div>\n"
+    yield from _policies(matrix, book)
+    yield "</body>\n</html>\n"
 
 
-def _column(subject: Subject) -> str:
+def _policies(matrix: Matrix, book: PolicyIndex) -> Iterator[str]:
+    """Yield the list of all policies that decide a cell."""
+    ids = {mark.policy_id for row in matrix.rows for cell in row for _, mark in cell.letters if mark.policy_id >= 0}
+    if ids:
+        yield "<h2>Policies</h2>\n<ul>\n"
+        yield from (f"<li>{_text(book.named(policy_id))}</li>\n" for policy_id in sorted(ids))
+        yield "</ul>\n"
+
+
+def _column(subject: MatrixSubject) -> str:
     groups = (
         f"<small>in {_text(', '.join(subject.groups))}</small>" if subject.kind == "user" and subject.groups else ""
     )
@@ -100,26 +119,31 @@ def _column(subject: Subject) -> str:
     return f'<th scope="col">{kind}{_text(subject.name or subject.kind)}{groups}</th>'
 
 
-def _cell(cell: Cell, entity: EntityId | EntityPattern, subject: Subject, book: PolicyIndex) -> str:
+def _cell(cell: MatrixCell, entity: EntityId | EntityPattern, subject: MatrixSubject, book: PolicyIndex) -> str:
     if cell.is_empty:
         return f"<td>{_NOTHING}</td>"
-    letters = "".join(_letter(letter, mark) for letter, mark in cell.letters)
-    said = [f"{subject} on {entity}", *(_said(action, mark, book) for action, mark in cell.marks)]
+    by_policy = groupby(cell.letters, key=lambda pair: pair[1].policy_id)
+    letters = "".join(
+        "".join(_letter(letter, mark) for letter, mark in found)
+        + (f"<small>{policy_id}</small>" if policy_id >= 0 else "")
+        for policy_id, found in by_policy
+    )
+    said = [f"{subject} on {entity}", *(_tooltip_line(action, mark, book) for action, mark in cell.marks)]
     return f'<td title="{"&#10;".join(map(_text, said))}">{letters}</td>'
 
 
-def _letter(letter: str, mark: Mark) -> str:
+def _letter(letter: str, mark: ActionAccess) -> str:
     element = _ELEMENTS[mark.standing]
-    question = "?" if mark.standing is Standing.CONDITIONAL else ""
+    question = "?" if mark.standing is MatrixStatus.CONDITIONAL else ""
     return f"<{element}>{letter}{question}</{element}>"
 
 
-def _said(action: str, mark: Mark, book: PolicyIndex) -> str:
+def _tooltip_line(action: str, mark: ActionAccess, book: PolicyIndex) -> str:
     by = f" by {book.named(mark.policy_id)}" if mark.policy_id >= 0 else ""
     match mark.standing:
-        case Standing.NONE:
-            return f"{action}: no policy gives it"
-        case Standing.CONDITIONAL:
+        case MatrixStatus.NONE:
+            return f"{action}: no policy allows it"
+        case MatrixStatus.CONDITIONAL:
             return f"{action}: depends on a condition or a time; now {'allowed' if mark.allowed else 'not allowed'}{by}"
         case _:
             return f"{action}: {mark.standing.value}{by}"

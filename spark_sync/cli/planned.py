@@ -1,4 +1,4 @@
-"""How a dry run is shown: what would be sent to Ranger."""
+"""Steps of a dry run as commands print them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ HEAD = ["would", "entity", "user", "access", "policy"]
 
 
 def rows(steps: Iterable[Step]) -> list[list[str]]:
-    """A row a step, for a table."""
+    """Return one row per step, for a table."""
     return [
-        [_doing(step), str(step.life.entity), step.life.creator or "", ", ".join(_accesses(step)), _policy(step)]
+        [_action(step), str(step.life.entity), step.life.creator or "", ", ".join(_accesses(step)), _policy(step)]
         for step in steps
     ]
 
 
 def to_json(step: Step) -> dict[str, object]:
-    """A step for programs: the life as it is now, and what would be done for it."""
-    return {**as_json(step.life), "would": _doing(step), "accesses": list(_accesses(step)), "policy": _policy(step)}
+    """Return a step as JSON: the current life, and what would be done for it."""
+    return {**as_json(step.life), "would": _action(step), "accesses": list(_accesses(step)), "policy": _policy(step)}
 
 
-def _doing(step: Step) -> str:
+def _action(step: Step) -> str:
     match step:
         case CreateGrant():
             return "change" if step.life.policy_id >= 0 else "grant"
@@ -48,7 +48,7 @@ def _accesses(step: Step) -> tuple[str, ...]:
 
 
 def _policy(step: Step) -> str:
-    """The policy's id where the ledger has one; a new one is shown by its name."""
+    """Return the policy's id or, for a new one, its name."""
     if step.life.policy_id >= 0:
         return str(step.life.policy_id)
     return step.policy.name if isinstance(step, CreateGrant) else ""

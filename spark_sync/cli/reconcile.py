@@ -1,4 +1,4 @@
-"""`ranger-cdap sync reconcile`: where ledger, inventory and Ranger do not agree, and what is to be done about it."""
+"""`ranger-cdap sync reconcile`: find and settle differences between ledger, inventory and Ranger."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from ranger_cdap.errors import InvalidInput
 from spark_sync.cli.lives import as_json
 from spark_sync.preflight import check_ledger, check_ranger
 from spark_sync.reconcile.baseline import read_inventory
-from spark_sync.reconcile.drift import Drift, Finding
-from spark_sync.reconcile.repair import Action, actions
+from spark_sync.reconcile.drift import Drift, DriftFinding
+from spark_sync.reconcile.repair import RepairAction, actions
 from spark_sync.spark.session import spark_session
 
-NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends what follows from it"
+FORMER_NAMES: Final = {Drift.STALE: "leftover", Drift.ENTITY_DELETED: "gone", Drift.NO_CREATOR: "ownerless"}
+"""Values of `drift` in JSON before `kind`; both are written for one release."""
+
+NEXT_RUN: Final = "Ranger is unchanged; the next `ranger-cdap sync run` sends the resulting changes"
 
 
 @click.command(
@@ -31,8 +34,8 @@ NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends wh
         "ranger-cdap sync reconcile --release dataset:ns1.purchases",
     ),
     exits={
-        ExitCode.OK: "nothing disagrees, or not any more",
-        ExitCode.NO: "something disagrees",
+        ExitCode.OK: "no drift, or all of it settled",
+        ExitCode.NO: "drift",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
     },
 )
@@ -41,12 +44,12 @@ NEXT_RUN: Final = "Ranger is as it was; the next `ranger-cdap sync run` sends wh
     "path",
     type=FILE,
     metavar="FILE",
-    help="What exists (`sync inventory`); without it nothing is found to be gone or unknown.",
+    help="Inventory (`sync inventory`); without it, deleted and unknown entities are not found.",
 )
 @click.option("--adopt", is_flag=True, help="Adopt the existing Ranger policies.")
-@click.option("--release", is_flag=True, help="Leave what stands in Ranger to people, from now on.")
-@click.option("--revoke", is_flag=True, help="Take back what stands in Ranger for an entity or a life that is over.")
-@click.option("--ownerless", is_flag=True, help="Show entities without a creator too.")
+@click.option("--release", is_flag=True, help="Leave the Ranger policies to manual administration.")
+@click.option("--revoke", is_flag=True, help="Revoke Ranger policies of deleted entities and ended lives.")
+@click.option("--no-creator", "--ownerless", is_flag=True, help="Show entities without a creator too.")
 @click.argument("entities", type=ENTITY, nargs=-1, metavar="[ENTITY]...")
 @pass_invocation
 @click.pass_context
@@ -57,14 +60,14 @@ def reconcile(
     adopt: bool,
     release: bool,
     revoke: bool,
-    ownerless: bool,
+    no_creator: bool,
     entities: tuple[EntityId, ...],
 ) -> None:
-    """Compare ledger, inventory and Ranger; with an action, settle what it fits, for the entities named or for all.
+    """Compare ledger, inventory and Ranger; with an action, settle the matching drift of ENTITY, or of all entities.
 
     Only the ledger is changed; the next run does the rest.
     """
-    chosen = [action for action, wanted in zip(Action, (adopt, release, revoke), strict=True) if wanted]
+    chosen = [action for action, wanted in zip(RepairAction, (adopt, release, revoke), strict=True) if wanted]
     if len(chosen) > 1:
         raise InvalidInput("`--adopt`, `--release` and `--revoke` contradict each other; give one of them")
     settings = invocation.settings
@@ -81,22 +84,25 @@ def reconcile(
             inventory=inventory,
             action=chosen[0] if chosen else None,
             entities=entities,
-            ownerless=ownerless,
+            no_creator=no_creator,
         )
     if invocation.as_json:
         lives = [as_json(life) for change in report.changes for life in change.lives]
         found, done = ([to_json(finding) for finding in several] for several in (report.left, report.settled))
         invocation.print_json({"drift": found, "settled": done, "lives": lives})
     else:
-        show(invocation, report.left, report.settled, chosen[0] if chosen else None)
-    drifted = any(finding.drift is not Drift.OWNERLESS for finding in report.left)
+        print_comparison(invocation, report.left, report.settled, chosen[0] if chosen else None)
+    drifted = any(finding.drift is not Drift.NO_CREATOR for finding in report.left)
     context.exit(ExitCode.NO if drifted else ExitCode.OK)
 
 
-def show(
-    invocation: Invocation, left: tuple[Finding, ...], settled: tuple[Finding, ...], action: Action | None
+def print_comparison(
+    invocation: Invocation,
+    left: tuple[DriftFinding, ...],
+    settled: tuple[DriftFinding, ...],
+    action: RepairAction | None,
 ) -> None:
-    """The comparison for people."""
+    """Print the comparison."""
     if settled:
         rows = [[finding.drift.value, str(finding.entity), sentence(finding)] for finding in settled]
         invocation.print_table(["settled", "entity", "what was found"], rows)
@@ -110,48 +116,49 @@ def show(
         invocation.console.print("no drift: ledger and Ranger agree")
 
 
-def sentence(finding: Finding) -> str:
-    """The finding, in a few words."""
+def sentence(finding: DriftFinding) -> str:
+    """Return the finding in a few words."""
     life, policy = finding.life, finding.policy
     number = f"policy {policy.id}" if policy else f"policy {life.policy_id}" if life else "no policy"
     match finding.drift:
         case Drift.UNRECORDED:
-            return f"{number} gives {_names(finding.users)} what the ledger does not know of"
-        case Drift.LEFTOVER:
-            return f"{number} still gives {_names(finding.users)} something, but its life {finding.number} is over"
-        case Drift.GONE:
+            return f"{number} grants {_names(finding.users)} access that the ledger does not record"
+        case Drift.STALE:
+            return f"{number} still grants {_names(finding.users)} access, but its life {finding.number} has ended"
+        case Drift.ENTITY_DELETED:
             state, who = (life.state, life.creator) if life else ("", "")
             return f"the grant of `{who}` is {state}, but the inventory does not have the entity"
         case Drift.MISSING if life and life.merged:
-            return f"what was added to {number} for `{life.creator}` was taken out manually"
+            return f"what was added to {number} for `{life.creator}` was removed manually"
         case Drift.MISSING:
             return f"{number} of `{life.creator if life else ''}` was deleted manually"
         case Drift.EDITED if life and not life.is_open:
-            return f"{number} was changed manually and still stands, but its entity is gone"
+            return f"{number} was changed manually and still exists, but its entity is deleted"
         case Drift.EDITED:
             return f"{number} of `{life.creator if life else ''}` was changed manually"
         case Drift.UNKNOWN:
             return "exists, but the ledger does not know it: anyone who touches it may become its creator"
-        case Drift.OWNERLESS:
+        case Drift.NO_CREATOR:
             return "has no creator"
 
 
-def remedy(finding: Finding) -> str:
-    """The options that settle it."""
+def remedy(finding: DriftFinding) -> str:
+    """Return the options that settle a finding."""
     if fitting := actions(finding):
         return ", ".join(f"--{action}" for action in fitting)
     match finding.drift:
         case Drift.UNKNOWN:
             return "sync baseline"
-        case Drift.OWNERLESS:
+        case Drift.NO_CREATOR:
             return "sync assign"
     return "a change of the policy in Ranger"
 
 
-def to_json(finding: Finding) -> dict[str, object]:
-    """A finding for programs."""
+def to_json(finding: DriftFinding) -> dict[str, object]:
+    """Return a finding as JSON."""
     return {
-        "drift": finding.drift.value,
+        "kind": finding.drift.value,
+        "drift": FORMER_NAMES.get(finding.drift, finding.drift.value),
         "entity": str(finding.entity),
         "type": finding.entity.type,
         "parts": list(finding.entity.parts),

@@ -1,4 +1,4 @@
-"""`ranger-cdap review`: who can do what in a whole inventory?"""
+"""`ranger-cdap review`: the access review of a whole inventory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from spark_sync.review.answers import basis
 from spark_sync.review.entities import read_entities
 from spark_sync.review.people import named_users, people, read_users, stored_users
-from spark_sync.review.policies import InForce, load_policies
+from spark_sync.review.policies import EffectivePolicies, load_policies
 from spark_sync.review.report import ReviewReport
 from spark_sync.spark.session import require_spark, spark_session
 
@@ -42,15 +42,17 @@ _OUTSIDE = "(outside of namespaces)"
     type=FILE,
     metavar="FILE",
     required=True,
-    help="What exists, as `sync inventory` writes it, or entities as JSON lines.",
+    help="Inventory (`sync inventory`), or entities as JSON lines.",
 )
-@click.option("--users", type=FILE, metavar="FILE", help="A name a line; or `.jsonl` with users and their groups.")
+@click.option(
+    "--users", type=FILE, metavar="FILE", help="Users, one per line; or `.jsonl` with users and their groups."
+)
 @click.option(
     "--users-from",
     type=click.Choice(["policies", "ranger"]),
     default="policies",
     show_default=True,
-    help="Without --users: whom policies reach by name, or all that Ranger's user store knows.",
+    help="Without --users: users named by policies, or all users of Ranger's user store.",
 )
 @click.option(
     "--out",
@@ -58,8 +60,8 @@ _OUTSIDE = "(outside of namespaces)"
     required=True,
     help="A new directory for the answers, as Spark names it (hdfs://…, s3a://…).",
 )
-@click.option("--from-cache", is_flag=True, help="Decide by the plugin's cache; Ranger Admin is not asked.")
-@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs; under spark-submit it knows.")
+@click.option("--from-cache", is_flag=True, help="Use the plugin's cache instead of Ranger Admin.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark master; ignored under spark-submit.")
 @pass_invocation
 @click.pass_context
 def review_command(
@@ -77,7 +79,7 @@ def review_command(
     Writes every answer as Parquet to DIR/answers and a summary by namespace to DIR/summary, and shows the summary.
     """
     if users is not None and context.get_parameter_source("users_from") is click.core.ParameterSource.COMMANDLINE:
-        raise InvalidInput("`--users` and `--users-from` both say whom the review is about; give one of them")
+        raise InvalidInput("`--users` and `--users-from` exclude each other; give one of them")
     require_spark("the review")
     from spark_sync.review.review import review
 
@@ -103,11 +105,11 @@ def review_command(
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:
-        show(invocation, report)
+        print_review(invocation, report)
 
 
-def show(invocation: Invocation, report: ReviewReport) -> None:
-    """A review for people: a line for each namespace, and where the answers are."""
+def print_review(invocation: Invocation, report: ReviewReport) -> None:
+    """Print a review: a line per namespace, and the location of the answers."""
     columns = ["namespace", "entities", "users", "answers", "allowed", "READ", "WRITE", "ADMIN", "EXECUTE"]
     invocation.print_table(
         [*columns, "conditional"],
@@ -134,7 +136,7 @@ def _numbers(summary: Mapping[str, int]) -> list[int]:
     return [number for name, number in summary.items() if name != "namespace"]
 
 
-def _known_users(in_force: InForce, users_from: str) -> frozenset[str]:
+def _known_users(in_force: EffectivePolicies, users_from: str) -> frozenset[str]:
     find = stored_users if users_from == "ranger" else named_users
     found = find(in_force.documents)
     if not found:
@@ -142,7 +144,7 @@ def _known_users(in_force: InForce, users_from: str) -> frozenset[str]:
     return found
 
 
-def _warn(invocation: Invocation, in_force: InForce) -> None:
+def _warn(invocation: Invocation, in_force: EffectivePolicies) -> None:
     snapshot = in_force.snapshot
     if snapshot.state is not PolicyState.FRESH:
         invocation.messages.print(

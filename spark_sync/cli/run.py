@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     cls=Command,
     examples=("ranger-cdap sync run", "ranger-cdap sync run --follow --interval 5", "ranger-cdap sync run --dry-run"),
     exits={
-        ExitCode.OK: "Ranger is up to date; with --follow: SIGTERM came, and the run that was going on is finished",
+        ExitCode.OK: "Ranger is up to date; with --follow: SIGTERM received, and the current run finished",
         ExitCode.ERROR: "something failed; pending grants stay in the ledger and are sent by the next run",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
-        ExitCode.INTERRUPTED: "Ctrl-C, at once, also in a run: the next one goes on where it was",
+        ExitCode.INTERRUPTED: "Ctrl-C, at once, also during a run; the next run resumes",
     },
 )
 @click.option("--once", is_flag=True, help="Run once and exit (default).")
-@click.option("--follow", "follows", is_flag=True, help="Run after run, until SIGTERM or Ctrl-C.")
+@click.option("--follow", "follows", is_flag=True, help="Run repeatedly until SIGTERM or Ctrl-C.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.1),
     default=5.0,
     show_default=True,
-    help="Seconds between two runs with --follow.",
+    help="Seconds between runs with --follow.",
 )
-@click.option("--dry-run", is_flag=True, help="Read new events into the ledger, but only show what Ranger would get.")
+@click.option("--dry-run", is_flag=True, help="Read new events into the ledger, but only show the changes for Ranger.")
 @pass_invocation
 def run(invocation: Invocation, once: bool, follows: bool, interval: float, dry_run: bool) -> None:
     """Read new events and bring Ranger's grants up to date.
@@ -61,7 +61,7 @@ def run(invocation: Invocation, once: bool, follows: bool, interval: float, dry_
         return
     with invocation.messages.status("starting Spark") as shown, spark_session(settings.sync) as spark:
         report = _one(settings, spark, shown.update, dry=dry_run)
-    tell(invocation, report, dry=dry_run)
+    print_result(invocation, report, dry=dry_run)
 
 
 def _follow(invocation: Invocation, settings: Settings, interval: float) -> None:
@@ -78,22 +78,22 @@ def _follow(invocation: Invocation, settings: Settings, interval: float) -> None
             lambda: _one(settings, spark, lambda _: None),
             interval=interval,
             ended=ended,
-            told=lambda report: _tell_changes(invocation, report),
+            on_report=lambda report: _print_changes(invocation, report),
         )
 
 
-def tell(invocation: Invocation, report: RunReport, *, dry: bool = False) -> None:
-    """Print the result of a run, and then why it stopped before its end.
+def print_result(invocation: Invocation, report: RunReport, *, dry: bool = False) -> None:
+    """Print the result of a run.
 
     Raises:
-        RangerAdminError: it did.
+        RangerAdminError: the run stopped early.
     """
     if invocation.as_json:
         invocation.print_json(to_json(report))
     elif dry:
-        show_planned(invocation, report)
+        print_planned(invocation, report)
     else:
-        show(invocation, report)
+        print_report(invocation, report)
     if report.error:
         raise report.error
 
@@ -110,40 +110,39 @@ def _one(settings: Settings, spark: SparkSession, progress: Callable[[str], None
     return report
 
 
-def _tell_changes(invocation: Invocation, report: RunReport) -> None:
-    """A run among many: only what it changed or refused, in JSON one object a line."""
+def _print_changes(invocation: Invocation, report: RunReport) -> None:
+    """Print what one run of many changed or rejected; as JSON, one object per line."""
     if invocation.as_json:
         invocation.console.print(json.dumps(to_json(report), default=str))
     elif report.granted or report.revoked or any(source.rejected for source in report.sources):
-        show(invocation, report)
+        print_report(invocation, report)
 
 
-def show_planned(invocation: Invocation, report: RunReport) -> None:
-    """A dry run for people: what was read, and what would be sent."""
-    _show_sources(invocation, report)
+def print_planned(invocation: Invocation, report: RunReport) -> None:
+    """Print a dry run: what was read, and what would be sent."""
+    _print_sources(invocation, report)
     if report.planned:
         invocation.print_table(planned.HEAD, planned.rows(report.planned))
     invocation.console.print(
-        f"nothing was sent to Ranger and Ranger was not asked what it has; {len(report.planned)} steps are in the"
-        " ledger and go out with the next run"
+        f"dry run by the ledger alone: nothing was sent to Ranger; the next run sends {len(report.planned)} steps"
     )
 
 
-def _show_sources(invocation: Invocation, report: RunReport) -> None:
+def _print_sources(invocation: Invocation, report: RunReport) -> None:
     for source in report.sources:
         rejected = f", {source.rejected} rejected (see the dead letters)" if source.rejected else ""
         invocation.console.print(f"{source.name}: {source.lines} lines read, {source.events} new events{rejected}")
 
 
-def show(invocation: Invocation, report: RunReport) -> None:
-    """A run for people: what was read, what was granted and revoked, and what waits for what."""
-    _show_sources(invocation, report)
+def print_report(invocation: Invocation, report: RunReport) -> None:
+    """Print a run: what was read, granted and revoked, and what waits and why."""
+    _print_sources(invocation, report)
     changes = [("granted", life) for life in report.granted] + [("revoked", life) for life in report.revoked]
     if changes:
         invocation.print_table(
             ["change", "entity", "user", "access", "policy"],
             [
-                [change, str(life.entity), life.creator or life.former, ", ".join(life.accesses), str(life.policy_id)]
+                [change, str(life.entity), life.holder, ", ".join(life.accesses), str(life.policy_id)]
                 for change, life in changes
             ],
         )
@@ -153,8 +152,8 @@ def show(invocation: Invocation, report: RunReport) -> None:
         invocation.console.print(f"silent: the decision service of source `{source}`, so the hold-back applies")
     if report.error:
         invocation.console.print(
-            f"Ranger is not up to date: {len(report.granted)} granted, {len(report.revoked)} revoked; what was read is"
-            f" in the ledger, and pending changes ({report.owed}) go out with the next run"
+            f"Ranger is not up to date: {len(report.granted)} granted, {len(report.revoked)} revoked; the events"
+            f" read are in the ledger, and the next run sends the pending changes ({report.pending})"
         )
         return
     written = "nothing new was written to Ranger" if report.wrote_nothing else "Ranger is up to date"
@@ -167,7 +166,7 @@ def show(invocation: Invocation, report: RunReport) -> None:
 
 
 def to_json(report: RunReport) -> dict[str, object]:
-    """A run for programs."""
+    """Return a run as JSON."""
     return {
         "sources": [
             {"name": source.name, "lines": source.lines, "rejected": source.rejected, "events": source.events}

@@ -1,4 +1,4 @@
-"""`ranger-cdap sync status`: what the ledger holds."""
+"""`ranger-cdap sync status`: the contents of the ledger and the lag of the job."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ import click
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.lives import as_json, rows
-from spark_sync.ledger.life import State
+from spark_sync.ledger.life import UNDECIDED_STATES, State
 from spark_sync.preflight import check_reading
 from spark_sync.reconcile.overrides import candidates
 from spark_sync.spark.session import spark_session
 from spark_sync.status import WAITING, StatusReport
 
-_DOUBTED = (State.CONTESTED, State.SUSPENDED, State.UNCONFIRMED)
-
 
 @click.command(cls=Command, examples=("ranger-cdap sync status", "ranger-cdap sync status --json"))
 @pass_invocation
 def status(invocation: Invocation) -> None:
-    """Show how many grants stand, how far behind the job is, and what waits for what."""
+    """Show the number of grants, the lag of the job, and what is waiting and why."""
     settings = invocation.settings
     check_reading(settings)
     from spark_sync.status import status as read_status
@@ -32,38 +30,42 @@ def status(invocation: Invocation) -> None:
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:
-        show(invocation, report)
+        print_status(invocation, report)
 
 
-def show(invocation: Invocation, report: StatusReport) -> None:
-    """The state of the job for people."""
-    say = invocation.console.print
-    say(f"baseline: {_when(report.baseline) or 'none; ambiguous events stay unconfirmed and grant nothing'}")
+def print_status(invocation: Invocation, report: StatusReport) -> None:
+    """Print the state of the job."""
+    print_line = invocation.console.print
+    print_line(f"baseline: {_when(report.baseline) or 'none; ambiguous events stay unconfirmed and grant nothing'}")
     if report.journal_lost:
-        say("the baseline no longer counts: a check journal was replaced since; take a new inventory (`sync baseline`)")
+        print_line(
+            "the baseline no longer counts: a check journal was replaced since; take a new inventory (`sync baseline`)"
+        )
     if report.newest is None or report.lag is None:
-        say("decided: no events yet")
+        print_line("decided: no events yet")
     else:
-        say(f"decided: events until {_when(report.newest)}, {_ago(report.lag)} ago")
+        print_line(f"decided: events until {_when(report.newest)}, {_ago(report.lag)} ago")
     if report.held_back:
         ahead = f", {report.ahead} of them with a time in the future" if report.ahead else ""
-        say(f"held back: {report.held_back} events, which the next runs decide{ahead}")
+        print_line(f"held back: {report.held_back} events, which the next runs decide{ahead}")
     for source in report.silent:
-        say(f"silent: the decision service of source `{source}`; its events are decided after the hold-back")
+        print_line(f"silent: the decision service of source `{source}`; its events are decided after the hold-back")
     if oldest := report.oldest_pending:
         waited = _ago(report.now - oldest.begun.time)
-        say(f"oldest pending: {oldest.entity} for `{oldest.creator}`, for {waited}")
+        print_line(f"oldest pending: {oldest.entity} for `{oldest.creator}`, for {waited}")
     if report.dead_letters:
-        say(f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory")
+        print_line(
+            f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory"
+        )
     invocation.print_table(["state", "lives"], [[state.value, str(report.counts.get(state, 0))] for state in State])
-    _show_doubts(invocation, report)
-    waiting = report.waiting_in(*(state for state in WAITING if state not in _DOUBTED))
+    _print_doubts(invocation, report)
+    waiting = report.waiting_in(*(state for state in WAITING if state not in UNDECIDED_STATES))
     if waiting:
         invocation.print_table(["state", "entity", "creator", "why"], rows(waiting))
 
 
-def _show_doubts(invocation: Invocation, report: StatusReport) -> None:
-    """Lives without a grant because their creator, or their existence, is undecidable."""
+def _print_doubts(invocation: Invocation, report: StatusReport) -> None:
+    """Print the lives without a grant because their creator, or their existence, is undecidable."""
     if contested := report.waiting_in(State.CONTESTED):
         invocation.print_table(
             ["contested", "candidates", "why"],
@@ -88,7 +90,7 @@ def _show_doubts(invocation: Invocation, report: StatusReport) -> None:
 
 
 def to_json(report: StatusReport) -> dict[str, object]:
-    """The state of the job for programs; `lag` is in seconds."""
+    """Return the state of the job as JSON; `lag` is in seconds."""
     oldest = report.oldest_pending
     return {
         "baseline": _when(report.baseline),

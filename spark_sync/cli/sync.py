@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import click
 
-from ranger_cdap.cli.command import Group
-from spark_sync.cli.assign import assign
+from ranger_cdap.cli.command import CommandGroup
 from spark_sync.cli.baseline import baseline
-from spark_sync.cli.forget import forget
 from spark_sync.cli.inventory import inventory
+from spark_sync.cli.overrides import assign, forget, retry
 from spark_sync.cli.reconcile import reconcile
-from spark_sync.cli.retry import retry
 from spark_sync.cli.run import run
 from spark_sync.cli.status import status
 
 
-@click.group(cls=Group, examples=("ranger-cdap sync run", "ranger-cdap sync status"))
+@click.group(cls=CommandGroup, examples=("ranger-cdap sync run", "ranger-cdap sync status"))
 def sync() -> None:
     """Give the creators of CDAP entities their privileges in Ranger (a PySpark job)."""
 

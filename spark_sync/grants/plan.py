@@ -1,4 +1,4 @@
-"""`plan`: turns pending changes of the ledger into the steps of a push. Pure, except for plugins' hooks."""
+"""`plan`: from pending changes of the ledger to the steps of a push. Pure, except for plugins' hooks."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for
-from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import PluginError, UnsafeGrant
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, policy_for
-from spark_sync.grants.resultant import Resultant, as_the_profile_says
+from spark_sync.grants.resultant import Resultant, unchanged_accesses
 from spark_sync.ledger.life import DOUBTED_STATES, Life, State
 
-_NOTHING_WRITTEN: Final[dict[str, Any]] = {
+WITHOUT_GRANT: Final[dict[str, Any]] = {
     "applied": (),
     "merged": (),
     "written": "",
     "policy_id": -1,
     "policy_version": -1,
 }
+"""Fields of a life without a grant in Ranger."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """Where grants go and what they may hold.
+    """Settings of the plan.
 
-    `extra_group`: a group that gets the same, `{namespace}` in it stands for the entity's; empty for none. `grantor`:
-    the account in whose name grants are added to other people's policies, if `merge_into_foreign`, and taken out.
+    `extra_group`: a group that gets the same access, with `{namespace}` replaced by the entity's; empty for none.
+    `grantor`: the account in whose name grants are added to unmanaged policies, if `merge_into_foreign`, and removed.
     """
 
     instance: str
@@ -39,15 +40,15 @@ class PlanSettings:
     extra_group: str = ""
     grantor: str = ""
     merge_into_foreign: bool = False
-    resultant: Resultant = as_the_profile_says
+    resultant: Resultant = unchanged_accesses
 
 
 @dataclass(frozen=True, slots=True)
 class CreateGrant:
-    """Create this policy, or bring ours up to date: the life's creator is to have their grant.
+    """Create this policy, or bring ours up to date, to give the life's creator their grant.
 
-    `former`: contents of ours that may be replaced (`content_of`). `may_merge`: somebody else's policy on the resource
-    may get the grant instead.
+    `former`: contents of ours that may be replaced (`content_of`). `may_merge`: an unmanaged policy on the resource may
+    get the grant instead.
     """
 
     life: Life
@@ -59,7 +60,7 @@ class CreateGrant:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Bring what somebody else's policy gives the creator up to date; what of it is ours stands in `life.merged`."""
+    """Bring the creator's grant in an unmanaged policy up to date; `life.merged` is our part of it."""
 
     life: Life
     grant: Grant
@@ -69,7 +70,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class RevokePolicy:
-    """Delete the policy with this guid, if it is there with one of these contents; then the life stands as `done`."""
+    """Delete the policy with this guid if it has one of these contents; `done` is the resulting life."""
 
     life: Life
     service: str
@@ -80,7 +81,7 @@ class RevokePolicy:
 
 @dataclass(frozen=True, slots=True)
 class RevokeMerged:
-    """Take this grant, which is what we added, out of somebody else's policy; then the life stands as `done`."""
+    """Remove the grant that we added to an unmanaged policy; `done` is the resulting life."""
 
     life: Life
     grant: Grant
@@ -91,7 +92,7 @@ class RevokeMerged:
 
 @dataclass(frozen=True, slots=True)
 class NoOp:
-    """Nothing is sent; the life is to stand as `done` in the ledger."""
+    """Send nothing; `done` is the resulting life."""
 
     life: Life
     done: Life
@@ -100,22 +101,23 @@ class NoOp:
 Step = CreateGrant | Merge | RevokePolicy | RevokeMerged | NoOp
 
 
-def plan(owed: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
-    """A step for each life, lives of one entity in the order of their numbers.
+def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
+    """Return a step for each life, lives of one entity in the order of their numbers.
 
-    A life whose grant does not pass the allow-list is never sent: it is `blocked`, or `closed` if its entity is gone.
+    A grant that does not pass the allow-list is never sent: its life is `blocked`, or `closed` if its entity is
+    deleted.
     """
-    for life in sorted(owed, key=lambda life: (life.entity, life.number)):
+    for life in sorted(pending, key=lambda life: (life.entity, life.number)):
         closing, doubted = life.state is State.CLOSING, life.state in DOUBTED_STATES
         if doubted and not life.revoke:
             continue
         try:
             if closing or doubted:
-                yield _closing(life, settings) if closing else _revoking(life, settings)
+                yield _closing(life, settings) if closing else _revoking_doubted(life, settings)
             else:
-                yield _giving(life, settings)
+                yield _granting(life, settings)
         except UnsafeGrant as e:
-            if doubted:  # what does not pass the allow-list was never sent
+            if doubted:  # a grant that does not pass the allow-list was never sent
                 yield NoOp(life, life.become(life.state, revoke=False))
                 continue
             state, reason = (State.CLOSED, "") if closing else (State.BLOCKED, str(e))
@@ -125,21 +127,21 @@ def plan(owed: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
 
 
 def _closing(life: Life, settings: PlanSettings) -> Step:
-    return _taking_back(life, life.become(State.CLOSED, reason=""), settings)
+    return _revocation(life, life.become(State.CLOSED, reason=""), settings)
 
 
-def _revoking(life: Life, settings: PlanSettings) -> Step:
-    """The grant of a life that is contested or suspended; the life itself stays as it is."""
-    return _taking_back(life, life.become(life.state, revoke=False, **_NOTHING_WRITTEN), settings)
+def _revoking_doubted(life: Life, settings: PlanSettings) -> Step:
+    """Revoke the grant of a contested or suspended life without changing the life's state."""
+    return _revocation(life, life.become(life.state, revoke=False, **WITHOUT_GRANT), settings)
 
 
-def _giving(life: Life, settings: PlanSettings) -> Step:
+def _granting(life: Life, settings: PlanSettings) -> Step:
     user = life.creator or ""
     check_grantee(user, non_creators=settings.non_creators)
     wanted = settings.resultant(life.entity, user, life.accesses) if life.accesses else ()
     if not wanted:
-        reason = f"{'a plugin' if life.accesses else 'the profile'} gives its creator nothing"
-        return _taking_back(life, life.become(State.KNOWN, reason=reason, **_NOTHING_WRITTEN), settings)
+        reason = f"{'a plugin' if life.accesses else 'the profile'} grants its creator no access"
+        return _revocation(life, life.become(State.KNOWN, reason=reason, **WITHOUT_GRANT), settings)
     grant = _grant(life, wanted, settings)
     if life.merged:
         return Merge(life, grant, settings.service, settings.grantor)
@@ -147,7 +149,7 @@ def _giving(life: Life, settings: PlanSettings) -> Step:
     return CreateGrant(life, grant, _policy(life, grant, settings), former, settings.merge_into_foreign)
 
 
-def _taking_back(life: Life, done: Life, settings: PlanSettings) -> Step:
+def _revocation(life: Life, done: Life, settings: PlanSettings) -> Step:
     if life.merged:
         return RevokeMerged(life, _grant(life, life.merged, settings), settings.service, settings.grantor, done)
     contents = frozenset(_contents(life, settings))
@@ -155,28 +157,23 @@ def _taking_back(life: Life, done: Life, settings: PlanSettings) -> Step:
 
 
 def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:
-    """The life's policy as it is if it was not edited; a run may have been killed before it wrote that down."""
+    """Return the possible contents of the unedited policy; a killed run may not have recorded what it wrote."""
     if life.written:
         yield life.written
     possible = {ACCESS_TYPES, life.accesses or ACCESS_TYPES}
-    with suppress(PluginError):  # what plugins say now need not be what they said then
-        possible.add(settings.resultant(life.entity, _owner(life), life.accesses) or ACCESS_TYPES)
+    with suppress(PluginError):  # plugins may decide differently now
+        possible.add(settings.resultant(life.entity, life.holder, life.accesses) or ACCESS_TYPES)
     try:
         for accesses in possible:
             yield content_of(_policy(life, _grant(life, accesses, settings), settings))
     except UnsafeGrant:
-        if not life.written:  # what does not pass the allow-list was never sent
+        if not life.written:  # a grant that does not pass the allow-list was never sent
             raise
 
 
 def _grant(life: Life, accesses: tuple[str, ...], settings: PlanSettings) -> Grant:
-    # A user configured as a non-creator since was none when we wrote their policy, so it is still revoked.
-    return grant_for(life.entity, _owner(life), settings.instance, accesses, non_creators=())
-
-
-def _owner(life: Life) -> str:
-    """The creator or, of a contested life, who had the grant before."""
-    return life.creator or life.former
+    # A user who became a non-creator after their policy was written must still lose it.
+    return grant_for(life.entity, life.holder, settings.instance, accesses, non_creators=())
 
 
 def _policy(life: Life, grant: Grant, settings: PlanSettings) -> Policy:
@@ -190,10 +187,10 @@ def _policy(life: Life, grant: Grant, settings: PlanSettings) -> Policy:
 
 
 def group_for(entity: EntityId, pattern: str) -> str:
-    """The group that gets what the creator of an entity gets; empty for none.
+    """Return the group that gets the access of the entity's creator; empty for none.
 
     Raises:
-        UnsafeGrant: it does not stand for exactly one group.
+        UnsafeGrant: it does not identify a single group.
     """
     if not pattern or entity.namespace is None:
         return ""

@@ -1,4 +1,4 @@
-"""`PolicyRest`: what the sync job needs of Ranger Admin to write policies."""
+"""Protocol of the Ranger Admin client that writes policies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ranger_cdap.cdap.grant import Grant
-from ranger_cdap.engine.model.wire import Policy
+from ranger_cdap.ranger_model.policy import Policy
 
 
 class PolicyRest(Protocol):
@@ -19,16 +19,16 @@ class PolicyRest(Protocol):
         """Replace the policy with that id."""
 
     def policy_by_id(self, policy_id: int) -> Policy | None:
-        """The policy with that id."""
+        """Return the policy with that id."""
 
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
-        """The policy with that guid."""
+        """Return the policy with that guid."""
 
     def policy_by_name(self, service: str, name: str) -> Policy | None:
-        """The policy with that name."""
+        """Return the policy with that name."""
 
     def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
-        """The policies that have those values at those levels, and perhaps others."""
+        """Return the policies that match those values at those levels."""
 
     def delete_policy(self, policy_id: int) -> None:
         """Delete a policy."""
@@ -37,4 +37,4 @@ class PolicyRest(Protocol):
         """Add a grant to the policy of exactly that resource."""
 
     def revoke_access(self, service: str, grant: Grant, *, grantor: str) -> None:
-        """Take a grant out of the policy of exactly that resource."""
+        """Remove a grant from the policy of exactly that resource."""

@@ -1,6 +1,6 @@
-"""`push`: sends pending changes to Ranger and records the results. A kill at any point is repaired by the next one.
+"""`push`: send pending changes to Ranger and record the results. The next push repairs a kill at any point.
 
-See docs/explanation/grants.md for what is written, what is never touched, and what remains for people to see to.
+See docs/explanation/grants.md for what is written, what is never touched, and what needs manual attention.
 """
 
 from __future__ import annotations
@@ -15,36 +15,35 @@ from ranger_cdap.errors import ConfigError, RangerAdminError, UnsafeGrant
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants.plan import PlanSettings, Step, group_for, plan
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.rate_limit import RateLimitedRanger, RateLimiter
 from spark_sync.grants.resultant import Resultant, installed_resultant
-from spark_sync.grants.step_executor import Outcome, StepExecutor
-from spark_sync.ledger.ledger import Change, Ledger
-from spark_sync.ledger.life import OWED, Life, State
+from spark_sync.grants.step_executor import StepExecutor, StepOutcome
+from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.life import PUSH_STATES, Life, State
 
 CHUNK: Final = 5_000
-"""Outcomes recorded at a time: a kill in a long back-fill costs no more than looking at those again."""
+"""Outcomes recorded at a time; a kill in a long back-fill repeats at most these."""
 ROUNDS: Final = 5
-"""How often a life may say what it is going to do next (`spark_sync.grants.merger`); two are needed."""
+"""Most rounds for lives that need several steps (`spark_sync.grants.merger`); two are needed."""
 
 
-def ranger_admin(settings: Settings) -> RangerAdmin:
-    """Ranger Admin as `sync.username`; nothing is sent yet.
+def ranger_admin(settings: Settings, *, rate: float = 0.0) -> RangerAdmin:
+    """Return a Ranger Admin client for `sync.username`, with at most `rate` requests per second; nothing is sent yet.
 
     Raises:
         ConfigError: the address or a file of certificates cannot be used.
     """
-    return RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password)
+    return RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password, rate=rate)
 
 
 class Pushed(NamedTuple):
-    """The resulting lives, in order; `error` is why it stopped before its end, None if it did not."""
+    """Resulting lives in order; `error` is why the push stopped early, `None` if it did not."""
 
-    outcomes: list[Outcome]
+    outcomes: list[StepOutcome]
     error: RangerAdminError | None = None
 
     @property
     def trouble(self) -> str:
-        """The error in words, empty without one."""
+        """Return the error's message, empty without one."""
         return str(self.error or "")
 
 
@@ -60,26 +59,27 @@ def push(
 
     Args:
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
-        resultant: what creators get in the end; what the installed plugins make of it if `None`.
+        resultant: the accesses of creators; those decided by the installed plugins if `None`.
         progress: receives short progress messages.
 
     Raises:
         ConfigError: the settings do not go together.
         PluginError: a plugin cannot be loaded.
     """
-    owed: Iterable[Life] = ledger.lives(OWED)
-    if not owed:
+    pending: Iterable[Life] = ledger.lives(PUSH_STATES)
+    if not pending:
         return Pushed([])
     planning = plan_settings(settings, resultant)
     error = None
-    last: dict[tuple[object, int], Outcome] = {}
-    connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
+    last: dict[tuple[object, int], StepOutcome] = {}
+    connection: AbstractContextManager[PolicyRest] = (
+        nullcontext(ranger) if ranger else ranger_admin(settings, rate=settings.sync.rate)
+    )
     with connection as rest:
-        paced = RateLimitedRanger(rest, RateLimiter(settings.sync.rate))
         for _ in range(ROUNDS):
             executor = StepExecutor(settings.sync.concurrency, settings.sync.patience)
-            chunk: list[Outcome] = []
-            for outcome in executor.carry_out(plan(owed, planning), paced):
+            chunk: list[StepOutcome] = []
+            for outcome in executor.carry_out(plan(pending, planning), rest):
                 chunk.append(outcome)
                 last[outcome.life.entity, outcome.life.number] = outcome
                 if len(chunk) == CHUNK:
@@ -87,28 +87,28 @@ def push(
                     progress(f"{len(last)} grants are up to date")
                     chunk = []
             _record(ledger, chunk)
-            owed = [outcome.life for outcome in last.values() if _has_more_to_do(outcome)]
+            pending = [outcome.life for outcome in last.values() if _has_more_to_do(outcome)]
             error = executor.error
-            if error or not owed:
+            if error or not pending:
                 break
     return Pushed(list(last.values()), error)
 
 
 def planned(ledger: Ledger, settings: Settings, *, resultant: Resultant | None = None) -> list[Step]:
-    """The first steps of a push, from the ledger alone: Ranger is not asked, so its policies are unknown.
+    """Return the first steps of a push by the ledger alone, without knowing Ranger's policies.
 
     Raises:
         ConfigError: the settings do not go together.
         PluginError: a plugin cannot be loaded.
     """
-    return list(plan(ledger.lives(OWED), plan_settings(settings, resultant)))
+    return list(plan(ledger.lives(PUSH_STATES), plan_settings(settings, resultant)))
 
 
 def plan_settings(settings: Settings, resultant: Resultant | None = None) -> PlanSettings:
-    """The settings that the plan needs.
+    """Return the settings of the plan.
 
     Raises:
-        ConfigError: grants are to be added to other people's policies without an account, or the extra group is none.
+        ConfigError: `sync.merge_into_foreign` lacks an account, or the extra group is not a single group.
         PluginError: a plugin cannot be loaded.
     """
     sync = settings.sync
@@ -131,15 +131,15 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
 
 
 def non_creators(settings: Settings) -> frozenset[str]:
-    """Users who never get anything for what they create; the user CDAP runs as is one of them."""
+    """Return the users who never receive grants; the user CDAP runs as is one of them."""
     return frozenset(settings.sync.non_creators) | {settings.master.name}
 
 
-def _has_more_to_do(outcome: Outcome) -> bool:
-    """Whether the step only made known what comes next."""
+def _has_more_to_do(outcome: StepOutcome) -> bool:
+    """Return whether the step only recorded what comes next."""
     before, after = outcome.step.life, outcome.life
     return after.state is State.PENDING and (after.merged, after.policy_id) != (before.merged, before.policy_id)
 
 
-def _record(ledger: Ledger, outcomes: list[Outcome]) -> None:
-    ledger.record([Change(life.entity, (life,)) for step, life in outcomes if life != step.life])
+def _record(ledger: Ledger, outcomes: list[StepOutcome]) -> None:
+    ledger.record([LedgerChange(life.entity, (life,)) for step, life in outcomes if life != step.life])

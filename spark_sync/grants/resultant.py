@@ -1,4 +1,4 @@
-"""The accesses of a creator: those of the profile, changed by the plugins' hook `ranger_cdap_resultant`."""
+"""Access types of a creator: those of the profile, changed by the plugins' hook `ranger_cdap_resultant`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.manager import plugin_manager
 
 Resultant = Callable[[EntityId, str, tuple[str, ...]], tuple[str, ...]]
-"""The access types that a user gets on an entity they created, where the profile gives the last argument."""
+"""Returns the access types of a user on an entity they created; the last argument are those of the profile."""
 
 
-def as_the_profile_says(_entity: EntityId, _user: str, accesses: tuple[str, ...]) -> tuple[str, ...]:
-    """No plugin has a say."""
+def unchanged_accesses(_entity: EntityId, _user: str, accesses: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the accesses unchanged."""
     return accesses
 
 
 def installed_resultant() -> Resultant:
-    """Return the accesses after the installed plugins.
+    """Return the function that applies the installed plugins.
 
     Raises:
         PluginError: a plugin cannot be loaded.
@@ -30,10 +30,10 @@ def installed_resultant() -> Resultant:
 
 
 def resultant_of(manager: pluggy.PluginManager) -> Resultant:
-    """What the plugins of a manager make of it; each is asked about what the profile gives, so no order matters.
+    """Return the function that applies a manager's plugins; each is given the profile's accesses, in any order.
 
-    An access one plugin removes is not granted, whatever another adds. The function raises PluginError where a plugin
-    raises, or answers with anything but some of the four access types.
+    An access that one plugin removes is not granted, whatever another adds. The function raises PluginError if a plugin
+    raises, or returns anything but some of the four access types.
     """
 
     def resultant(entity: EntityId, user: str, accesses: tuple[str, ...]) -> tuple[str, ...]:

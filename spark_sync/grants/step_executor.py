@@ -1,7 +1,7 @@
-"""`StepExecutor`: several steps at a time, the lives of one entity one after another, outcomes in the plan's order.
+"""`StepExecutor`: concurrent steps; those of one entity run in sequence, and outcomes follow the plan's order.
 
-A step that met a concurrent modification is retried, with growing, random pauses; so is every step while Ranger Admin
-is unavailable, as long as the patience lasts. Then, or if the account is refused, no further step is begun.
+A step that met a concurrent modification is retried with growing, random pauses; so is every step while Ranger Admin is
+unavailable, until the patience is exhausted. Then, or if the account is rejected, no further step is started.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import Life, State
 
 TRIES: Final = 6
-"""How often a step is tried that meets other changes, or makes Ranger Admin fail."""
+"""Most attempts of a step that meets concurrent modifications, or makes Ranger Admin fail."""
 FAILURES: Final = 5
 """Steps in a row that fail in Ranger Admin before the cause is taken to be Ranger Admin, not the steps."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _AHEAD: Final = 8  # entities waiting for each one that is worked on, so that no worker ever waits for the plan
 
 
-class Outcome(NamedTuple):
-    """A step and the life as it stands after it."""
+class StepOutcome(NamedTuple):
+    """A step and the resulting life."""
 
     step: Step
     life: Life
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 @dataclass
 class StepExecutor:
-    """`size` steps at a time, for one plan. `error`: why it could not do all, None while it could."""
+    """Executor of one plan, `size` steps at a time. `error`: why not all steps were done, `None` if they were."""
 
     size: int
     patience: float
@@ -54,13 +54,13 @@ class StepExecutor:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _failed: int = 0
 
-    def carry_out(self, steps: Iterable[Step], ranger: PolicyRest) -> Iterator[Outcome]:
-        """The outcomes of all steps, or of those that were done before the trouble began; `steps` as `plan` gives them.
+    def carry_out(self, steps: Iterable[Step], ranger: PolicyRest) -> Iterator[StepOutcome]:
+        """Return the outcomes of all steps, or of those done before an error; `steps` in the order of `plan`.
 
-        The first entity goes alone: a password that is not accepted must not be tried by all at once.
+        The first entity goes alone: a rejected password must not be tried by all threads at once.
         """
         entities = (list(lives) for _, lives in groupby(steps, key=lambda step: step.life.entity))
-        waiting: deque[Future[list[Outcome]]] = deque()
+        waiting: deque[Future[list[StepOutcome]]] = deque()
         with ThreadPoolExecutor(self.size, thread_name_prefix="grants") as threads:
             try:
                 for n, lives in enumerate(entities):
@@ -71,21 +71,21 @@ class StepExecutor:
                         yield from waiting.popleft().result()
                 while waiting:
                     yield from waiting.popleft().result()
-            finally:  # whoever stops asking, by Ctrl-C perhaps, does not wait for pauses
+            finally:  # a caller that stops early, as by Ctrl-C, does not wait for pauses
                 self._over.set()
 
-    def _one_entity(self, steps: list[Step], ranger: PolicyRest) -> list[Outcome]:
-        done: list[Outcome] = []
+    def _one_entity(self, steps: list[Step], ranger: PolicyRest) -> list[StepOutcome]:
+        done: list[StepOutcome] = []
         for step in steps:
             if done and done[-1].life.state is State.CLOSING:
                 break  # the earlier life's grant must be gone before the next one's comes
-            if (life := self._insist(step, ranger)) is None:
+            if (life := self._with_retries(step, ranger)) is None:
                 break
-            done.append(Outcome(step, life))
+            done.append(StepOutcome(step, life))
         return done
 
-    def _insist(self, step: Step, ranger: PolicyRest) -> Life | None:
-        """The life after the step; as it was, with the reason, if this step cannot be done now; None if none can."""
+    def _with_retries(self, step: Step, ranger: PolicyRest) -> Life | None:
+        """Return the life after the step; unchanged with a reason if this step cannot be done now; None if none can."""
         tries, deadline = 0, time.monotonic() + self.patience
         while not self._over.is_set():
             tries += 1
@@ -96,24 +96,24 @@ class StepExecutor:
                     return replace(step.life, reason=str(e))
             except AdminUnreachable as e:
                 if time.monotonic() >= deadline:
-                    self._end(e)
+                    self._stop(e)
             except (AdminFailed, UnexpectedAnswer) as e:
                 if tries >= TRIES or isinstance(e, UnexpectedAnswer):
-                    return self._failing(step, e)
+                    return self._failed_step(step, e)
             except RangerAdminError as e:
-                self._end(e)
+                self._stop(e)
             else:
                 self._failed = 0
                 return life
             self._over.wait(_pause(tries))
         return None
 
-    def _end(self, error: RangerAdminError) -> None:
+    def _stop(self, error: RangerAdminError) -> None:
         with self._lock:
             self.error = self.error or error
         self._over.set()
 
-    def _failing(self, step: Step, error: RangerAdminError) -> Life:
+    def _failed_step(self, step: Step, error: RangerAdminError) -> Life:
         with self._lock:
             self._failed += 1
             self.error = self.error or error

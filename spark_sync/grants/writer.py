@@ -1,6 +1,6 @@
-"""The writer: creates our policies by POST, deletes them when their entity is gone, touches no others.
+"""Writer of policies: creates ours by POST, deletes them with their entity, and touches no others.
 
-The exception, where it is switched on, is in `spark_sync.grants.merger`.
+The optional exception is `spark_sync.grants.merger`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import re
 
-from ranger_cdap.engine.model.wire import Policy, replaced
 from ranger_cdap.errors import NotFound, RequestRejected
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants import merger
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.plan import CreateGrant, Merge, NoOp, RevokeMerged, RevokePolicy, Step
@@ -23,38 +24,38 @@ _POLICY_NAME = re.compile(r"policy-name=\[(.*?)\], service=", re.DOTALL)
 
 
 def carry_out(step: Step, ranger: PolicyRest) -> Life:
-    """Do one step and return the life as it is to stand in the ledger; doing it again is harmless.
+    """Carry out one step and return the resulting life; idempotent.
 
     Raises:
-        RangerAdminError: Ranger Admin is unavailable, was in the middle of another change, or refuses the account;
-            nothing is known about the step.
+        RangerAdminError: Ranger Admin is unavailable, met a concurrent modification, or rejects the account; the
+            outcome of the step is unknown.
     """
     match step:
         case CreateGrant():
-            return _give(step, ranger)
+            return _create(step, ranger)
         case Merge():
             return merger.merge(step, ranger)
         case RevokePolicy():
-            return _take_back(step, ranger)
+            return _revoke(step, ranger)
         case RevokeMerged():
-            return merger.take_out(step, ranger)
+            return merger.remove(step, ranger)
         case NoOp():
             return step.done
 
 
-def _give(step: CreateGrant, ranger: PolicyRest) -> Life:
+def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
     try:
         if step.life.policy_id >= 0:
             return _bring_up_to_date(step, _ours(step, ranger), ranger)
         return _applied(step, ranger.create_policy(step.policy))
     except RequestRejected as e:
         if step.life.policy_id < 0 and {NAME_TAKEN, RESOURCE_TAKEN} & set(e.reason_codes):
-            return _found_there(step, e, ranger)
+            return _existing_policy(step, e, ranger)
         return _refused(step, e)
 
 
-def _found_there(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> Life:
-    """Ranger has a policy of that name or resource: ours from a run that was killed, ours but edited, or another's."""
+def _existing_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> Life:
+    """Handle an existing policy of that name or resource: ours from a killed run, ours but edited, or unmanaged."""
     ours = _ours(step, ranger)
     if ours is not None:
         try:
@@ -73,7 +74,7 @@ def _found_there(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest
 
 
 def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> tuple[Policy | None, str]:
-    """The policy that a refusal speaks of, if it can be found, and what to call it."""
+    """Return the policy that Ranger's refusal names, if it can be found, and its name for messages."""
     if name := _POLICY_NAME.search(refusal.ranger_message):
         other = ranger.policy_by_name(step.policy.service, name[1])
         return other, f"policy {other.id} (`{name[1]}`)" if other else f"policy `{name[1]}`"
@@ -83,7 +84,7 @@ def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRes
 
 
 def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest) -> Life:
-    """Our policy gets the content it is to have, if only we have touched it."""
+    """Update our policy, unless it was edited manually."""
     life = step.life
     if ours is None or ours.id is None:
         return life.become(State.BLOCKED, reason=f"edited: policy {life.policy_id} was deleted manually")
@@ -113,12 +114,12 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest
 
 
 def _ours(step: CreateGrant, ranger: PolicyRest) -> Policy | None:
-    return ranger.policy_by_guid(step.policy.service, step.policy.guid or "")
+    return ranger.policy_by_guid(step.policy.service, step.policy.guid)
 
 
 def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
     if unknown := _UNKNOWN.search(refusal.ranger_message):
-        groups = {group for item in step.policy.policyItems for group in item.groups}
+        groups = {group for item in step.policy.policy_items for group in item.groups}
         who = step.life.creator if unknown[1] == "User" else ", ".join(sorted(groups))
         reason = f"unknown {unknown[1].lower()}: Ranger has no `{who}`"
         return step.life.become(State.PENDING, reason=reason)
@@ -136,22 +137,16 @@ def _applied(step: CreateGrant, policy: Policy) -> Life:
     )
 
 
-def _take_back(step: RevokePolicy, ranger: PolicyRest) -> Life:
+def _revoke(step: RevokePolicy, ranger: PolicyRest) -> Life:
     found = ranger.policy_by_guid(step.service, step.guid)
     if found is None or found.id is None:
         return step.done
     if content_of(found) not in step.contents:
         reason = f"edited: policy {found.id} was changed manually; delete it if it is not wanted"
-        return step.life.become(_when_stuck(step), reason=reason)
+        return step.life.become(step.life.stuck_state, reason=reason)
     try:
-        with contextlib.suppress(NotFound):  # somebody else deleted it in this moment, which is what we wanted
+        with contextlib.suppress(NotFound):  # deleted concurrently, as wanted
             ranger.delete_policy(found.id)
     except RequestRejected as e:
-        return step.life.become(_when_stuck(step), reason=str(e))
+        return step.life.become(step.life.stuck_state, reason=str(e))
     return step.done
-
-
-def _when_stuck(step: RevokePolicy) -> State:
-    """The state of a life whose grant cannot be revoked: still pending if it must go, else a person's to see."""
-    must_go = step.life.state in (State.CLOSING, State.CONTESTED, State.SUSPENDED)
-    return step.life.state if must_go else State.BLOCKED

@@ -1,1 +1,1 @@
-"""From lines of a source to events, and to dead letters."""
+"""Ingestion: from lines of a source to events and dead letters."""

@@ -1,4 +1,4 @@
-"""Dead letters: the lines that were not taken, with reason and place, in a file that stays small whatever comes."""
+"""Dead letters: rejected lines with reason and position, in a file of bounded size."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DEAD_LETTERS: Final = "dead-letters.jsonl"
 """The file in the state directory."""
 
 OLDER: Final = "dead-letters.1.jsonl"
-"""The previous file, kept when it was full."""
+"""The previous, full file."""
 
 MOST_OF_A_FILE: Final = 100
-"""Lines of one file that are shown one by one; the others are counted in one letter more."""
+"""Lines of one file with a letter each; one more letter counts the others."""
 
 FULL: Final = 16_000_000
 """Bytes after which the file is started again."""
@@ -28,9 +28,9 @@ FULL: Final = 16_000_000
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A line that was not taken; `line_number` counts from 1 at the byte `block` of the file (0 but in huge files).
+    """A rejected line; `line_number` counts from 1 at the byte `block` of the file (0 except in huge files).
 
-    `lines`: how many lines it stands for; more than one where those of a file are only counted.
+    `lines`: the number of lines it represents; more than one if the lines of a file are only counted.
     """
 
     source: str
@@ -42,8 +42,8 @@ class DeadLetter:
     lines: int = 1
 
 
-def bury(letters: Iterable[DeadLetter], state_dir: Path) -> int:
-    """Append letters to the file; how many lines they stand for.
+def write_dead_letters(letters: Iterable[DeadLetter], state_dir: Path) -> int:
+    """Append letters to the file; return the number of lines they represent.
 
     Raises:
         SyncError: the file cannot be written.
@@ -64,8 +64,8 @@ def bury(letters: Iterable[DeadLetter], state_dir: Path) -> int:
     return count
 
 
-def buried(state_dir: Path) -> int:
-    """How many lines the letters stand for that are kept.
+def rejected_lines(state_dir: Path) -> int:
+    """Return the number of rejected lines in the files.
 
     Raises:
         SyncError: the file cannot be read.
@@ -84,7 +84,7 @@ def _lines_in(path: Path) -> int:
 
 
 def _lines_of(letter: bytes) -> int:
-    """One where the letter was cut off, or is of an earlier release."""
+    """Return the lines of a letter; 1 if it was cut off or is of an earlier release."""
     try:
         return _count.decode(letter).lines
     except msgspec.MsgspecError:

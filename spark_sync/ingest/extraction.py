@@ -1,4 +1,4 @@
-"""From a batch of lines to events of one schema, and to the lines that were rejected, with reason and position."""
+"""Extraction of events and rejected lines from a batch of lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, Observation, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from ranger_cdap.cdap.creations import Kind, Strength, load_creations
+from ranger_cdap.cdap.creations import ChangeKind, Strength, load_creations
 from ranger_cdap.cdap.entity import EntityType, entity_types
 from ranger_cdap.config import SourceSettings
 from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, DeadLetter
@@ -17,7 +17,7 @@ from spark_sync.ledger.event import NEVER, Outcome, Stage
 from spark_sync.sources.line_reader import MOST_AHEAD, TOO_EARLY
 from spark_sync.sources.source import FOUND, EventSource
 
-# A dead letter shows the beginning of its line; the file has all of it.
+# Characters of a line in its dead letter.
 SHOWN = 500
 
 _REQUIRED = ("id", "type", "parts", "kind", "stage", "outcome", "user", "started", "ended")
@@ -25,7 +25,7 @@ _TEXTS = ("requester", "clock", "check", "request", "version", "child", "caller"
 
 
 class Extraction:
-    """One batch, fetched and parsed once: when it is entered, as a context manager; Spark keeps it until the end."""
+    """A batch of lines, parsed once on entering the context and persisted by Spark until its end."""
 
     def __init__(
         self, lines: DataFrame, source: EventSource, settings: SourceSettings, instance: str, *, now: int
@@ -34,17 +34,17 @@ class Extraction:
         self._seen = Observation()
         seen = self._lines.observe(self._seen, F.count(F.lit(1)).alias("lines"))
         parsed, found = source.parse(seen, settings, instance, now), F.col("found")
-        # Spark works out what stands in an array once; otherwise it would parse each line again for every condition.
+        # Spark evaluates an array only once; without it, it would parse each line again for every condition.
         once = parsed.select(F.inline(F.array(F.struct(*parsed.columns))))
         kept = once.where((F.size("found") > 0) | F.col("rejected").isNotNull())
-        # The readers of our own sources have looked at all this already; those of other plugins need not.
+        # Built-in sources have already checked this; those of plugins may not have.
         believed = F.filter(found, lambda event: ~_is_of_rejected(event))
         refused = F.when(
             F.size(found) > 0, F.coalesce(_incomplete(found), _bad_entity(believed), _too_early(believed, now))
         )
         self._rows = kept.select(
             *(name for name in kept.columns if name not in ("line", "rejected", "found")),
-            # Of the lines that are taken nothing but the events is kept.
+            # Of accepted lines only the events are kept.
             F.when(F.coalesce(F.col("rejected"), refused).isNotNull(), F.left("line", F.lit(SHOWN))).alias("line"),
             F.coalesce(F.col("rejected"), refused).alias("rejected"),
             F.when(F.col("rejected").isNotNull(), F.filter(found, _is_of_rejected))
@@ -60,7 +60,7 @@ class Extraction:
     def __enter__(self) -> Extraction:
         self._rows = self._rows.persist()
         try:
-            # Looks at every row that is kept, so that from now on all of them are.
+            # Evaluates every row, so that all of them are persisted from now on.
             (counted,) = self._rows.agg(F.count("rejected").alias("refused")).collect()
         except BaseException:
             self._rows.unpersist()
@@ -72,11 +72,11 @@ class Extraction:
         self._rows.unpersist()
 
     def line_count(self) -> int:
-        """How many lines the batch has."""
+        """Return the number of lines in the batch."""
         return int(self._seen.get["lines"])
 
     def events(self) -> DataFrame:
-        """The events that count, each id once, skipped entities left out; those of rejected lines among them.
+        """Return the events, each id once, without skipped entities but with those of rejected lines.
 
         Columns: `source, id, instance, entity, type, parts, namespace, application, kind, strength, user, time,
         requester, stage, outcome, started, ended, clock, check, request, version, child, received, caller, requested`.
@@ -110,7 +110,7 @@ class Extraction:
         )
 
     def dead_letters(self) -> Iterator[DeadLetter]:
-        """The rejected lines, in the order of files and lines; of a file that has many, the first and a count."""
+        """Return the rejected lines by file and line; of a file with many, the first ones and a count."""
         if not self._refused:
             return
         of_file = Window.partitionBy("file")
@@ -131,8 +131,8 @@ class Extraction:
     def _numbered(self, rejected: DataFrame) -> DataFrame:
         if self._line_is_block:
             return rejected.withColumn("number", F.lit(1))
-        # Spark reads the lines of one block of one file one after another, so the distance from the block's first
-        # row is the place in it. This reads the files once more, where anything in them was rejected.
+        # Spark reads the lines of one block of a file in sequence, so the distance from the block's first row is the
+        # position in it. Files with rejected lines are read once more for this.
         first = self._lines.groupBy("file", "block").agg(F.min("row").alias("first"))
         return rejected.join(first, ["file", "block"]).withColumn("number", F.col("row") - F.col("first") + 1)
 
@@ -147,8 +147,8 @@ def _strength() -> Column:
 
 
 def _time() -> Column:
-    """Where an event stands in the order of events; as `EntityEvent.position`."""
-    is_over = (F.col("kind") == Kind.DELETE.value) & (F.col("ended") < NEVER)
+    """Return the time in the order of events, as in `EntityEvent.position`."""
+    is_over = (F.col("kind") == ChangeKind.DELETE.value) & (F.col("ended") < NEVER)
     return F.when(is_over, F.col("ended")).otherwise(F.col("started"))
 
 
@@ -156,18 +156,18 @@ def _incomplete(found: Column) -> Column:
     def lacks(event: Column) -> Column:
         return reduce(or_, (event[name].isNull() for name in _REQUIRED))
 
-    return F.when(F.exists(found, lacks), F.lit("the source has found an event that is not complete"))
+    return F.when(F.exists(found, lacks), F.lit("the source returned an incomplete event"))
 
 
 def _bad_entity(found: Column) -> Column:
     bad = F.filter(found, lambda event: ~_is_well_formed(event))
     first = F.get(bad, F.lit(0))
     text = F.concat(first.type, F.lit(":"), F.array_join(first.parts, ".", "null"))
-    return F.when(F.size(bad) > 0, F.concat(F.lit("`"), F.substring(text, 1, 120), F.lit("` is no name CDAP allows")))
+    return F.when(F.size(bad) > 0, F.concat(F.lit("`"), F.substring(text, 1, 120), F.lit("` is not a valid CDAP name")))
 
 
 def _too_early(found: Column, now: int) -> Column:
-    """An event of the future would wait in the ledger and then decide in the place of somebody else's."""
+    """Reject an event of the future: it would wait in the ledger and later decide in place of another one."""
 
     def is_early(event: Column) -> Column:
         ends_ahead = (event.ended != NEVER) & (event.ended > now + MOST_AHEAD)
@@ -181,7 +181,7 @@ def _is_of_rejected(event: Column) -> Column:
 
 
 def _as_rejected(found: Column) -> Column:
-    """What is left of the events of a line that is rejected here: that there was something, nobody knows when."""
+    """Return the events of a line that is rejected here, stripped to the fact that something happened some time."""
     changed = {
         "stage": F.lit(Stage.REJECTED.value),
         "outcome": F.lit(Outcome.UNCLEAR.value),
@@ -199,7 +199,7 @@ def _as_rejected(found: Column) -> Column:
 
     def rejected(event: Column) -> Column:
         columns = {name: event[name] for name in FOUND.names} | changed
-        # Under its own id it could take the place of an event that is believed.
+        # Under its own id it could replace a trusted event.
         columns["id"] = F.concat(F.lit("rejected-"), event.id)
         return F.struct(*(columns[name].alias(name) for name in FOUND.names)).cast(FOUND)
 
@@ -233,7 +233,7 @@ def _skipped(entity: Column) -> Column:
 
 
 def _part_of(level: str) -> Column:
-    """The entity's part on that level, null where it has none."""
+    """Return the entity's part at that level, null if it has none."""
     at = {kind.name: kind.path.index(level) - 1 for kind in entity_types().values() if level in kind.path}
     result = F.lit(None).cast("string")
     for position in sorted(set(at.values())):

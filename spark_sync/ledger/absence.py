@@ -1,4 +1,4 @@
-"""Events that end a life, and events that leave its end in doubt."""
+"""Proofs that an entity was absent, and deletions whose outcome is unknown."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.matching import Evidence
-from spark_sync.ledger.request import Interval, Request
+from spark_sync.ledger.request import EntityRequest, Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """At some moment of the interval the entity was not there.
+    """Proof that the entity did not exist at some moment of the interval.
 
-    `by_request`: because a request deleted it; `told_by`: as in `Request`.
+    `by_request`: because a request deleted it; `reported_by`: as in `EntityRequest`.
     """
 
     interval: Interval
     position: Position
     by_request: bool = True
-    told_by: frozenset[tuple[str, str]] = frozenset()
+    reported_by: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of(cls, deletion: Request) -> Absence:
-        """What a deletion proves that surely succeeded."""
-        return cls(deletion.interval, deletion.position, told_by=deletion.told_by)
+    def of(cls, deletion: EntityRequest) -> Absence:
+        """Return the proof given by a deletion that certainly succeeded."""
+        return cls(deletion.interval, deletion.position, reported_by=deletion.reported_by)
 
     def is_at(self, end: Position) -> bool:
-        """Whether this is what ended a life then; its first record may have come from another source."""
-        return self.position == end or (end.source, end.id) in self.told_by
+        """Return whether this ended a life at that position; its first record may have come from another source."""
+        return self.position == end or (end.source, end.id) in self.reported_by
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """That the entity was listed in an inventory, or was there, at that time; `versions`: `None` if nobody knows."""
+    """An entity known to exist at that time, by an inventory or a manual override; `versions`: `None` if unknown."""
 
     time: int
     versions: frozenset[str] | None
@@ -44,17 +44,17 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Absences:
-    """The proofs that an entity was gone, in their order, and the deletions with an unknown outcome."""
+    """Proofs that an entity was absent, in order, and deletions with an unknown outcome."""
 
     proofs: tuple[Absence, ...]
-    doubts: tuple[Request, ...]
+    doubts: tuple[EntityRequest, ...]
 
 
 def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, listed: Listed | None) -> Absences:
-    """Absences of an entity.
+    """Return the absences of an entity.
 
-    Proofs are corroborated deletions of the whole entity, or of what it is in, that succeeded; those of its last known
-    version; and what CDAP answered. `listed`: where it was known to exist without a request that created it.
+    Proofs are corroborated deletions of the entity, of an ancestor or of its last known version that succeeded, and
+    answers of CDAP. `listed`: when it was known to exist without a request that created it.
     """
     whole = [request for request in evidence.deletions if not (request.version and request.entity == entity)]
     single = [request for request in evidence.deletions if request.version and request.entity == entity]
@@ -75,8 +75,8 @@ def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, li
     return Absences(tuple(sorted(proofs, key=lambda proof: proof.position)), tuple(doubts))
 
 
-def counts(request: Request, settings: FoldSettings) -> bool:
-    """Whether a request that succeeded may begin or end a life by itself."""
+def counts(request: EntityRequest, settings: FoldSettings) -> bool:
+    """Return whether a request succeeded and may begin or end a life by itself."""
     if request.outcome is not Outcome.DONE:
         return False
     if request.corroborated or settings.uncorroborated:
@@ -84,14 +84,14 @@ def counts(request: Request, settings: FoldSettings) -> bool:
     return request.authoritative and not settings.journals
 
 
-def _ends(request: Request, settings: FoldSettings) -> bool:
+def _ends(request: EntityRequest, settings: FoldSettings) -> bool:
     if not request.settled:
         return False
-    return counts(request, settings) or (request.outcome is Outcome.DONE and request.seconded)
+    return counts(request, settings) or (request.outcome is Outcome.DONE and request.confirmed)
 
 
-def _may_be_created_at(asked: Interval, creations: Sequence[Request], settings: FoldSettings) -> bool:
-    """Whether a request that may create the entity was under way when CDAP was asked."""
+def _may_be_created_at(asked: Interval, creations: Sequence[EntityRequest], settings: FoldSettings) -> bool:
+    """Return whether a request that may create the entity was in progress when CDAP was asked."""
     return any(
         not creation.was_over(asked, settings.skew) and not asked.precedes(creation.interval, settings.skew)
         for creation in creations
@@ -99,14 +99,14 @@ def _may_be_created_at(asked: Interval, creations: Sequence[Request], settings: 
 
 
 def _left_by(
-    deletion: Request,
-    creations: Sequence[Request],
-    deletions: Sequence[Request],
+    deletion: EntityRequest,
+    creations: Sequence[EntityRequest],
+    deletions: Sequence[EntityRequest],
     proofs: Sequence[Absence],
     settings: FoldSettings,
     listed: Listed | None,
 ) -> set[str] | None:
-    """The versions that were left after one was deleted; `None` where that is unknown."""
+    """Return the versions left after one was deleted; `None` if unknown."""
     if not (deletion.settled and counts(deletion, settings)):
         return None
     skew = settings.skew
@@ -142,6 +142,6 @@ def _left_by(
     return left
 
 
-def is_doubtful(request: Request, settings: FoldSettings) -> bool:
-    """Whether a request that proves nothing leaves a doubt; one that is only under way does not yet."""
+def is_doubtful(request: EntityRequest, settings: FoldSettings) -> bool:
+    """Return whether a request without proof leaves a doubt; one still in progress does not yet."""
     return settings.is_lost(request.interval.journal, request.lost_at) if request.is_open else request.settled

@@ -1,4 +1,4 @@
-"""`DeltaLedger`: the ledger as Delta tables that people can query too: `events`, `ledger`, `baseline`."""
+"""`DeltaLedger`: the ledger as Delta tables that can be queried directly: `events`, `ledger`, `baseline`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import SyncError, reason
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
-from spark_sync.ledger.fold import enter_known
-from spark_sync.ledger.histories import PLACE, events_above, few_histories, histories, touched_by
-from spark_sync.ledger.ledger import Baseline, Change, History, Scope
+from spark_sync.ledger.fold import known_life
+from spark_sync.ledger.histories import PLACE, affected_by, events_above, few_histories, histories
+from spark_sync.ledger.ledger import Baseline, History, LedgerChange, Scope
 from spark_sync.ledger.ledger_rows import (
     BASELINE,
     CHANGES,
     EVENTS,
     LIVES,
-    changed,
+    change_rows,
     event_row,
     folded,
     life_column,
@@ -34,7 +34,7 @@ from spark_sync.ledger.ledger_rows import (
     struct_of,
     to_json,
 )
-from spark_sync.ledger.ledger_version import Mark
+from spark_sync.ledger.ledger_version import TableVersion
 from spark_sync.ledger.life import Life, State
 
 _ROWS_A_PART = 20_000
@@ -43,10 +43,10 @@ _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
 _NO_JOURNALS: Mapping[str, str] = {}
 
 
-class _Progress(msgspec.Struct, frozen=True):
-    """Which round of events is folded, and up to which time; losing it costs time only: folding twice changes nothing.
+class _FoldProgress(msgspec.Struct, frozen=True):
+    """Progress of the fold: the last folded round and time. Losing it costs only time, because folding is idempotent.
 
-    Of folded rounds, what is of that time or later is folded again, and checks received after `closed`.
+    Events of folded rounds at or after `until`, and checks received after `closed`, are folded again.
     """
 
     folded: int = 0
@@ -55,10 +55,10 @@ class _Progress(msgspec.Struct, frozen=True):
 
 
 class DeltaLedger:
-    """As `spark_sync.ledger.ledger.Ledger`, in Delta tables below one directory; one writer at a time (see `lease`)."""
+    """`spark_sync.ledger.ledger.Ledger` in Delta tables below one directory; one writer at a time (see `lease`)."""
 
     def __init__(self, spark: SparkSession, directory: Path, instance: str, *, few: int = _FEW) -> None:
-        """Args: few: up to so many new events are folded in the driver, which takes Spark a third of the plans."""
+        """Args: few: up to this many new events are folded in the driver, which needs a third of Spark's plans."""
         self._spark = spark
         self._few = few
         self._directory = directory.absolute()
@@ -69,7 +69,7 @@ class DeltaLedger:
         self._baseline = self._table("baseline", BASELINE)
 
     def add_events(self, events: DataFrame) -> int:
-        """As `Ledger.add_events`."""
+        """Implement `Ledger.add_events`."""
         new = events.withColumn("round", F.lit(self._folded().folded + 1))
         merged = (
             self._events.alias("known")
@@ -80,18 +80,18 @@ class DeltaLedger:
         return int(merged.collect()[0]["num_inserted_rows"])
 
     def add_answers(self, events: Sequence[EntityEvent]) -> None:
-        """As `Ledger.add_answers`."""
+        """Implement `Ledger.add_answers`."""
         if events:
             rows = [msgspec.json.encode(event_row(self._instance, event)).decode() for event in events]
             literals = F.explode(F.array(*map(F.lit, rows))).alias("row")
             parsed = self._spark.range(1).select(literals).select(F.from_json("row", struct_of(EVENTS)).alias("event"))
             self.add_events(parsed.select("event.*").drop("round"))
 
-    def fold(self, decide: Callable[[History], Change | None]) -> None:
-        """As `Ledger.fold`; `decide` runs where Spark's executors are."""
+    def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
+        """Implement `Ledger.fold`; `decide` runs where Spark's executors are."""
         progress = self._folded()
         received = F.coalesce("received", "time")
-        # Whatever time it is that a source is decided by; what is rejected waits for nothing.
+        # The latest of the times by which a source may be decided; rejected lines wait for nothing.
         latest = F.greatest(received, "time", "started", F.when(F.col("ended") < NEVER, F.col("ended")))
         waits = (latest >= progress.until) & (F.coalesce("stage", F.lit("")) != Stage.REJECTED.value)
         may_end = (F.col("stage") == Stage.CHECK.value) & (received > progress.closed)
@@ -106,52 +106,52 @@ class DeltaLedger:
             self.record(change for history in few if (change := decide(history)))
             return
         with ExitStack() as kept:
-            touched = _kept(kept, touched_by(_kept(kept, new), events, self._lives_here()))
-            above = _kept(kept, events_above(events))
+            touched = _persisted(kept, affected_by(_persisted(kept, new), events, self._lives_here()))
+            above = _persisted(kept, events_above(events))
             found = histories(touched, events, above, self._lives_here()).select(to_json(F.struct("*"))).rdd
             rows = found.mapPartitions(partial(folded, decide, self._instance))
-            # Kept, because a merge looks at its source more than once.
-            changes = _kept(kept, self._spark.createDataFrame(rows, "row string", verifySchema=False))
+            # Persisted, because a merge reads its source more than once.
+            changes = _persisted(kept, self._spark.createDataFrame(rows, "row string", verifySchema=False))
             if not changes.isEmpty():
                 self._write(changes)
 
     def mark_folded(self, scope: Scope) -> None:
-        """As `Ledger.mark_folded`."""
+        """Implement `Ledger.mark_folded`."""
         folded = self._folded().folded
-        # Rounds count up by one; only where the progress was forgotten do the events know more of them.
+        # Rounds count up by one; only if the progress was lost do the events hold more of them.
         newest = folded + 1 if folded else self._events_here().agg(F.max("round")).collect()[0][0]
         if newest is not None:
-            self._set_folded(_Progress(newest, scope.decided, scope.closed))
+            self._set_folded(_FoldProgress(newest, scope.decided, scope.closed))
 
-    def record(self, changes: Iterable[Change]) -> None:
-        """As `Ledger.record`."""
-        rows = [row for change in changes for row in changed(self._instance, change)]
+    def record(self, changes: Iterable[LedgerChange]) -> None:
+        """Implement `Ledger.record`."""
+        rows = [row for change in changes for row in change_rows(self._instance, change)]
         if not rows:
             return
         if len(rows) <= self._few:
-            # As literals of the plan, without the detour through a Python worker.
+            # Literals of the plan need no Python worker.
             self._write(self._spark.range(1).select(F.explode(F.array(*(F.lit(row) for (row,) in rows))).alias("row")))
         else:
-            # In small parts, because Spark's driver holds a task's whole part several times over.
+            # Small partitions, because Spark's driver holds several copies of a task's partition.
             parts = self._spark.sparkContext.parallelize(rows, 1 + len(rows) // _ROWS_A_PART)
             self._write(self._spark.createDataFrame(parts, "row string", verifySchema=False))
 
     def lives(self, states: Collection[State]) -> list[Life]:
-        """As `Ledger.lives`."""
+        """Implement `Ledger.lives`."""
         wanted = self._lives_here().where(F.col("state").isin(*(state.value for state in states)))
         return self._read(wanted)
 
     def lives_of(self, entity: EntityId) -> list[Life]:
-        """All lives of one entity, by number."""
+        """Return all lives of one entity, by number."""
         return self._read(self._lives_here().where(F.col("entity") == str(entity)))
 
     def conflicts(self) -> list[Life]:
-        """The open lives that somebody else began earlier, as was told too late."""
+        """Return the open lives for which a late event reported an earlier creation by another user."""
         marked = F.col("ended").isNull() & (F.coalesce("conflict", F.lit("")) != "")
         return self._read(self._lives_here().where(marked))
 
     def decided_until(self) -> tuple[int | None, int]:
-        """The time of the newest event that is decided, and how many events are not decided yet."""
+        """Return the time of the newest decided event, and the number of undecided events."""
         progress = self._folded()
         decided = (F.col("round") <= progress.folded) & (F.col("time") <= progress.until)
         newest, waiting = F.max(F.when(decided, F.col("time"))), F.count_if(~decided)
@@ -159,13 +159,13 @@ class DeltaLedger:
         return row.newest, row.waiting
 
     def counts(self) -> Counter[State]:
-        """As `Ledger.counts`."""
+        """Implement `Ledger.counts`."""
         return Counter(
             {State(row.state): row["count"] for row in self._lives_here().groupBy("state").count().collect()}
         )
 
     def baseline(self) -> Baseline | None:
-        """As `Ledger.baseline`."""
+        """Implement `Ledger.baseline`."""
         newest = self._of_instance(self._baseline).orderBy(F.col("taken").desc()).limit(1).collect()
         return Baseline(newest[0].taken, newest[0].journals or {}) if newest else None
 
@@ -176,18 +176,16 @@ class DeltaLedger:
         versions: Mapping[EntityId, tuple[str, ...]] = _NO_VERSIONS,
         journals: Mapping[str, str] = _NO_JOURNALS,
     ) -> int:
-        """As `Ledger.enter_baseline`."""
+        """Implement `Ledger.enter_baseline`."""
         lives: dict[EntityId, list[Life]] = {}
         for old in self._read(self._lives_here()):
             lives.setdefault(old.entity, []).append(old)
         found = sorted(set(entities))
         known = [
-            life
-            for entity in found
-            if (life := enter_known(entity, lives.get(entity, ()), taken, versions.get(entity)))
+            life for entity in found if (life := known_life(entity, lives.get(entity, ()), taken, versions.get(entity)))
         ]
-        # First the time: killed here, an entity of the inventory is only folded as if it were not known yet once the
-        # command is repeated, and creations up to that time count nothing already.
+        # The time first: after a kill here, creations up to that time no longer count, and repeating the command
+        # enters the entities.
         row = (self._instance, taken, len(found), dict(journals))
         self._spark.createDataFrame([row], BASELINE).write.format("delta").mode("append").save(
             str(self._directory / "baseline")
@@ -198,19 +196,19 @@ class DeltaLedger:
             for life in lives.get(life.entity, ())
             if life.state is State.UNCONFIRMED
         }
-        self.record([Change(life.entity, (life,), dropped.get(life.entity, ())) for life in known])
-        self._set_folded(_Progress())
+        self.record([LedgerChange(life.entity, (life,), dropped.get(life.entity, ())) for life in known])
+        self._set_folded(_FoldProgress())
         return len(known)
 
-    def marks(self) -> dict[str, Mark]:
-        """Which tables these are, and their versions."""
+    def marks(self) -> dict[str, TableVersion]:
+        """Return the ids and versions of the tables."""
         tables = {"events": self._events, "ledger": self._lives}
         for name in tables.keys() - self._ids.keys():
             self._ids[name] = tables[name].detail().collect()[0].id
-        return {name: Mark(self._ids[name], self._version(name)) for name in tables}
+        return {name: TableVersion(self._ids[name], self._version(name)) for name in tables}
 
     def _version(self, name: str) -> int:
-        """The newest commit, by the name of its file, which Delta's protocol fixes; Spark takes ten times as long."""
+        """Return the newest commit by its file name, which Delta's protocol fixes; Spark takes ten times as long."""
         log = self._directory / name / "_delta_log"
         return max(int(commit.stem) for commit in log.glob("*.json") if commit.stem.isdecimal())
 
@@ -221,7 +219,7 @@ class DeltaLedger:
         table = DeltaTable.forPath(self._spark, location)
         known = set(table.toDF().columns)
         if lacking := [field for field in struct_of(schema).fields if field.name not in known]:
-            # Written by an earlier release: what the rule of this one says of it is worked out once, from all of it.
+            # Written by an earlier release: everything is folded once by the current rule.
             for progress in self._directory.glob("progress-*.json"):
                 progress.unlink()
             added = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in lacking)
@@ -230,7 +228,7 @@ class DeltaLedger:
         return table
 
     def _write(self, rows: DataFrame) -> None:
-        """Write rows of `ledger_rows.changed` in one step."""
+        """Write rows of `ledger_rows.change_rows` in one step."""
         parsed = F.from_json("row", struct_of(CHANGES), {"mode": "FAILFAST"})
         columns: dict[str, str | Column] = {name: f"new.{name}" for name in names_of(LIVES)}
         new = rows.select(parsed.alias("life")).select("life.*")
@@ -247,12 +245,12 @@ class DeltaLedger:
         )
 
     def _read(self, lives: DataFrame) -> list[Life]:
-        """The lives, by entity and number."""
+        """Return the lives, by entity and number."""
         few = lives.select(to_json(life_column())).limit(self._few + 1).collect()
         if len(few) <= self._few:
-            # Without a plan that sorts, which costs more than all else.
+            # Sorted here: a sorting plan costs more than everything else.
             return sorted(map(read_life, few), key=lambda life: (str(life.entity), life.number))
-        # Part by part: the driver of Spark never holds all of a back-fill at once.
+        # By partition, so that Spark's driver never holds a whole back-fill.
         rows = lives.orderBy("entity", "number").select(to_json(life_column()))
         return [read_life(row) for row in rows.toLocalIterator()]
 
@@ -269,25 +267,25 @@ class DeltaLedger:
     def _progress(self) -> Path:
         return self._directory / f"progress-{self._instance}.json"
 
-    def _folded(self) -> _Progress:
+    def _folded(self) -> _FoldProgress:
         try:
-            return msgspec.json.decode(self._progress.read_bytes(), type=_Progress)
+            return msgspec.json.decode(self._progress.read_bytes(), type=_FoldProgress)
         except FileNotFoundError:
-            return _Progress()
+            return _FoldProgress()
         except (OSError, msgspec.DecodeError) as e:
             raise SyncError(
                 f"`{self._progress}` cannot be read ({type(e).__name__}); delete it to fold all again"
             ) from e
 
-    def _set_folded(self, progress: _Progress) -> None:
+    def _set_folded(self, progress: _FoldProgress) -> None:
         try:
             replace_file(self._progress, [msgspec.json.encode(progress)])
         except OSError as e:
             raise SyncError(f"`{self._progress}` cannot be written: {reason(e)}") from e
 
 
-def _kept(kept: ExitStack, frame: DataFrame) -> DataFrame:
-    """The frame, worked out once; a table that several parts of a plan look at is listed and read by each of them."""
+def _persisted(kept: ExitStack, frame: DataFrame) -> DataFrame:
+    """Return the persisted frame, so that the parts of a plan list and read its tables only once."""
     frame = frame.persist()
     kept.callback(frame.unpersist)
     return frame

@@ -1,4 +1,4 @@
-"""`EntityEvent`: what one line of one source says about the creation or deletion of one entity."""
+"""`EntityEvent`: one line of one source about the creation or deletion of one entity."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ranger_cdap.cdap.creations import Kind, Strength
+from ranger_cdap.cdap.creations import ChangeKind, Strength
 from ranger_cdap.cdap.entity import EntityId
 
-__all__ = ["NEVER", "EntityEvent", "Kind", "Outcome", "Position", "Stage", "Strength"]
+__all__ = ["NEVER", "ChangeKind", "EntityEvent", "Outcome", "Position", "Stage", "Strength"]
 
 NEVER: Final = 2**62
 """The end of a request that is not known to have ended."""
 
 
 class Stage(StrEnum):
-    """How far a request had come when the line was written.
+    """Stage of a request when the line was written.
 
-    `check`: the decision service allowed it, and journalled that. `request`: CDAP answered it. `message`: CDAP's own
-    message of what it did. `rejected`: a line that was rejected, as far as it could be read. `answer`: what CDAP
-    answered when it was asked whether the entity exists; `CREATE` means that it does.
+    `check`: the decision service allowed and journalled it. `request`: CDAP answered it. `message`: CDAP's own message
+    about what it did. `rejected`: the readable part of a rejected line. `answer`: CDAP's answer to whether the entity
+    exists; `CREATE` means that it does.
     """
 
     CHECK = "check"
@@ -31,7 +31,7 @@ class Stage(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcome of the request for the entity: it succeeded, it is unknown, or it changed nothing."""
+    """Outcome of the request for the entity: it succeeded, it is unknown, or it changed nothing."""
 
     DONE = "done"
     UNCLEAR = "unclear"
@@ -43,15 +43,15 @@ class EntityEvent:
     """An event; (source, id) is its key. Times are epoch milliseconds.
 
     The effect is not before `started` and not after `ended`; `clock` is the process whose clock they are read from,
-    empty for the source's own. `requester` sent the request where the user is somebody CDAP impersonates for them.
-    `check` is the id of the journalled check, `request` method, path and status. `version`: only that version is
-    created or deleted. `child`: the type of the entities below that the check is about. `received`: when the line was
-    stored, `caller` by whom it was brought. `requested`: when the request itself began, which may be long before it was
-    checked; 0 where the source does not say.
+    empty for the source's own. `requester` sent the request if CDAP impersonates the user for them. `check` is the id
+    of the journalled check, `request` method, path and status. `version`: only that version is created or deleted.
+    `child`: the type of the entities below that the check is about. `received`: when the line was stored, `caller`: who
+    delivered it. `requested`: when the request itself began, which may be long before its check; 0 if the source does
+    not say.
     """
 
     entity: EntityId
-    kind: Kind
+    kind: ChangeKind
     stage: Stage
     user: str
     started: int
@@ -71,15 +71,15 @@ class EntityEvent:
 
     @property
     def position(self) -> Position:
-        """Where it stands in the order of events: a creation by its start, a deletion by its end."""
-        deletes = self.kind is Kind.DELETE
+        """Return the position in the order of events: of a creation by its start, of a deletion by its end."""
+        deletes = self.kind is ChangeKind.DELETE
         time = self.ended if deletes and self.ended < NEVER else self.started
         return Position(time, deletes, self.source, self.id)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """The order of events: time, then creations before deletions, then source and id, so that every order is total."""
+    """Position in the total order of events: time, then creations before deletions, then source and id."""
 
     time: int
     after_creations: bool

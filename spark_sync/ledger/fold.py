@@ -1,7 +1,7 @@
-"""`fold`: from what is known of one entity to its lives. Pure; order, number and batches of the events do not matter.
+"""`fold`: from the events of one entity to its lives. Pure; order, number and batches of the events do not matter.
 
-Law: the creator of a life is the user whose request created the entity, or no one. What was decided
-stands: an owner never changes, but a life is contested or suspended where it becomes undecidable.
+Law: the creator of a life is the user whose request created the entity, or no one. Decisions are final: an owner never
+changes, but a life is contested or suspended when it becomes undecidable.
 """
 
 from __future__ import annotations
@@ -9,41 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.absence import Absence, Absences, Listed, absences_of, counts, is_doubtful
 from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.ledger import Change, History
-from spark_sync.ledger.life import RULE, Life, State
+from spark_sync.ledger.ledger import History, LedgerChange
+from spark_sync.ledger.life import MANUAL, NOT_BY_REQUEST, RULE, Life, State
 from spark_sync.ledger.life_changes import contested, ended, restored, suspended
-from spark_sync.ledger.matching import Answer, Evidence, evidence_of
-from spark_sync.ledger.request import UNKNOWN, Interval, Request
-
-BY_HAND: Final = "by hand"
-"""The source of a life that a person decided about."""
-
-_NOT_BY_REQUEST = ("", BY_HAND)
+from spark_sync.ledger.matching import Evidence, ExistenceAnswer, evidence_of
+from spark_sync.ledger.request import UNKNOWN, EntityRequest, Interval
 
 
 def fold(
     entity: EntityId, events: Iterable[EntityEvent], decided: Sequence[Life], settings: FoldSettings
 ) -> tuple[Life, ...]:
-    """All lives of an entity, by number: those decided (perhaps ended or doubted now) and new ones.
+    """Return all lives of an entity, by number: the decided ones (perhaps ended or doubted now) and new ones.
 
     Args:
-        events: those of the entity, deletions of what it is in, and checks of what it is in.
-        decided: the ledger's lives of the entity; what is unconfirmed, or contested from its beginning, is worked out
+        events: those of the entity, and deletions and checks of its ancestors.
+        decided: the ledger's lives of the entity; one that is unconfirmed, or contested from its beginning, is decided
             again.
     """
     lives = sorted((life for life in decided if life.state is not State.UNCONFIRMED), key=lambda life: life.number)
     recorded = {life.number for life in lives}
-    history = _History.of(entity, events, lives, settings)
+    history = _EntityFold.of(entity, events, lives, settings)
     provisional = lives.pop() if lives and _is_provisional(lives[-1]) else None
     while True:
         if lives and lives[-1].is_open:
-            lives[-1] = history.revisited(lives[-1], lives[:-1])
+            lives[-1] = history.reviewed(lives[-1], lives[:-1])
             end = history.end_of(lives[-1])
             if end is None:
                 return tuple(lives)
@@ -58,49 +52,49 @@ def fold(
             lives.append(new)
 
 
-def enter_known(
+def known_life(
     entity: EntityId, lives: Collection[Life], taken: int, versions: tuple[str, ...] | None = None
 ) -> Life | None:
-    """The life that the baseline adds for an entity it found; nothing where an open life is already decided."""
+    """Return the life that the baseline adds for an entity; `None` if an open life is already decided."""
     decided = [life for life in lives if life.state is not State.UNCONFIRMED]
     if any(life.is_open for life in decided):
         return None
     number = max((life.number for life in decided), default=0) + 1
     return Life(
-        entity, number, None, at_baseline(taken), State.KNOWN, reason="found by the baseline", versions=versions
+        entity, number, None, baseline_position(taken), State.KNOWN, reason="found by the baseline", versions=versions
     )
 
 
-def at_baseline(taken: int) -> Position:
-    """The place of the baseline in the order of events: the first moment after the inventory's millisecond."""
+def baseline_position(taken: int) -> Position:
+    """Return the position of the baseline in the order of events: just after the inventory's millisecond."""
     return Position(taken + 1, after_creations=False, source="", id="")
 
 
-def refold(history: History, settings: FoldSettings) -> Change | None:
-    """The lives to write and the numbers to drop; `None` where all stays as it is."""
+def refold(history: History, settings: FoldSettings) -> LedgerChange | None:
+    """Return the lives to write and the numbers to drop; `None` if nothing changes."""
     before = {life.number: life for life in history.lives}
     after = {life.number: life for life in fold(history.entity, history.events, history.lives, settings)}
     changed = tuple(life for number, life in after.items() if before.get(number) != life)
     dropped = tuple(number for number in before if number not in after)
-    return Change(history.entity, changed, dropped) if changed or dropped else None
+    return LedgerChange(history.entity, changed, dropped) if changed or dropped else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A request that created the entity, if it was not there before; who may have been first, and what is in doubt."""
+    """A request that created the entity unless it already existed; `users` who may have been first, and the doubt."""
 
-    first: Request
+    first: EntityRequest
     users: frozenset[str]
     doubt: str = ""
 
     @property
     def creator(self) -> str | None:
-        """The only user it can have been, `UNKNOWN` included; `None` where it is contested."""
+        """Return the only possible user, which may be `UNKNOWN`; `None` if contested."""
         return next(iter(self.users)) if len(self.users) == 1 and not self.doubt else None
 
 
 @dataclass(frozen=True, slots=True)
-class _History:
+class _EntityFold:
     """The knowledge about an entity, under the settings."""
 
     entity: EntityId
@@ -111,21 +105,21 @@ class _History:
     @classmethod
     def of(
         cls, entity: EntityId, events: Iterable[EntityEvent], lives: Sequence[Life], settings: FoldSettings
-    ) -> _History:
+    ) -> _EntityFold:
         evidence = evidence_of(entity, events, settings)
-        listed = next((life for life in reversed(lives) if life.source in _NOT_BY_REQUEST), None)
+        listed = next((life for life in reversed(lives) if life.source in NOT_BY_REQUEST), None)
         versions = None if listed is None else Listed(listed.begun.time, _versions(listed))
         return cls(entity, evidence, absences_of(entity, evidence, settings, versions), settings)
 
     def begun(self, number: int, before: Sequence[Life]) -> Life | None:
-        """The next life, after those before; nothing where no request can begin one yet."""
+        """Return the next life; `None` if no request can begin one yet."""
         floor = self._floor(before)
         claims = [self._claim(first, floor) for first in self.evidence.creations if self._can_begin(first, floor)]
         best = min(claims, key=lambda claim: (claim.creator is None, claim.first.position), default=None)
         return self._life(number, best) if best else None
 
     def unconfirmed(self, number: int, before: Sequence[Life]) -> Life | None:
-        """What may have been created since the last life, and nobody can tell."""
+        """Return a life that may have begun since the last one, without proof; `None` if none may have."""
         floor = self._floor(before)
         past = [*floor, *(proof.interval for proof in self.absences.proofs)]
         maybe = [
@@ -148,40 +142,40 @@ class _History:
             reason=self._why_unconfirmed(maybe),
         )
 
-    def revisited(self, life: Life, before: Sequence[Life]) -> Life:
-        """An open life, contested or suspended where it turns out that nobody can tell, or no longer."""
-        if life.source == BY_HAND:
-            return self._doubted(life, self._interval_of(life))
+    def reviewed(self, life: Life, before: Sequence[Life]) -> Life:
+        """Return an open life, contested, suspended or restored by what is known now."""
+        if life.source == MANUAL:
+            return self._with_doubts(life, self._interval_of(life))
         first = self._first_of(life)
         if first is None or (life.state is State.KNOWN and not life.former):
-            return self._doubted(life, self._interval_of(life))
+            return self._with_doubts(life, self._interval_of(life))
         claim = self._claim(first, self._floor(before))
         owner = life.former or life.creator or ""
         if claim.creator == owner:
-            return self._doubted(life, first.interval)
+            return self._with_doubts(life, first.interval)
         if life.rule < RULE:
             return replace(life, conflict=_contest_text(claim))
         return contested(life, claim.users, claim.doubt)
 
     def end_of(self, life: Life) -> Absence | None:
-        """The first proof that its entity was gone, after it had begun."""
+        """Return the first proof that the entity was absent after the life had begun."""
         begun = self._interval_of(life)
         return next((proof for proof in self.absences.proofs if self._is_after(life, begun, proof.interval)), None)
 
     def _is_after(self, life: Life, begun: Interval, deleted: Interval) -> bool:
-        """Whether a deletion came after the beginning of a life; surely, if a request began it.
+        """Return whether a deletion came after the beginning of a life: with certainty if a request began it.
 
-        What overlaps that request is for its claim to settle; a list of what exists has none.
+        A deletion that overlaps that request is left to its claim; a life found by an inventory has none.
         """
-        if life.source in _NOT_BY_REQUEST:
+        if life.source in NOT_BY_REQUEST:
             return not deleted.precedes(begun, self.settings.skew)
         return begun.precedes(deleted, self.settings.skew)
 
     def _floor(self, before: Sequence[Life]) -> list[Interval]:
-        """When the entity was surely absent, by the lives that have ended; without any, by the baseline.
+        """Return when the entity was certainly absent, by the ends of its lives; without any, by the baseline.
 
-        All of them and not only the last: processes have clocks of their own, so that an order found between two need
-        not hold among three, and no request may begin a life twice.
+        All ends count, not only the last: processes have their own clocks, so an order between two events need not hold
+        among three, and no request may begin two lives.
         """
         ends = [life.ended for life in before if life.ended is not None]
         taken = self.settings.baseline
@@ -193,7 +187,7 @@ class _History:
         proof = next((proof for proof in self.absences.proofs if proof.is_at(end)), None)
         return proof.interval if proof else Interval(end.time, end.time)
 
-    def _can_begin(self, request: Request, floor: Sequence[Interval]) -> bool:
+    def _can_begin(self, request: EntityRequest, floor: Sequence[Interval]) -> bool:
         settings = self.settings
         confirmed = request.checked and any(
             request.interval.precedes(answer.interval, settings.skew)
@@ -207,8 +201,8 @@ class _History:
             and not any(request.was_over(interval, settings.skew) for interval in floor)
         )
 
-    def _claim(self, first: Request, floor: Sequence[Interval]) -> _Claim:
-        """Who may have created the entity, if it exists since this request at the latest."""
+    def _claim(self, first: EntityRequest, floor: Sequence[Interval]) -> _Claim:
+        """Return who may have created the entity if it has existed since this request at the latest."""
         skew = self.settings.skew
         past = self._past(first.interval, floor)
         rivals = [
@@ -229,16 +223,16 @@ class _History:
         if named:
             return _Claim(first, frozenset({named}))
         if deletions and not self._outlived(first, deletions, past):
-            return _Claim(first, users | self._later(first, past), "overlaps a deletion")
+            return _Claim(first, users | self._later_creators(first, past), "overlaps a deletion")
         return _Claim(first, users)
 
     def _past(self, begun: Interval, floor: Sequence[Interval]) -> list[Interval]:
-        """When the entity was surely absent before that time."""
+        """Return when the entity was certainly absent before that time."""
         proofs = (proof.interval for proof in self.absences.proofs)
         return [*floor, *(interval for interval in proofs if interval.precedes(begun, self.settings.skew))]
 
-    def _later(self, first: Request, past: Sequence[Interval]) -> frozenset[str]:
-        """Who created it after a request that may have been undone, before it was surely gone again."""
+    def _later_creators(self, first: EntityRequest, past: Sequence[Interval]) -> frozenset[str]:
+        """Return who created it after a request that may have been undone and before it was certainly absent again."""
         skew = self.settings.skew
         ends = [p.interval for p in self.absences.proofs if first.interval.precedes(p.interval, skew)]
         later = [
@@ -249,10 +243,10 @@ class _History:
         ]
         return frozenset().union(*later)
 
-    def _outlived(self, first: Request, deletions: Sequence[Request], past: Sequence[Interval]) -> bool:
-        """Whether CDAP said afterwards that the entity exists, and only this user can have created it since.
+    def _outlived(self, first: EntityRequest, deletions: Sequence[EntityRequest], past: Sequence[Interval]) -> bool:
+        """Return whether CDAP later reported that the entity exists and only this user can have created it since.
 
-        Since the deletions began, where they prove that the entity was gone; otherwise since it was surely gone before.
+        Counted from the start of the deletions if they prove the entity absent, else from its last certain absence.
         """
         skew = self.settings.skew
         proven = {proof.position for proof in self.absences.proofs if proof.by_request}
@@ -265,22 +259,24 @@ class _History:
             for answer in self.evidence.exists
         )
 
-    def _creators_until(self, answer: Answer, past: Sequence[Interval]) -> frozenset[str]:
-        """Who may have created what CDAP says is there, if it was absent at those times."""
+    def _creators_until(self, answer: ExistenceAnswer, past: Sequence[Interval]) -> frozenset[str]:
+        """Return who may have created the entity that CDAP found, if it was absent at those times."""
         skew = self.settings.skew
         return self._creators(answer, lambda request: any(request.was_over(interval, skew) for interval in past))
 
-    def _others_between(self, since: Sequence[Interval], answer: Answer, users: frozenset[str]) -> frozenset[str]:
-        """The other users who may have created the entity since then, before CDAP answered."""
+    def _others_between(
+        self, since: Sequence[Interval], answer: ExistenceAnswer, users: frozenset[str]
+    ) -> frozenset[str]:
+        """Return the other users who may have created the entity between then and CDAP's answer."""
         skew = self.settings.skew
 
-        def was_over(request: Request) -> bool:
+        def was_over(request: EntityRequest) -> bool:
             return bool(since) and all(request.was_over(interval, skew) for interval in since)
 
         return self._creators(answer, was_over) - users
 
-    def _creators(self, answer: Answer, was_over: Callable[[Request], bool]) -> frozenset[str]:
-        """Who may have created the entity before CDAP answered, by requests that were not over too early for it."""
+    def _creators(self, answer: ExistenceAnswer, was_over: Callable[[EntityRequest], bool]) -> frozenset[str]:
+        """Return who may have created the entity before CDAP answered, by requests that `was_over` does not exclude."""
         return frozenset[str]().union(
             *(
                 request.users
@@ -289,10 +285,10 @@ class _History:
             )
         )
 
-    def _author(self, rivals: Sequence[Request], deletions: Sequence[Request]) -> str:
-        """The candidate whom CDAP names as the author of the oldest version, created during their own request.
+    def _author(self, rivals: Sequence[EntityRequest], deletions: Sequence[EntityRequest]) -> str:
+        """Return the candidate whom CDAP names as author of the oldest version, created during their own request.
 
-        It says nothing of a deletion that was not over when CDAP was asked.
+        An answer does not count if a deletion was not over when CDAP was asked.
         """
         skew = self.settings.skew
         for answer in self.evidence.exists:
@@ -307,8 +303,8 @@ class _History:
                 return answer.author
         return UNKNOWN
 
-    def _doubted(self, life: Life, begun: Interval) -> Life:
-        """The life, suspended while nobody can tell whether a deletion ended it."""
+    def _with_doubts(self, life: Life, begun: Interval) -> Life:
+        """Return the life, suspended while it is unknown whether a deletion ended it."""
         skew = self.settings.skew
         owners = frozenset({life.former or life.creator or UNKNOWN})
         users = frozenset[str]()
@@ -324,24 +320,24 @@ class _History:
             else:
                 open_doubts.append(doubt)
         if users - owners and not open_doubts:
-            return contested(life, users | owners, "overlaps a deletion of which nobody knows what it did")
+            return contested(life, users | owners, "overlaps a deletion with an unknown outcome")
         if open_doubts:
             return suspended(life, open_doubts[0])
         return restored(life)
 
-    def _first_of(self, life: Life) -> Request | None:
-        """The request that began it; more may be known of it since, and by another source first."""
-        return next((r for r in self.evidence.creations if (life.source, life.event) in r.told_by), None)
+    def _first_of(self, life: Life) -> EntityRequest | None:
+        """Return the request that began it; other sources may have reported it since."""
+        return next((r for r in self.evidence.creations if (life.source, life.event) in r.reported_by), None)
 
     def _interval_of(self, life: Life) -> Interval:
         first = self._first_of(life)
         return first.interval if first else Interval(life.begun.time, max(life.certain, life.begun.time))
 
-    def _why_unconfirmed(self, maybe: Sequence[Request]) -> str:
+    def _why_unconfirmed(self, maybe: Sequence[EntityRequest]) -> str:
         if self.settings.baseline is None:
             return "creation not confirmed; needs a baseline"
         if any(request.is_open for request in maybe):
-            return "an allowed request has no record; it may have created it"
+            return "an allowed request without a record may have created it"
         if any(request.outcome is Outcome.DONE for request in maybe):
             return "creation not confirmed: no decision service journalled its check"
         return "creation not confirmed: its request failed or could not be read"
@@ -362,7 +358,7 @@ class _History:
             return contested(life, claim.users, claim.doubt)
         accesses = self.settings.gives.get(self.entity.type, ())
         if claim.creator == UNKNOWN:
-            return replace(life, reason="no user who may be a creator is known to have created it")
+            return replace(life, reason="no possible creator is known")
         if not accesses:
             reason = "the profile grants creators no access to this entity type"
             return replace(life, creator=claim.creator, reason=reason)
@@ -370,8 +366,8 @@ class _History:
 
 
 def _is_provisional(life: Life) -> bool:
-    """Whether a life was contested from its beginning, so that nothing was ever granted for it."""
-    return life.state is State.CONTESTED and life.is_open and not life.former and life.source not in _NOT_BY_REQUEST
+    """Return whether a life was contested from its beginning, so that it never had a grant."""
+    return life.state is State.CONTESTED and life.is_open and not life.former and life.source not in NOT_BY_REQUEST
 
 
 def _versions(life: Life) -> frozenset[str] | None:

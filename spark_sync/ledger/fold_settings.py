@@ -12,18 +12,18 @@ from spark_sync.ledger.request import UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class FoldSettings:
-    """The rule's settings; all times are milliseconds.
+    """Settings of the fold; all times are milliseconds.
 
-    `baseline`: when the inventory was taken, `None` without one that still counts. `gives`: the access types a creator
-    gets, by entity type; nothing where it has no row. `non_creators`: users who never get anything for it, unless
-    `mapped` to somebody who does. `ranks` of sources: the highest names the user where no check does. `impersonated`:
-    whether the impersonated user or the requester gets what was created for them. `skew`: by how much the clocks of
-    two processes may differ. `unfinished_after`: when an allowed request without an end counts as lost. `journals`:
-    the present time of each source that holds the check journal of a decision service. `horizons`: what these sources
-    received before that time is decided, because all that could contradict it is known. `until`: what other sources
-    tell of later times is not decided yet. `named_elsewhere`: whether other sources may name the user of a request
-    that CDAP ran as somebody else. `uncorroborated`: whether requests whose checks nobody journalled count.
-    `recordless`: the sources whose CDAP delivers no records, so that no check is ever known to have ended.
+    `baseline`: when the inventory was taken; `None` without a valid one. `gives`: the access types of a creator, by
+    entity type. `non_creators`: users who never receive grants, unless `mapped` to another user. `ranks` of sources:
+    the highest names the user if no check does. `impersonated`: whether the impersonated user or the requester is the
+    creator. `skew`: the greatest difference between the clocks of two processes. `unfinished_after`: when an allowed
+    request without an end counts as lost. `journals`: the current time of each source that holds the check journal of
+    a decision service. `horizons`: events that these sources received before that time are decided, because everything
+    that could contradict them is known. `until`: later events of other sources are not decided yet. `named_elsewhere`:
+    whether other sources may name the user of a request that CDAP ran as another user. `uncorroborated`: whether
+    requests without a journalled check count. `recordless`: sources whose CDAP delivers no records, so that the end of
+    a check is never known.
     """
 
     baseline: int | None = None
@@ -42,7 +42,7 @@ class FoldSettings:
     recordless: frozenset[str] = frozenset()
 
     def creator_of(self, event: EntityEvent) -> str:
-        """The user who gets something for what the event says, `UNKNOWN` if it names nobody who may."""
+        """Return the creator that the event names; `UNKNOWN` if it names no user who may be one."""
         user = event.user
         if self.impersonated == "requester" and event.requester:
             user = event.requester
@@ -50,7 +50,7 @@ class FoldSettings:
         return UNKNOWN if user in self.non_creators else user
 
     def is_settled(self, event: EntityEvent) -> bool:
-        """Whether everything that could contradict the event is known."""
+        """Return whether everything that could contradict the event is known."""
         if event.stage is Stage.ANSWER:
             return event.ended < self.horizons.get(event.clock, self.until)
         if event.source in self.horizons:
@@ -58,9 +58,9 @@ class FoldSettings:
         return event.started <= self.until
 
     def is_lost(self, journal: str, lost_at: int) -> bool:
-        """Whether a request without an end counts as lost by now, by the clock of its journal; so where it has none."""
+        """Return whether a request without an end counts as lost, by its journal's clock; true without a journal."""
         return lost_at <= self.journals.get(journal, lost_at)
 
     def may_be_named(self, event: EntityEvent) -> bool:
-        """Whether another source may still tell who sent a request whose check names no creator."""
+        """Return whether another source may still name the sender of a request whose check names no creator."""
         return self.named_elsewhere and event.source in self.horizons and event.received > self.until

@@ -1,7 +1,7 @@
-"""Which entities new events may change, and what the events and the ledger hold of each: the fold's histories.
+"""Histories for the fold: the entities that new events may change, with their events and lives.
 
-Two ways to the same histories: plans for Spark where there is much, and two simple questions where there is little,
-because planning is then nearly all that a run costs.
+Two ways to the same histories: Spark plans for many events, and two simple queries for few, when planning is nearly
+the whole cost of a run.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_types
-from spark_sync.ledger.event import EntityEvent, Kind, Stage
-from spark_sync.ledger.fold import BY_HAND
+from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
 from spark_sync.ledger.ledger import History
 from spark_sync.ledger.ledger_rows import event_column, life_column, read_life, to_json
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import NOT_BY_REQUEST, UNDECIDED_STATES, Life
 from spark_sync.ledger.matching import concerns
 
 PLACE = ("entity", "type", "parts", "namespace", "application")
@@ -34,23 +33,23 @@ _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
     for above in entity_types().keys() - {"instance"}
     if (below := tuple(name for name, known in entity_types().items() if above in known.path and name != above))
 }
-"""The types of the entities that end with one of a type, or that a check of it may be about."""
+"""The entity types below each type: deleted with it, or meant by a check of it."""
 _MOST_EVENTS = 20_000
 _MOST_LIVES = 1_000
-_UNDECIDED = (State.UNCONFIRMED, State.CONTESTED, State.SUSPENDED)
-_NOT_BY_REQUEST = ("", BY_HAND)
 
 _event = msgspec.json.Decoder(EntityEvent)
 
 
 def few_histories(new: Sequence[Row], events: DataFrame, lives: DataFrame) -> list[History] | None:
-    """The histories that a few new events (`PLACE`, `kind` and `child`) are about.
+    """Return the histories that a few new events (`PLACE`, `kind` and `child`) concern.
 
-    `None` where they concern many lives, or where little news has a long history.
+    `None` if they concern many lives or many events.
     """
     direct = {EntityId(row.type, tuple(row.parts)) for row in new if not row.child}
     above = [
-        row for row in new if row.child or (row.kind == Kind.DELETE.value and row.type in _BELOW) or _replaces(row)
+        row
+        for row in new
+        if row.child or (row.kind == ChangeKind.DELETE.value and row.type in _BELOW) or _replaces(row)
     ]
     mine = _is_one_of(direct) | F.col("namespace").isin(sorted({row.namespace for row in above}))
     found = lives.where(mine).select(to_json(life_column())).limit(_MOST_LIVES + 1).collect()
@@ -72,36 +71,36 @@ def few_histories(new: Sequence[Row], events: DataFrame, lives: DataFrame) -> li
     rows = events.where(wanted).select(to_json(event)).limit(_MOST_EVENTS + 1).collect()
     if len(rows) > _MOST_EVENTS:
         return None
-    told = [_event.decode(row[0]) for row in rows]
+    reported = [_event.decode(row[0]) for row in rows]
     touched |= {
         event.entity
-        for event in told
+        for event in reported
         if not event.child and any(_reaches(row, event.entity) for row in above if row.child)
     }
     return [
-        History(entity, tuple(event for event in told if concerns(entity, event)), tuple(known.get(entity, ())))
+        History(entity, tuple(event for event in reported if concerns(entity, event)), tuple(known.get(entity, ())))
         for entity in sorted(touched)
     ]
 
 
 def _reaches(row: Row, entity: EntityId) -> bool:
-    """Whether a deletion, or a check, may be about an entity below its own."""
+    """Return whether a deletion or a check may concern an entity below its own."""
     place = EntityId(row.type, tuple(row.parts))
     return entity.is_within(place) and (entity.type == row.child if row.child else entity != place)
 
 
 def _replaces(row: Row) -> bool:
-    return row.kind == Kind.CREATE.value and row.type in load_creations().replaced
+    return row.kind == ChangeKind.CREATE.value and row.type in load_creations().replaced
 
 
 def _is_one_of(entities: Iterable[EntityId]) -> Column:
     return F.col("entity").isin(sorted(map(str, entities)))
 
 
-def touched_by(new: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
-    """The entities that new events are about, and those below what is deleted or checked.
+def affected_by(new: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
+    """Return the entities of new events, and those below a deleted or checked entity.
 
-    A deletion changes what exists; a check may be about whatever was ever told of.
+    A deletion concerns existing entities; a check may concern any that was ever reported.
     """
     direct, above = new.select(*PLACE), events_above(new)
     if not above.isEmpty():
@@ -115,15 +114,15 @@ def touched_by(new: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame
 
 
 def events_above(events: DataFrame) -> DataFrame:
-    """The events that concern more than one entity: deletions of what others are in, and checks about what is in it."""
+    """Return the events that concern more than one entity: deletions and checks of what others are in."""
     return events.where(_concerns_others())
 
 
 def histories(touched: DataFrame, events: DataFrame, above: DataFrame, lives: DataFrame) -> DataFrame:
-    """One row per entity whose lives may change, in the shape of `History`; `above`: events about what others are in.
+    """Return one row per entity whose lives may change, in the shape of `History`; `above`: events about ancestors.
 
-    Left out, because the fold would change nothing: entities that exist, are decided, and were never deleted, if all
-    that is new are requests to create them once more, none of which could be another user's than the creator's.
+    Left out, because the fold would change nothing: entities that exist, are decided and were never deleted, if the
+    only new events are further creation requests that can only be the creator's.
     """
     columns = (*_EVENT, "is_new")
     event = F.struct(*columns).alias("event")
@@ -135,24 +134,24 @@ def histories(touched: DataFrame, events: DataFrame, above: DataFrame, lives: Da
         )
     stage = F.coalesce("event.stage", F.lit(""))
     of_another = ~F.startswith(F.col("entity"), F.concat("event.type", F.lit(":")))
-    deletes = (F.col("event.kind") == Kind.DELETE.value) | of_another
+    deletes = (F.col("event.kind") == ChangeKind.DELETE.value) | of_another
     odd = (stage == Stage.REJECTED.value) | (F.coalesce("event.requester", F.lit("")) != "")
     answered = F.coalesce("event.is_new", F.lit(True)) & (stage == Stage.ANSWER.value)
-    told = concerned.groupBy("entity").agg(
+    reported = concerned.groupBy("entity").agg(
         F.collect_list("event").alias("events"),
         F.bool_or(deletes | answered).alias("news"),
         F.bool_or(odd).alias("odd"),
         F.collect_set(F.when(stage != Stage.ANSWER.value, F.col("event.user"))).alias("users"),
     )
     is_open = F.col("ended").isNull()
-    decided = ~F.col("state").isin(*(state.value for state in _UNDECIDED))
+    decided = ~F.col("state").isin(*(state.value for state in UNDECIDED_STATES))
     known = (
         lives.join(touched.select("entity"), "entity", "left_semi")
         .groupBy("entity")
         .agg(
             F.collect_list(life_column()).alias("lives"),
             F.bool_or(is_open & decided).alias("alive"),
-            F.bool_or(is_open & F.col("source").isin(*_NOT_BY_REQUEST)).alias("listed"),
+            F.bool_or(is_open & F.col("source").isin(*NOT_BY_REQUEST)).alias("listed"),
             F.max(F.when(is_open, F.col("creator"))).alias("creator"),
         )
     )
@@ -160,7 +159,7 @@ def histories(touched: DataFrame, events: DataFrame, above: DataFrame, lives: Da
     again = F.col("alive") & ~F.col("news") & (F.col("listed") | by_the_creator)
     may_change = (
         touched.select("entity", "type", "parts")
-        .join(told, "entity", "left")
+        .join(reported, "entity", "left")
         .join(known, "entity", "left")
         .where(~F.coalesce(again, F.lit(False)))
     )
@@ -172,8 +171,8 @@ def histories(touched: DataFrame, events: DataFrame, above: DataFrame, lives: Da
 
 
 def _concerns_others() -> Column:
-    deletes = (F.col("kind") == Kind.DELETE.value) & F.col("type").isin(*_BELOW)
-    replaces = (F.col("kind") == Kind.CREATE.value) & F.col("type").isin(*load_creations().replaced)
+    deletes = (F.col("kind") == ChangeKind.DELETE.value) & F.col("type").isin(*_BELOW)
+    replaces = (F.col("kind") == ChangeKind.CREATE.value) & F.col("type").isin(*load_creations().replaced)
     return deletes | replaces | _is_about_others()
 
 
@@ -186,7 +185,7 @@ def _below(entities: DataFrame, above: DataFrame) -> DataFrame:
 
 
 def _is_below(entity: str, above: str) -> Column:
-    """Whether an entity may be in another one, by the aliases of their rows."""
+    """Return whether an entity may be in another one, by the aliases of their rows."""
 
     def of(alias: str, name: str) -> Column:
         return F.col(f"{alias}.{name}")

@@ -1,4 +1,4 @@
-"""One run of the sync job at a time: a lock file, and beside it who holds it."""
+"""Lease of the state directory: a lock file that allows one run at a time, and beside it the name of its holder."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 @contextlib.contextmanager
 def lease(directory: Path) -> Iterator[None]:
-    """Hold the lease of a state directory; the operating system gives it back if the process dies.
+    """Hold the lease of a state directory; the operating system releases it if the process dies.
 
     Raises:
         LeaseHeld: another process holds it; the message says which.
-        SyncError: the directory cannot be made or written, or others can write to it.
+        SyncError: the directory cannot be created or written, or others can write to it.
     """
     lock = _locked(directory)
     holder = directory / HOLDER
     try:
-        with contextlib.suppress(OSError):  # it only serves the message of whoever comes second
+        with contextlib.suppress(OSError):  # it only serves the message of the next run
             holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
         yield
     finally:
@@ -38,10 +38,10 @@ def lease(directory: Path) -> Iterator[None]:
 
 
 def check_directory(directory: Path) -> None:
-    """A state directory is there, made for its owner only if it was not, and can be read.
+    """Check that a state directory exists, created for its owner only if necessary, and can be read.
 
     Raises:
-        SyncError: it cannot be made or read, or others can write to it.
+        SyncError: it cannot be created or read, or others can write to it.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,19 +52,19 @@ def check_directory(directory: Path) -> None:
         raise _unusable(directory, reason(e)) from e
     if mode & _WRITABLE_BY_OTHERS:
         raise SyncError(
-            f"the state directory `{directory}` can be written by others, who could make themselves creators there;"
-            " chmod go-w it"
+            f"the state directory `{directory}` can be written by others, who could make themselves creators; run"
+            " `chmod go-w` on it"
         )
     if not os.access(directory, os.R_OK | os.X_OK):
         raise _unusable(directory, "it cannot be read")
 
 
 def check_lease(directory: Path) -> None:
-    """Nobody holds the lease of a state directory, and it can be taken; afterwards it is as free as before.
+    """Check that the lease of a state directory is free, by acquiring and releasing it.
 
     Raises:
         LeaseHeld: another process holds it; the message says which.
-        SyncError: the directory cannot be made or written, or others can write to it.
+        SyncError: the directory cannot be created or written, or others can write to it.
     """
     _locked(directory).release()
 
@@ -79,7 +79,7 @@ def _locked(directory: Path) -> BaseFileLock:
             who = (directory / HOLDER).read_text(encoding="utf-8")
         except OSError:
             who = "another process"
-        raise LeaseHeld(f"a run of the sync job is going on in `{directory}`, held by {who}; try again later") from None
+        raise LeaseHeld(f"a sync run is in progress in `{directory}`, held by {who}; try again later") from None
     except OSError as e:
         raise _unusable(directory, reason(e)) from e
     return lock

@@ -1,4 +1,4 @@
-"""`Ledger`: what the sync job remembers: events, lives, baseline. An interface, so that the job knows no tables."""
+"""`Ledger`: the memory of the sync job: events, lives, baseline. An interface, so that the job knows no tables."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """The changes of a fold or a push for one entity: lives to write, numbers of unconfirmed lives that are no more."""
+class LedgerChange:
+    """Changes of a fold or a push for one entity: lives to write, and numbers of unconfirmed lives to drop."""
 
     entity: EntityId
     lives: tuple[Life, ...] = ()
@@ -35,10 +35,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Up to when events are decided (epoch milliseconds), and which younger things may change yet.
+    """Extent of a fold, in epoch milliseconds.
 
-    What is of `decided` or later is folded again by a later run, and checks received after `closed`, which may not
-    have ended.
+    Events at or after `decided` are folded again by a later run, and so are checks received after `closed`, whose
+    requests may not have ended.
     """
 
     decided: int
@@ -47,45 +47,45 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """When an inventory was taken, in epoch milliseconds, and which journal each source had then."""
+    """Time of an inventory, in epoch milliseconds, and the journal of each source at that time."""
 
     taken: int
     journals: Mapping[str, str]
 
     def counts_for(self, journals: Mapping[str, str]) -> bool:
-        """Whether nothing is missing since it was taken: a journal that began later says nothing of the time before."""
+        """Return whether the journals are complete since it was taken: one that began later lacks the time before."""
         return all(self.journals.get(source) == journal for source, journal in journals.items())
 
 
 class Ledger(Protocol):
-    """One CDAP instance's ledger. All writes may be repeated: the same write again changes nothing."""
+    """Ledger of one CDAP instance. All writes are idempotent."""
 
     def add_events(self, events: DataFrame) -> int:
-        """Store the events whose (source, id) is new; the number of those."""
+        """Store the events whose (source, id) is new, and return their number."""
 
     def add_answers(self, events: Sequence[EntityEvent]) -> None:
-        """Store what CDAP answered when it was asked."""
+        """Store CDAP's answers about the existence of entities."""
 
-    def fold(self, decide: Callable[[History], Change | None]) -> None:
-        """Record what `decide` makes of each entity that events may change and that is not folded yet.
+    def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
+        """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.
 
-        All changes are recorded in one step. `decide` may run on another machine.
+        `decide` may run on another machine.
         """
 
     def mark_folded(self, scope: Scope) -> None:
-        """Everything of that scope is folded, and recorded."""
+        """Note that everything in that scope is folded and recorded."""
 
-    def record(self, changes: Iterable[Change]) -> None:
-        """Write lives, by (entity, number), in one step: all of them or, after a kill, none."""
+    def record(self, changes: Iterable[LedgerChange]) -> None:
+        """Write lives by (entity, number), all or none."""
 
     def lives(self, states: Collection[State]) -> list[Life]:
-        """The lives in one of those states, by entity and number."""
+        """Return the lives in one of those states, by entity and number."""
 
     def counts(self) -> Counter[State]:
-        """How many lives are in each state."""
+        """Return the number of lives in each state."""
 
     def baseline(self) -> Baseline | None:
-        """The newest inventory; `None` without one."""
+        """Return the newest inventory; `None` without one."""
 
     def enter_baseline(
         self,
@@ -94,7 +94,7 @@ class Ledger(Protocol):
         versions: Mapping[EntityId, tuple[str, ...]],
         journals: Mapping[str, str],
     ) -> int:
-        """Enter an inventory: entities without an open life become known; how many did. All events are folded again.
+        """Enter an inventory: entities without an open life become known; return how many. All events are folded again.
 
-        `journals`: the journal of each source at that time; what it held before is not needed any more.
+        `journals`: the journal of each source at that time.
         """

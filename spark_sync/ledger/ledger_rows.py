@@ -1,6 +1,6 @@
-"""The rows of the ledger's tables, and their way between Spark and Python: as JSON, one text a row.
+"""Rows of the ledger's tables, transferred between Spark and Python as one JSON text per row.
 
-Spark writes and reads JSON faster than it hands over rows of many columns, and msgspec checks every type on the way.
+Spark writes and reads JSON faster than it transfers rows of many columns, and msgspec checks every type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from ranger_cdap.cdap.entity import EntityId, entity_type
 from spark_sync.ledger.event import EntityEvent, Outcome, Stage, Strength
-from spark_sync.ledger.ledger import Change, History
+from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import Life
 
 KEY = "instance string, entity string, type string, parts array<string>, namespace string, application string"
@@ -43,17 +43,17 @@ Row = tuple[str]
 
 
 def struct_of(schema: str) -> StructType:
-    """The schema as Spark's type."""
+    """Return the schema as Spark's type."""
     return cast(StructType, StructType.fromDDL(schema))
 
 
 def names_of(schema: str) -> list[str]:
-    """The names of its columns."""
+    """Return the names of a schema's columns."""
     return list(struct_of(schema).names)
 
 
 def life_column() -> Column:
-    """A row of `LIVES` in the shape of `Life`."""
+    """Return a row of `LIVES` in the shape of `Life`."""
     begun = _position(F.col("begun"), F.lit(False), F.col("begun_source"), F.col("begun_id"))
     ended = _position(F.col("ended"), F.lit(True), F.col("ended_source"), F.col("ended_id"))
     texts = ("source", "event", "written", "conflict", "former")
@@ -68,13 +68,13 @@ def life_column() -> Column:
         *(F.col(name).alias(name) for name in same),
         F.coalesce("certain", "begun").alias("certain"),
         F.coalesce("revoke", F.lit(False)).alias("revoke"),
-        # What has no rule was decided before there were two.
+        # A life without a rule was decided before there were two.
         F.coalesce("rule", F.lit(1)).alias("rule"),
     )
 
 
 def event_column(event: Column) -> Column:
-    """A struct of columns of `EVENTS` in the shape of `EntityEvent`; old rows know one time only."""
+    """Return a struct of columns of `EVENTS` in the shape of `EntityEvent`; old rows have a single time."""
     same = [event[name].alias(name) for name in ("kind", "user", "source", "id")]
     texts = ("requester", "clock", "check", "request", "version", "child", "caller")
     times = ("started", "ended", "received")
@@ -92,25 +92,25 @@ def event_column(event: Column) -> Column:
 
 
 def to_json(column: Column) -> Column:
-    """The column as text, nulls written out, so that what is missing is not taken for a default."""
+    """Return the column as text, with explicit nulls, so that a missing value is not taken for a default."""
     return F.to_json(column, {"ignoreNullFields": "false"})
 
 
 def read_life(row: Row) -> Life:
-    """What `to_json(life_column())` wrote."""
+    """Read the text that `to_json(life_column())` wrote."""
     return _life.decode(row[0])
 
 
-def folded(decide: Callable[[History], Change | None], instance: str, rows: Iterable[Row]) -> Iterator[Row]:
-    """From histories to what `changed` writes; runs where Spark's executors are."""
+def folded(decide: Callable[[History], LedgerChange | None], instance: str, rows: Iterable[Row]) -> Iterator[Row]:
+    """Turn histories into the rows of `change_rows`; runs on Spark's executors."""
     for row in rows:
         change = decide(_history.decode(row[0]))
         if change:
-            yield from changed(instance, change)
+            yield from change_rows(instance, change)
 
 
-def changed(instance: str, change: Change) -> Iterator[Row]:
-    """A row of `CHANGES` for each life that a change writes or drops."""
+def change_rows(instance: str, change: LedgerChange) -> Iterator[Row]:
+    """Return a row of `CHANGES` for each life that a change writes or drops."""
     for life in change.lives:
         yield (_encode({**_columns(instance, life), "dropped": False}).decode(),)
     for number in change.dropped:
@@ -156,7 +156,7 @@ def _columns(instance: str, life: Life) -> dict[str, Any]:
 
 
 def event_row(instance: str, event: EntityEvent) -> dict[str, Any]:
-    """A row of `EVENTS` but for its round."""
+    """Return a row of `EVENTS` without its round."""
     entity = event.entity
     fields = ("source", "id", "user", "requester", "started", "ended", "clock", "check", "request", "version", "child")
     return {

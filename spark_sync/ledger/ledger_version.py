@@ -1,7 +1,7 @@
-"""Whether the ledger is the one that the checkpoints go with: read events are never read again, so it must hold them.
+"""Check that the ledger belongs to the checkpoints: events are read only once, so the ledger must hold them.
 
-After each run, the identity and version of the ledger's tables are written beside the checkpoints. A ledger that was
-restored from a copy is older than that; one that was lost, and made anew, is another one.
+After each run, the ids and versions of the ledger's tables are written beside the checkpoints. A ledger restored from
+a copy has older versions; one that was lost and created again has other ids.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import LedgerLost, SyncError, reason
 
 CHECKPOINTS = "checkpoints"
-"""The directory, in that of the state, with how far each source was read."""
+"""The directory below the state directory that records how far each source was read."""
 
 NAME = "ledger.json"
 
 
-class Mark(msgspec.Struct, frozen=True):
-    """A table at one time: which one it is, and its version, which only grows."""
+class TableVersion(msgspec.Struct, frozen=True):
+    """Id and version of a table at one time; the version only grows."""
 
     id: str
     version: int
 
 
-Marks = Mapping[str, Mark]
+TableVersions = Mapping[str, TableVersion]
 
 
-def verify(checkpoints: Path, now: Marks) -> None:
-    """Nothing, if the ledger holds at least what it held after the last run with these checkpoints.
+def verify(checkpoints: Path, now: TableVersions) -> None:
+    """Check that the ledger holds at least what it held after the last run with these checkpoints.
 
     Raises:
         LedgerLost: it is older, or another one.
-        SyncError: the mark cannot be read.
+        SyncError: the recorded versions cannot be read.
     """
     path = checkpoints / NAME
     try:
-        before = msgspec.json.decode(path.read_bytes(), type=dict[str, Mark])
+        before = msgspec.json.decode(path.read_bytes(), type=dict[str, TableVersion])
     except FileNotFoundError:
         return
     except (OSError, msgspec.MsgspecError) as e:
@@ -52,11 +52,11 @@ def verify(checkpoints: Path, now: Marks) -> None:
             raise LedgerLost(f"{_what(checkpoints)}: its table `{table}` is older than after the last run; {_ADVICE}")
 
 
-def save(checkpoints: Path, now: Marks) -> None:
-    """From now on the ledger must be at least this one.
+def save(checkpoints: Path, now: TableVersions) -> None:
+    """Record the versions of the ledger, which later runs must find or exceed.
 
     Raises:
-        SyncError: the disk does not keep it.
+        SyncError: they cannot be written.
     """
     path = checkpoints / NAME
     try:
@@ -67,10 +67,10 @@ def save(checkpoints: Path, now: Marks) -> None:
 
 
 _ADVICE = (
-    "what was read since is not in it: take a new inventory, enter it with `ranger-cdap sync baseline`, then run "
+    "events read since are missing: take a new inventory, enter it with `ranger-cdap sync baseline`, then run "
     "`ranger-cdap sync reconcile --adopt`"
 )
 
 
 def _what(checkpoints: Path) -> str:
-    return f"the ledger in `{checkpoints.parent}` does not go with its checkpoints"
+    return f"the ledger in `{checkpoints.parent}` does not match its checkpoints"

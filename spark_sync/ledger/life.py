@@ -13,13 +13,13 @@ from spark_sync.ledger.event import Position
 
 
 class State(StrEnum):
-    """How far a life's grant has come.
+    """State of a life's grant.
 
-    `unconfirmed`: perhaps created; grants nothing. `contested`: created by one of several users, or nobody can tell if
-    it was created before it was deleted; grants nothing. `known`: exists, and no one is to get anything for it.
-    `pending`: the creator is to get the grant. `applied`: they have it. `suspended`: the grant is revoked until it is
-    known whether the entity still exists. `blocked`, `failed`: Ranger or we refuse it, see the reason. `closing`: the
-    entity is gone, its grant is still to be revoked. `closed`: gone, nothing is pending.
+    `unconfirmed`: perhaps created; grants nothing. `contested`: created by one of several users, or undecidable whether
+    it was created before it was deleted; grants nothing. `known`: exists, without a grant. `pending`: the grant is to
+    be written. `applied`: it is in Ranger. `suspended`: the grant is revoked until it is known whether the entity still
+    exists. `blocked`, `failed`: the sync job or Ranger refuses it, see the reason. `closing`: the entity is deleted,
+    its grant is still to be revoked. `closed`: deleted, nothing is pending.
     """
 
     UNCONFIRMED = "unconfirmed"
@@ -37,10 +37,14 @@ class State(StrEnum):
 # The states in which a run may have something to send to Ranger.
 PENDING_STATES = (State.PENDING, State.FAILED, State.CLOSING)
 DOUBTED_STATES = (State.CONTESTED, State.SUSPENDED)
-OWED = (*PENDING_STATES, *DOUBTED_STATES)
+PUSH_STATES = (*PENDING_STATES, *DOUBTED_STATES)
+# The states in which it is undecidable who created the entity, or whether it exists.
+UNDECIDED_STATES = (State.UNCONFIRMED, *DOUBTED_STATES)
+# The states in which the creator has a grant, or is to get one.
+GRANTING_STATES = (State.PENDING, State.APPLIED, State.BLOCKED, State.FAILED)
 
-# The state of a life whose entity is deleted: what may be in Ranger must be revoked, nothing else is pending.
-# A life that was `pending` or `failed` may have been sent by a run that was killed before it wrote that down.
+# The state of a life whose entity is deleted: a grant that may be in Ranger must be revoked, nothing else is pending.
+# A `pending` or `failed` life may have been sent by a run that was killed before it recorded that.
 WHEN_DELETED = {
     State.UNCONFIRMED: State.CLOSED,
     State.CONTESTED: State.CLOSED,
@@ -55,8 +59,8 @@ WHEN_DELETED = {
 }
 
 
-# What a life may become. Only the fold begins and ends lives, and doubts open ones; the push and a person move
-# those that are open.
+# The allowed transitions. Only the fold begins and ends lives, and doubts open ones; the push and manual overrides
+# change open ones.
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.UNCONFIRMED: frozenset({State.PENDING, State.KNOWN, State.CONTESTED, State.CLOSED}),
     State.CONTESTED: frozenset({State.CONTESTED, State.PENDING, State.KNOWN, State.CLOSING, State.CLOSED}),
@@ -79,22 +83,29 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 }
 
 RULE: Final = 2
-"""The rule that decides about lives now; 1 took the earliest request for the creator's."""
+"""The current version of the fold's rule; version 1 took the earliest request for the creator's."""
+
+
+MANUAL: Final = "by hand"
+"""The source of a life decided by a manual override; stored in the ledger."""
+
+NOT_BY_REQUEST: Final = ("", MANUAL)
+"""The sources of lives without a request: the baseline and manual overrides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """One row of the ledger: the key is (entity, number); numbers begin at 1 and are never used again.
+    """A row of the ledger; its key is (entity, number). Numbers begin at 1 and are never reused.
 
-    `creator`: who is its owner; `None` for what the baseline found. `source`, `event`: which event said so. `begun`,
-    `ended`: where in the order of events; `certain`: when its first request that succeeded was over (epoch
-    milliseconds). `accesses`: what the creator is to get; `applied`: what the policy of ours gives them; `written`: its
-    content as we sent it (SHA-256); `merged`: what we added to somebody else's policy. `policy_id`, `policy_version`:
-    that policy, -1 for none. `conflict`: what an older rule left undecided; it is shown, and changes nothing.
+    `creator`: its owner; `None` if the baseline found it. `source`, `event`: the event that says so. `begun`, `ended`:
+    positions in the order of events; `certain`: when its first successful request was over (epoch milliseconds).
+    `accesses`: the access types the creator is to get; `applied`: those our policy gives them; `written`: its content
+    as sent (SHA-256); `merged`: those added to a policy of another author. `policy_id`, `policy_version`: that policy,
+    -1 for none. `conflict`: a doubt that an older rule ignored; shown only.
 
-    `candidates`: the users who may have created a contested life. `former`: who had the grant before it was contested.
-    `revoke`: something of a contested or suspended life may still be in Ranger. `versions`: those that the inventory
-    found, `None` where it did not say. `rule`: the version of the rule that decided.
+    `candidates`: the users who may have created a contested life. `former`: the holder of the grant before it was
+    contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
+    inventory, `None` if it lists none. `rule`: the version of the rule that decided.
     """
 
     entity: EntityId
@@ -121,16 +132,26 @@ class Life:
     rule: int = RULE
 
     def become(self, state: State, **changes: Any) -> Life:
-        """The life in another state, with further changes.
+        """Return the life in another state, with further changes.
 
         Raises:
-            SyncError: a life in this state cannot become that (a bug of ours; nothing is written).
+            SyncError: the transition is not allowed (a bug; nothing is written).
         """
         if state not in TRANSITIONS[self.state]:
             raise SyncError(f"life {self.number} of `{self.entity}` is {self.state} and cannot become {state}")
         return replace(self, state=state, **changes)
 
     @property
+    def holder(self) -> str:
+        """Return the creator or, of a contested life, the former holder of the grant; empty for none."""
+        return self.creator or self.former
+
+    @property
+    def stuck_state(self) -> State:
+        """Return the state if the grant cannot be revoked: unchanged if it must be, else `blocked`."""
+        return self.state if self.state in (State.CLOSING, *DOUBTED_STATES) else State.BLOCKED
+
+    @property
     def is_open(self) -> bool:
-        """Whether the entity exists, as far as we know."""
+        """Return whether the entity still exists, as far as is known."""
         return self.ended is None

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.life import WHEN_DELETED, Life, State
-from spark_sync.ledger.request import UNKNOWN, Request
-
-_GRANTED: Final = (State.PENDING, State.APPLIED, State.BLOCKED, State.FAILED)
+from spark_sync.ledger.life import GRANTING_STATES, WHEN_DELETED, Life, State
+from spark_sync.ledger.request import UNKNOWN, EntityRequest
 
 
 def contested(life: Life, users: frozenset[str], doubt: str) -> Life:
-    """The life without a creator: one of these users created it, and it is undecidable which."""
+    """Return the life without a creator: one of these users created it, and it is undecidable which."""
     candidates = tuple(sorted(users - {UNKNOWN}))
     former = life.former or life.creator or ""
     reason = "overlapping requests of different users" if len(users) > 1 else "its creation"
@@ -22,24 +19,24 @@ def contested(life: Life, users: frozenset[str], doubt: str) -> Life:
         life,
         creator=None,
         state=State.CONTESTED,
-        reason=f"nobody can tell who created it: {reason}",
+        reason=f"creator undecidable: {reason}",
         candidates=candidates,
         former=former,
-        revoke=life.revoke or life.state in _GRANTED,
+        revoke=life.revoke or life.state in GRANTING_STATES,
     )
 
 
-def suspended(life: Life, doubt: Request) -> Life:
-    """The life without its grant, until it is known whether the request deleted the entity."""
+def suspended(life: Life, doubt: EntityRequest) -> Life:
+    """Return the life without its grant, until it is known whether the request deleted the entity."""
     if life.state is State.CONTESTED:
         return life
     who = ", ".join(f"`{user}`" for user in sorted(doubt.users - {UNKNOWN})) or "an unknown user"
-    reason = f"a request of {who} may have deleted it; suspended until CDAP says whether it exists"
-    return replace(life, state=State.SUSPENDED, reason=reason, revoke=life.revoke or life.state in _GRANTED)
+    reason = f"a request of {who} may have deleted it; suspended until CDAP confirms whether it exists"
+    return replace(life, state=State.SUSPENDED, reason=reason, revoke=life.revoke or life.state in GRANTING_STATES)
 
 
 def restored(life: Life) -> Life:
-    """The life as it was before it was contested or suspended."""
+    """Return the life as it was before it was contested or suspended."""
     if life.state not in (State.CONTESTED, State.SUSPENDED) or (life.state is State.CONTESTED and not life.former):
         return life
     creator = life.creator or life.former or None
@@ -48,8 +45,8 @@ def restored(life: Life) -> Life:
 
 
 def ended(life: Life, position: Position, *, recorded: bool) -> Life:
-    """The life of an entity that is gone; `recorded`: the ledger has it, so that Ranger may."""
-    # A life that was never in the ledger was never sent to Ranger either, so nothing is to be revoked.
+    """Return the life of a deleted entity; `recorded`: the ledger has it, so Ranger may have its grant."""
+    # A life that was never in the ledger was never sent to Ranger, so there is nothing to revoke.
     state = WHEN_DELETED[life.state] if recorded else State.CLOSED
     if recorded and life.revoke:
         state = State.CLOSING

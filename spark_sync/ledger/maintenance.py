@@ -1,4 +1,4 @@
-"""Upkeep of the ledger's tables: small files are joined, old events and old versions go."""
+"""Maintenance of the ledger's tables: compaction, and removal of old events and table versions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark_sync.ledger.life import State
+from spark_sync.ledger.life import UNDECIDED_STATES
 
 DAY: Final = 86_400_000
 LAST: Final = "upkeep"
 _KEPT_HOURS: Final = 7 * 24.0
-"""Versions younger than this stay, for whoever is reading one."""
-_UNDECIDED: Final = (State.UNCONFIRMED, State.CONTESTED, State.SUSPENDED)
+"""Table versions younger than this stay for their readers."""
 _KEY: Final = ("instance", "source", "id")
 
 
 def is_due(directory: Path, now: int) -> bool:
-    """Whether the last upkeep was more than a day ago; a new ledger gets its first after a day."""
+    """Return whether the last maintenance was more than a day ago; that of a new ledger is due after a day."""
     last = directory / LAST
     try:
         return int(last.read_text()) + DAY <= now
@@ -30,15 +29,15 @@ def is_due(directory: Path, now: int) -> bool:
 
 
 def vacuum(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> None:
-    """Forget events that are older than `keep_days` and decided, join small files, drop old versions.
+    """Delete decided events older than `keep_days`, compact small files, drop old table versions.
 
-    An event that comes again after it was forgotten changes nothing: lives stay, and with them the time up to which
-    events count no more. What an undecided life rests on is kept, and what tells the versions of what exists: it ends
-    with the last of them.
+    An event read again after its deletion changes nothing: lives stay, and with them the time before which events no
+    longer count. Kept are the events of undecided lives, and those that name the versions of an existing entity, which
+    ends with its last version.
     """
     events = DeltaTable.forPath(spark, str(directory / "events"))
     lives = DeltaTable.forPath(spark, str(directory / "ledger")).toDF()
-    undecided = lives.where(F.col("state").isin(*_UNDECIDED)).select("instance", "entity").distinct()
+    undecided = lives.where(F.col("state").isin(*UNDECIDED_STATES)).select("instance", "entity").distinct()
     existing = lives.where(F.col("ended").isNull()).select("instance", "entity").distinct()
     old = events.toDF().where(F.col("time") < now - keep_days * DAY)
     forgotten = old.join(undecided, ["instance", "entity"], "left_anti")

@@ -1,8 +1,8 @@
-"""The baseline: an inventory, taken once, of what existed before the sync job; all of it is known and grants nothing.
+"""The baseline: an inventory of the entities that existed before the sync job; they are known and grant nothing.
 
 The first line is `{"v":1,"instance":"cdap","taken":"<ISO 8601>"}`, each other one is an entity,
 `{"type":"dataset","parts":["ns1","purchases"]}`; that of an artifact lists its versions too, `"versions":["1.0.0"]`.
-A single bad line refuses the file: an entity that is missing here could be taken over by anyone who touches it first.
+A single bad line rejects the file: anyone who touches a missing entity first could become its creator.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MARGIN: Final = 300_000
-"""So many milliseconds before its first request an inventory is dated: CDAP's clock may be behind ours.
+"""An inventory is dated this many milliseconds before its first request: CDAP's clock may be behind ours.
 
-What was created in between and is listed is known, so an earlier date takes nothing away from safety.
+Entities created in between and listed are known, so an earlier date is safe.
 """
 
 
 _Version = Annotated[str, msgspec.Meta(min_length=1)]
 
 VERSIONED: Final = ("artifact", "application")
-"""The types of entities of which CDAP deletes single versions."""
+"""Entity types of which CDAP deletes single versions."""
 
 
-class _Header(msgspec.Struct, forbid_unknown_fields=True):
+class _InventoryHeader(msgspec.Struct, forbid_unknown_fields=True):
     v: int
     instance: str
     taken: datetime
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _InventoryLine(msgspec.Struct, forbid_unknown_fields=True):
     type: str
     parts: list[str]
     versions: Annotated[list[_Version], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
@@ -51,7 +51,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Entities at `taken` (epoch milliseconds); `versions`: all those of an entity, where they are known."""
+    """Entities at `taken` (epoch milliseconds); `versions`: all versions of an entity, if known."""
 
     instance: str
     taken: int
@@ -61,7 +61,7 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class BaselineReport:
-    """The result of `sync baseline`: entities in the inventory, and how many of them became known by it."""
+    """Result of `sync baseline`: the number of entities in the inventory, and of those that became known by it."""
 
     taken: int
     entities: int
@@ -69,7 +69,7 @@ class BaselineReport:
 
 
 def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
-    """The inventory of a file.
+    """Read an inventory from a file.
 
     Raises:
         InvalidInput: it cannot be read, is of another instance or of the future, or a line is not an entity.
@@ -79,25 +79,23 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
     except OSError as e:
         raise InvalidInput(f"the inventory `{path}` cannot be read: {reason(e)}") from None
     if not lines:
-        raise InvalidInput(f"the inventory `{path}` is empty; its first line says of what it is and when it was taken")
+        raise InvalidInput(f"the inventory `{path}` is empty; its first line must name its instance and time")
     header = _header(path, lines[0])
     taken = round(header.taken.timestamp() * 1000)
     if header.instance != instance:
         raise InvalidInput(f"the inventory `{path}` is of instance `{header.instance}`, not of `{instance}`")
     if taken > now:
-        raise InvalidInput(
-            f"the inventory `{path}` says that it was taken in the future, at {header.taken.isoformat()}"
-        )
+        raise InvalidInput(f"the inventory `{path}` is dated in the future: {header.taken.isoformat()}")
     found = list(_entities(path, lines))
     entities = tuple(dict.fromkeys(entity for entity, _ in found))
-    return Inventory(instance, taken, entities, _agreed(found))
+    return Inventory(instance, taken, entities, _known_versions(found))
 
 
 def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: int) -> BaselineReport:
     """Enter the inventory of a file into the ledger; `now` is the time in epoch milliseconds.
 
     Raises:
-        InvalidInput: the inventory is not acceptable; nothing was entered.
+        InvalidInput: the inventory is invalid; nothing was entered.
         SyncError: as `enter_baseline`.
     """
     return enter_baseline(settings, spark, read_inventory(path, instance=settings.cdap.instance, now=now))
@@ -107,7 +105,7 @@ def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory
     """Enter an inventory into the ledger.
 
     Raises:
-        LeaseHeld: a run is going on.
+        LeaseHeld: a run is in progress.
         SyncError: Spark or the ledger failed.
     """
     from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -124,37 +122,37 @@ def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory
 
 
 def journals_of(marks: Mapping[str, Watermark], taken: int) -> dict[str, str]:
-    """The journals, by source, that had begun when CDAP was listed; an inventory is dated `MARGIN` before that.
+    """Return the journals, by source, that had begun when CDAP was listed, which is `MARGIN` after `taken`.
 
-    What was created before a journal began, and after CDAP was listed, nothing knows of.
+    Entities created after the listing and before a journal began would be unknown.
     """
     return {name: mark.service for name, mark in marks.items() if mark.since <= taken + MARGIN}
 
 
-def _header(path: Path, line: bytes) -> _Header:
+def _header(path: Path, line: bytes) -> _InventoryHeader:
     try:
-        header = msgspec.json.decode(line, type=_Header)
+        header = msgspec.json.decode(line, type=_InventoryHeader)
     except (msgspec.DecodeError, ValueError) as e:
         raise InvalidInput(f"`{path}`, line 1: not the header of an inventory: {e}") from None
     if header.v != 1:
-        raise InvalidInput(f"`{path}`, line 1: version {header.v} is not known; this program reads version 1")
+        raise InvalidInput(f"`{path}`, line 1: version {header.v} is unknown; this program reads version 1")
     if header.taken.tzinfo is None:
         raise InvalidInput(f"`{path}`, line 1: `taken` needs a time zone, like 2026-11-21T04:00:00Z")
     return header
 
 
 def _entities(path: Path, lines: list[bytes]) -> Iterator[tuple[EntityId, tuple[str, ...] | None]]:
-    """Each entity and its versions, `None` where the line does not say."""
+    """Return each entity and its versions, `None` if the line names none."""
     for number, line in enumerate(lines[1:], start=2):
         try:
-            found = msgspec.json.decode(line, type=_Line)
+            found = msgspec.json.decode(line, type=_InventoryLine)
             entity = entity_id(found.type, found.parts)
             yield entity, _versions_of(entity, found)
         except (msgspec.DecodeError, ValueError, InvalidInput) as e:
             raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was entered") from None
 
 
-def _versions_of(entity: EntityId, line: _Line) -> tuple[str, ...] | None:
+def _versions_of(entity: EntityId, line: _InventoryLine) -> tuple[str, ...] | None:
     if line.versions is msgspec.UNSET:
         return None
     if entity.type not in VERSIONED:
@@ -162,8 +160,8 @@ def _versions_of(entity: EntityId, line: _Line) -> tuple[str, ...] | None:
     return tuple(sorted(set(line.versions)))
 
 
-def _agreed(found: Iterable[tuple[EntityId, tuple[str, ...] | None]]) -> dict[EntityId, tuple[str, ...]]:
-    """The versions of each entity that all its lines give; where one does not say, nobody knows."""
+def _known_versions(found: Iterable[tuple[EntityId, tuple[str, ...] | None]]) -> dict[EntityId, tuple[str, ...]]:
+    """Return the versions of each entity by all its lines; unknown if one of them names none."""
     versions: dict[EntityId, tuple[str, ...]] = {}
     unknown = {entity for entity, known in found if known is None}
     for entity, known in found:

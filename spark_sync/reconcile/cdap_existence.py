@@ -1,8 +1,8 @@
-"""Whether an entity exists, by CDAP's REST API: what CDAP is asked (`confirmation.toml`), and what its answers prove.
+"""Existence of entities by CDAP's REST API: its requests (`confirmation.toml`), and the proof of its answers.
 
-CDAP answers 404 for what one may not see, and so does whatever else may stand at its address. A 404 counts only if CDAP
-shows a namespace that every CDAP has, before and after, and the decision service allows the account GET on the entity,
-before and after.
+CDAP answers 404 for entities the account may not see, and so may any other server at its address. A 404 counts only if
+CDAP shows a namespace that every CDAP has, before and after, and the decision service allows the account GET on the
+entity, before and after.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import CdapError, CdapNotFound, CdapUnreachable
 from ranger_cdap.service.decisions.evaluation_client import MayGet
 from spark_sync.reconcile.confirmation import Existence, answers
-from spark_sync.reconcile.inventory import filled
+from spark_sync.reconcile.inventory import fill_path
 from spark_sync.sources.cdap_http import CdapHttp
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ ALWAYS_THERE: Final = EntityId("namespace", ("default",))
 """The namespace that every CDAP has."""
 
 MOST_FAILURES: Final = 5
-"""So many answers may fail to come before the rest of a round is left for the next one."""
+"""Missing answers after which the rest of a round is left for the next one."""
 
 _NOT_NAMED: Final = ("", "emptyUserId")
 _NOBODY: Final = ("", 0)
@@ -37,7 +37,7 @@ _FIRST: Final = "*"
 
 
 class Shown(Enum):
-    """What CDAP shows of an entity: it, nothing (404), or something that says neither."""
+    """CDAP's view of an entity: it exists, it does not (404), or the answer is unclear."""
 
     IT = auto()
     NOTHING = auto()
@@ -45,8 +45,8 @@ class Shown(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A row of `confirmation.toml`."""
+class ExistenceQuery:
+    """Row of `confirmation.toml`: the request for a type of entities."""
 
     uri: str
     name: tuple[str, ...]
@@ -55,9 +55,10 @@ class Look:
 
 
 def proved(shown: Shown, *, cdap_answers: bool, may_get: bool) -> bool | None:
-    """Whether the entity exists; `None` where nothing is proved.
+    """Return whether the entity exists; `None` without proof.
 
-    `cdap_answers`: CDAP shows what every CDAP has, in the same round. `may_get`: CDAP has no reason to hide the entity.
+    `cdap_answers`: CDAP shows a namespace that every CDAP has, in the same round. `may_get`: CDAP has no reason to hide
+    the entity.
     """
     if shown is Shown.IT:
         return True
@@ -65,12 +66,12 @@ def proved(shown: Shown, *, cdap_answers: bool, may_get: bool) -> bool | None:
 
 
 def ask(entities: Iterable[EntityId], cdap: CdapHttp, may_get: MayGet) -> dict[EntityId, Existence]:
-    """What CDAP's answers prove about these entities; those about which they prove nothing are left out."""
+    """Ask CDAP about entities and return those whose existence or absence its answers prove."""
     if _shown(cdap, ALWAYS_THERE) is not Shown.IT:
-        logger.warning("CDAP at `%s` does not show the namespace `default`; it is not asked", cdap.url)
+        logger.warning("CDAP at `%s` does not show the namespace `default`; confirmation is skipped", cdap.url)
         return {}
-    asking = _Asking(cdap, may_get)
-    seen = {entity: found for entity in entities if (found := asking.look_at(entity)) is not None}
+    asking = _ConfirmationRound(cdap, may_get)
+    seen = {entity: found for entity in entities if (found := asking.view_of(entity)) is not None}
     cdap_answers = _shown(cdap, ALWAYS_THERE) is Shown.IT
 
     def existence(entity: EntityId) -> Existence | None:
@@ -82,62 +83,62 @@ def ask(entities: Iterable[EntityId], cdap: CdapHttp, may_get: MayGet) -> dict[E
 
 
 @cache
-def looks() -> Mapping[str, Look]:
-    """The rows of `confirmation.toml`, by entity type; a type without one is never asked about."""
+def existence_queries() -> Mapping[str, ExistenceQuery]:
+    """Return the rows of `confirmation.toml` by entity type; types without one are never asked about."""
     table = tomllib.loads(files(__package__).joinpath("confirmation.toml").read_text(encoding="utf-8"))
     return {
-        name: Look(row["uri"], tuple(row["name"]), row.get("nothing"), row.get("versions", ""))
+        name: ExistenceQuery(row["uri"], tuple(row["name"]), row.get("nothing"), row.get("versions", ""))
         for name, row in table.items()
     }
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """What CDAP shows of an entity, whether the account may get it, and the author of its oldest version."""
+class _EntityView:
+    """CDAP's view of an entity, whether the account may get it, and the author of its oldest version."""
 
     shown: Shown
     may_get: bool
     author: tuple[str, int]
 
 
-class _Asking:
-    """One round, until too many answers fail to come."""
+class _ConfirmationRound:
+    """Round of requests, ended by too many missing answers."""
 
     def __init__(self, cdap: CdapHttp, may_get: MayGet) -> None:
         self._cdap = cdap
         self._may_get = may_get
         self._failures = 0
 
-    def look_at(self, entity: EntityId) -> _Seen | None:
-        if entity.type not in looks() or self._failures >= MOST_FAILURES:
+    def view_of(self, entity: EntityId) -> _EntityView | None:
+        if entity.type not in existence_queries() or self._failures >= MOST_FAILURES:
             return None
         may_get = self._may_get(entity)
         try:
             shown = _shown(self._cdap, entity, raises=True)
         except CdapUnreachable as e:
             self._failures += 1
-            logger.warning("CDAP did not say whether an entity exists: %s", e)
+            logger.warning("CDAP did not confirm whether an entity exists: %s", e)
             return None
         may_get = may_get and shown is Shown.NOTHING and self._may_get(entity)
-        return _Seen(shown, may_get, self._author(entity) if shown is Shown.IT else _NOBODY)
+        return _EntityView(shown, may_get, self._author(entity) if shown is Shown.IT else _NOBODY)
 
     def _author(self, entity: EntityId) -> tuple[str, int]:
-        """The author of the oldest version and its time; `("", 0)` where CDAP does not name them."""
-        if not (uri := looks()[entity.type].versions):
+        """Return the author and time of the oldest version; `("", 0)` if CDAP does not name them."""
+        if not (uri := existence_queries()[entity.type].versions):
             return _NOBODY
         name = entity.parts[-1]
         query = {"latestOnly": "false", "nameFilter": name, "nameFilterType": "EQUALS"}
         try:
-            answer = self._cdap.get_json(filled(uri, entity), query)
+            answer = self._cdap.get_json(fill_path(uri, entity), query)
         except CdapError:
             return _NOBODY
         return oldest_author(answer, name)
 
 
 def oldest_author(answer: Any, name: str) -> tuple[str, int]:
-    """The author of the oldest version of an application that CDAP lists, and when it was created (milliseconds).
+    """Return the author of the oldest listed version of an application, and when it was created (milliseconds).
 
-    `("", 0)` where the list is not complete, a version does not say when it was created, or nobody is named.
+    `("", 0)` if the list is incomplete, a version lacks its creation time, or no author is named.
     """
     if isinstance(answer, dict):
         answer = None if answer.get("nextPageToken") else answer.get("applications")
@@ -158,14 +159,14 @@ def oldest_author(answer: Any, name: str) -> tuple[str, int]:
 
 
 def _shown(cdap: CdapHttp, entity: EntityId, *, raises: bool = False) -> Shown:
-    """What CDAP shows of an entity now.
+    """Return CDAP's current view of an entity.
 
     Raises:
         CdapUnreachable: no answer came, or one of 5xx; only with `raises`.
     """
-    look = looks()[entity.type]
+    look = existence_queries()[entity.type]
     try:
-        answer = cdap.get_json(filled(look.uri, entity))
+        answer = cdap.get_json(fill_path(look.uri, entity))
     except CdapNotFound:
         return Shown.NOTHING
     except CdapUnreachable:

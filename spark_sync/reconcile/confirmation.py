@@ -1,6 +1,6 @@
-"""Asking CDAP whether an entity exists, where the ledger cannot tell: what is asked, and what its answers prove. Pure.
+"""Confirmation by CDAP: the entities to ask about, and the events of its answers. Pure.
 
-An answer is an event of the source `cdap`, kept as all others are. Its time is that of the decision service's journal,
+An answer is an event of the source `cdap`, stored like all others. Its time is that of the decision service's journal,
 read before CDAP is asked and after it has answered, so that no two clocks are compared.
 """
 
@@ -11,19 +11,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.ledger.event import EntityEvent, Kind, Stage
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
+from spark_sync.ledger.life import UNDECIDED_STATES, Life
 
 SOURCE: Final = "cdap"
 """The source of CDAP's answers in the ledger."""
 
-ASKED_FOR: Final = (State.UNCONFIRMED, State.CONTESTED, State.SUSPENDED)
-"""What depends on whether the entity exists."""
-
 
 @dataclass(frozen=True, slots=True)
 class Existence:
-    """What CDAP answered about an entity; `author` of its oldest version, created at `authored`, if CDAP names them."""
+    """CDAP's answer about an entity; `author` of its oldest version, created at `authored`, if CDAP names them."""
 
     exists: bool
     author: str = ""
@@ -32,7 +29,7 @@ class Existence:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round of questions: `journal` is the source whose journal's clock `begun` and `ended` are read from."""
+    """Round of questions; `begun` and `ended` are read from the clock of the journal of the source `journal`."""
 
     id: str
     journal: str
@@ -41,22 +38,22 @@ class Round:
 
 
 def questions(lives: Iterable[Life]) -> list[EntityId]:
-    """The entities to ask about, each once, in order."""
-    return sorted({life.entity for life in lives if life.is_open and life.state in ASKED_FOR})
+    """Return the entities to ask about, each once, in order."""
+    return sorted({life.entity for life in lives if life.is_open and life.state in UNDECIDED_STATES})
 
 
 def answers(entities: Iterable[EntityId], look_up: Callable[[EntityId], Existence | None]) -> dict[EntityId, Existence]:
-    """What CDAP answers; an entity of which it says nothing that can be believed is left out."""
+    """Return CDAP's answers, without entities about which it gives no credible one."""
     found = ((entity, look_up(entity)) for entity in entities)
     return {entity: existence for entity, existence in found if existence is not None}
 
 
 def events_of(found: dict[EntityId, Existence], asked: Round) -> Iterator[EntityEvent]:
-    """The events of a round's answers."""
+    """Return the events of a round's answers."""
     for entity, existence in found.items():
         yield EntityEvent(
             entity=entity,
-            kind=Kind.CREATE if existence.exists else Kind.DELETE,
+            kind=ChangeKind.CREATE if existence.exists else ChangeKind.DELETE,
             stage=Stage.ANSWER,
             user=existence.author,
             started=asked.begun,

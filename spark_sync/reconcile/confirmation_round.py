@@ -1,7 +1,7 @@
-"""A round of questions to CDAP: which entities are due, when the round took place, and the events of its answers.
+"""A round of questions to CDAP: the entities that are due, the time of the round, and the events of its answers.
 
-The round ends at a time of the journal that is later than the last answer. What the answers prove is known when all
-that was journalled until then has been read, so they are folded by the next run, after it has read, and not at once.
+The round ends at a time of the journal later than the last answer. The answers count once everything journalled until
+then has been read, so the next run folds them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,42 +23,41 @@ from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.life import Life
-from spark_sync.reconcile.cdap_existence import ask, looks
+from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import Existence, Round, events_of, questions
 from spark_sync.sources import watermarks
-from spark_sync.sources.cdap_http import CdapHttp
+from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
 
 logger = logging.getLogger(__name__)
 
 MOST: Final = 1_000
-"""Questions of one round."""
+"""Most questions of one round."""
 
 FIRST_PAUSE: Final = 10_000
 LONGEST_PAUSE: Final = 600_000
-"""Milliseconds until the same is asked again; each time twice as long, so that a long doubt costs little."""
+"""Milliseconds until the same question is asked again; doubled each time, so that a long doubt costs little."""
 
 FILE: Final = "confirmation.json"
 
-_CONNECT_SECONDS: Final = 5.0
-_READ_SECONDS: Final = 10.0
+_LIMITS: Final = HttpLimits(read_timeout=10.0, attempts=1)
 
-Look = Callable[[Sequence[EntityId]], dict[EntityId, Existence]]
+AskCdap = Callable[[Sequence[EntityId]], dict[EntityId, Existence]]
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """When CDAP was last asked about an entity (epoch milliseconds), how often in a row, and because of what."""
+class LastQuestion(msgspec.Struct, frozen=True):
+    """The last question about an entity: time (epoch milliseconds), repetitions so far, and reason."""
 
     at: int
     times: int
     why: str
 
 
-def due(lives: Iterable[Life], asked: Mapping[str, Asked], now: int, most: int = MOST) -> list[EntityId]:
-    """The entities to ask about: those never asked about first, then those asked about longest ago; oldest lives first.
+def due(lives: Iterable[Life], asked: Mapping[str, LastQuestion], now: int, most: int = MOST) -> list[EntityId]:
+    """Return the entities to ask about: new ones first, then by the time of the last question; oldest lives first.
 
-    The same doubt is asked about at growing intervals, a new one at once.
+    Questions about the same doubt are repeated at growing intervals.
     """
-    of_entity = {life.entity: life for life in lives if life.entity.type in looks()}
+    of_entity = {life.entity: life for life in lives if life.entity.type in existence_queries()}
     waiting = []
     for entity in questions(of_entity.values()):
         life = of_entity[entity]
@@ -69,17 +67,17 @@ def due(lives: Iterable[Life], asked: Mapping[str, Asked], now: int, most: int =
     return [entity for *_, entity in sorted(waiting)[:most]]
 
 
-def remembered(
-    lives: Iterable[Life], asked: Mapping[str, Asked], about: Iterable[EntityId], now: int
-) -> dict[str, Asked]:
-    """What to remember after a round about some of the lives' entities; what is no longer in doubt is forgotten."""
+def recorded_questions(
+    lives: Iterable[Life], asked: Mapping[str, LastQuestion], about: Iterable[EntityId], now: int
+) -> dict[str, LastQuestion]:
+    """Return the questions to record after a round; those about settled doubts are dropped."""
     lately = frozenset(about)
     kept = {}
     for life in lives:
         last = asked.get(str(life.entity))
         same = last is not None and last.why == _why(life)
         if life.entity in lately:
-            kept[str(life.entity)] = Asked(now, last.times + 1 if last is not None and same else 1, _why(life))
+            kept[str(life.entity)] = LastQuestion(now, last.times + 1 if last is not None and same else 1, _why(life))
         elif last is not None:
             kept[str(life.entity)] = last
     return kept
@@ -91,7 +89,7 @@ def confirm_round(
     known: Mapping[str, Watermark],
     *,
     now: int,
-    look: Look | None = None,
+    look: AskCdap | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[EntityEvent]:
@@ -100,7 +98,7 @@ def confirm_round(
     Answers are dated by the journal of a decision service; without one CDAP is not asked.
 
     Args:
-        lives: those in a state of `confirmation.ASKED_FOR`.
+        lives: those in a state of `UNDECIDED_STATES`.
         known: the watermarks that this run has read, by source; the answers are dated by one of these journals.
         now: the time of the run, in epoch milliseconds.
         look: asks CDAP; that of the settings if `None`.
@@ -120,14 +118,14 @@ def confirm_round(
     found = look(entities) if look else _look(settings, entities)
     ended = watermarks.wait_past(lambda: _read_one(source), journal=before.service, clock=clock, sleep=sleep)
     if ended is None:
-        logger.warning("CDAP's answers do not count: the decision service of source `%s` is silent", source.name)
+        logger.warning("CDAP's answers are discarded: the decision service of source `%s` is silent", source.name)
         return []
-    _write(directory, remembered(lives, asked, entities, now))
+    _write(directory, recorded_questions(lives, asked, entities, now))
     return list(events_of(found, Round(str(now), source.name, before.watermark, ended)))
 
 
 def _journal(settings: Settings, known: Mapping[str, Watermark], now: int) -> tuple[SourceSettings, Watermark] | None:
-    """The source whose journal has the latest watermark, and that watermark; none that is silent or was replaced."""
+    """Return the source whose journal has the latest watermark, and that watermark; none silent or replaced."""
     since = now - round(settings.sync.hold_back * 1000)
     found = [
         (source, watermark)
@@ -146,21 +144,20 @@ def _read_one(source: SourceSettings) -> Watermark | None:
 
 @contextmanager
 def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationClient]]:
-    """CDAP and the decision service as `sync.confirm` names them; neither is asked by this.
+    """Return clients of CDAP and the decision service by `sync.confirm`, without a request.
 
     Raises:
         ConfigError: an address, the token or a file of certificates cannot be used.
     """
     confirm = settings.sync.confirm
-    http = partial(
-        CdapHttp,
-        confirm.url,
-        allow_plain_http=confirm.allow_plain_http,
-        token_file=confirm.token_file,
-        ca_file=confirm.ca_file,
-    )
     with (
-        http(connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS, attempts=1) as cdap,
+        CdapHttp(
+            confirm.url,
+            allow_plain_http=confirm.allow_plain_http,
+            token_file=confirm.token_file,
+            ca_file=confirm.ca_file,
+            limits=_LIMITS,
+        ) as cdap,
         EvaluationClient(settings) as service,
     ):
         yield cdap, service
@@ -170,7 +167,7 @@ def _look(settings: Settings, entities: Sequence[EntityId]) -> dict[EntityId, Ex
     with confirm_clients(settings) as (cdap, service):
         found = ask(entities, cdap, service.may_get)
         if service.problem:
-            logger.warning("where CDAP shows nothing, nothing is proved: %s", service.problem)
+            logger.warning("answers 404 of CDAP prove nothing: %s", service.problem)
     return found
 
 
@@ -182,15 +179,15 @@ def _pause(times: int) -> int:
     return min(LONGEST_PAUSE, FIRST_PAUSE << min(times - 1, 10))
 
 
-def _read(directory: Path) -> dict[str, Asked]:
-    """What is not known costs a question."""
+def _read(directory: Path) -> dict[str, LastQuestion]:
+    """Read the recorded questions; a lost record only repeats some."""
     try:
-        return msgspec.json.decode((directory / FILE).read_bytes(), type=dict[str, Asked])
+        return msgspec.json.decode((directory / FILE).read_bytes(), type=dict[str, LastQuestion])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}
 
 
-def _write(directory: Path, asked: Mapping[str, Asked]) -> None:
+def _write(directory: Path, asked: Mapping[str, LastQuestion]) -> None:
     try:
         replace_file(directory / FILE, [msgspec.json.encode(asked)])
     except OSError as e:

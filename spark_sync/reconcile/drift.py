@@ -1,4 +1,4 @@
-"""`find_drift`: where ledger, inventory and Ranger do not agree. Pure; what may be done about it is in `repair`."""
+"""`find_drift`: differences between ledger, inventory and Ranger. Pure; see `repair` for settling them."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from uuid import UUID
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
-from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import UnsafeGrant
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of
 from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import GRANTING_STATES, Life, State
 from spark_sync.reconcile.baseline import Inventory
 
-RELEASED: Final = "released: what stands in Ranger is left to people"
-"""The reason of a life whose policy is no longer ours to care for; reconciling is silent about it."""
+RELEASED: Final = "released: its policy is administered manually"
+"""The reason of a life whose policy was released; stored in the ledger. Reconciling does not report it."""
+_RELEASED: Final = "released: "
+"""The beginning of `RELEASED`, also in earlier releases."""
 AHEAD: Final = 16
-"""So many lives more than the ledger knows of, a policy of ours may belong to: the ledger may be an old copy."""
+"""Numbers beyond the newest known life to try for a policy of ours: the ledger may be an old copy."""
 BEGINNING: Final = Position(0, after_creations=False, source="", id="")
 
-_GRANTING = (State.PENDING, State.APPLIED, State.BLOCKED, State.FAILED)
-_OURS_BY_GUID = 5  # the version of our guids; Ranger makes its own as version 4
+_OURS_BY_GUID = 5  # the version of our guids; Ranger's own are of version 4
 
 
 class Drift(StrEnum):
     """The kinds of drift.
 
-    `unrecorded`: a policy of ours that the ledger does not know. `leftover`: one of a life that the ledger says is
-    over. `gone`: a grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: it
-    has another content than we wrote. `unknown`: an entity that the ledger does not know. `ownerless`: one without a
-    creator.
+    `unrecorded`: our policy that the ledger does not record. `stale`: one of a life that has ended. `entity_deleted`: a
+    grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: its content is not
+    what we wrote. `unknown`: an entity that the ledger does not know. `no_creator`: one without a creator.
     """
 
     UNRECORDED = "unrecorded"
-    LEFTOVER = "leftover"
-    GONE = "gone"
+    STALE = "stale"
+    ENTITY_DELETED = "entity_deleted"
     MISSING = "missing"
     EDITED = "edited"
     UNKNOWN = "unknown"
-    OWNERLESS = "ownerless"
+    NO_CREATOR = "no_creator"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything about one entity.
+    """Facts about one entity.
 
-    `policies`: those in Ranger that have the guid of one of its lives, by the life's number. `foreign`: those by id
-    that hold something we added. `listed`: whether the inventory, taken at `taken`, has it; `None` without one.
+    `policies`: those in Ranger with the guid of one of its lives, by the life's number. `foreign`: unmanaged policies
+    with our additions, by id. `listed`: whether the inventory, taken at `taken`, has it; `None` without one.
     """
 
     entity: EntityId
@@ -66,22 +66,22 @@ class Facts:
 
     @property
     def decided(self) -> list[Life]:
-        """The lives by number, without one that is unconfirmed."""
+        """Return the lives by number, without unconfirmed ones."""
         found = (life for life in self.lives if life.state is not State.UNCONFIRMED)
         return sorted(found, key=lambda life: life.number)
 
     @property
     def current(self) -> Life | None:
-        """The life of the entity as it exists, as far as the ledger knows."""
+        """Return the open life, if the ledger has one."""
         return next((life for life in self.decided if life.is_open), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A disagreement about life `number` of an entity (0 where the ledger has none), with what it takes to repair it.
+class DriftFinding:
+    """A difference about life `number` of an entity (0 if the ledger has none), with everything needed to repair it.
 
-    `life`: that life in the ledger. `policy`: its policy in Ranger, where it stands; `users`: whom that one names, if
-    it is not recorded. `facts`: the entity, with all its lives.
+    `life`: that life in the ledger. `policy`: its policy in Ranger; `users`: those named by an unrecorded policy.
+    `facts`: the entity, with all its lives.
     """
 
     drift: Drift
@@ -93,7 +93,7 @@ class Finding:
 
     @property
     def entity(self) -> EntityId:
-        """The subject of the finding."""
+        """Return the entity of the finding."""
         return self.facts.entity
 
 
@@ -103,24 +103,24 @@ def find_drift(
     inventory: Inventory | None,
     settings: PlanSettings,
     *,
-    ownerless: bool = False,
-) -> list[Finding]:
-    """All disagreements, by entity; what is only not sent yet, or waits for what a run will do anyway, is none.
+    no_creator: bool = False,
+) -> list[DriftFinding]:
+    """Return all differences, by entity; a change that the next run makes anyway is none.
 
     Args:
         lives: all of the ledger.
         policies: all of Ranger's service.
-        inventory: what exists; without one nothing is said about what is gone or unknown.
-        ownerless: also tell of entities without a creator, which is no mistake.
+        inventory: the existing entities; without one, none is found to be deleted or unknown.
+        no_creator: also report entities without a creator, which is no error.
     """
     known = survey(lives, policies, inventory, settings)
-    return [finding for facts in known for finding in drift_of(facts, settings, ownerless=ownerless)]
+    return [finding for facts in known for finding in drift_of(facts, settings, no_creator=no_creator)]
 
 
 def survey(
     lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
 ) -> list[Facts]:
-    """The state in ledger, Ranger and inventory, by entity."""
+    """Return the facts from ledger, Ranger and inventory, by entity."""
     lives_of: dict[EntityId, list[Life]] = {}
     by_guid: dict[str, Life] = {}
     for life in lives:
@@ -131,7 +131,7 @@ def survey(
     for policy in policies:
         if policy.id is not None:
             by_id[policy.id] = policy
-        if holds := by_guid.get(policy.guid or "") or _unrecorded(policy, lives_of, settings.instance):
+        if holds := by_guid.get(policy.guid) or _unrecorded(policy, lives_of, settings.instance):
             ours.setdefault(holds.entity, {})[holds.number] = policy
     listed = frozenset(inventory.entities) if inventory else frozenset[EntityId]()
 
@@ -150,44 +150,44 @@ def survey(
     return [facts(entity) for entity in sorted({*lives_of, *ours, *listed})]
 
 
-def drift_of(facts: Facts, settings: PlanSettings, *, ownerless: bool = False) -> list[Finding]:
-    """The disagreements about one entity, the one to be decided first before others."""
+def drift_of(facts: Facts, settings: PlanSettings, *, no_creator: bool = False) -> list[DriftFinding]:
+    """Return the differences about one entity, in the order in which they are to be settled."""
     found = [*_of_policies(facts, settings), *_of_lives(facts, settings)]
     current = facts.current
     if current is None and not found and _is_unknown(facts):
-        found.append(Finding(Drift.UNKNOWN, facts))
-    if ownerless and current is not None and not found and current.state is State.KNOWN and current.creator is None:
-        found.append(Finding(Drift.OWNERLESS, facts, current.number, current))
+        found.append(DriftFinding(Drift.UNKNOWN, facts))
+    if no_creator and current is not None and not found and current.state is State.KNOWN and current.creator is None:
+        found.append(DriftFinding(Drift.NO_CREATOR, facts, current.number, current))
     return found
 
 
-def _of_policies(facts: Facts, settings: PlanSettings) -> Iterator[Finding]:
-    """Policies of ours that no life holds, the newest first."""
+def _of_policies(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
+    """Return the findings about our policies without a life that records them, newest first."""
     rows = {life.number: life for life in facts.decided}
     for number, policy in sorted(facts.policies.items(), reverse=True):
         life = rows.get(number)
-        if life is not None and (life.state not in (State.KNOWN, State.CLOSED) or life.reason == RELEASED):
+        if life is not None and (life.state not in (State.KNOWN, State.CLOSED) or life.reason.startswith(_RELEASED)):
             continue
         over = life is not None and life.state is State.CLOSED
         later = any(n > number for n in facts.policies) or any(
             n > number and other.state is not State.KNOWN for n, other in rows.items()
         )
-        kind = Drift.LEFTOVER if over or later else Drift.UNRECORDED
-        yield Finding(kind, facts, number, life, policy, tuple(_users(policy, facts.entity, settings.instance)))
+        kind = Drift.STALE if over or later else Drift.UNRECORDED
+        yield DriftFinding(kind, facts, number, life, policy, tuple(_users(policy, facts.entity, settings.instance)))
 
 
-def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[Finding]:
-    """Lives that grant something, or did, and about which Ranger or the inventory say something else."""
+def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
+    """Return the findings about lives with a present or former grant that Ranger or the inventory contradicts."""
     for life in facts.decided:
         policy = facts.policies.get(life.number)
-        if life.state not in (*_GRANTING, State.CLOSING):
+        if life.state not in (*GRANTING_STATES, State.CLOSING):
             continue
         if life.is_open and facts.listed is False and life.begun.time < facts.taken:
-            yield Finding(Drift.GONE, facts, life.number, life, policy)
+            yield DriftFinding(Drift.ENTITY_DELETED, facts, life.number, life, policy)
         elif life.is_open and _is_missing(life, facts):
-            yield Finding(Drift.MISSING, facts, life.number, life)
+            yield DriftFinding(Drift.MISSING, facts, life.number, life)
         elif policy is not None and _is_edited(life, policy, settings):
-            yield Finding(Drift.EDITED, facts, life.number, life, policy)
+            yield DriftFinding(Drift.EDITED, facts, life.number, life, policy)
 
 
 def _is_missing(life: Life, facts: Facts) -> bool:
@@ -200,7 +200,7 @@ def _is_missing(life: Life, facts: Facts) -> bool:
 
 def _is_edited(life: Life, policy: Policy, settings: PlanSettings) -> bool:
     if life.merged or (life.state in (State.PENDING, State.FAILED) and life.policy_id < 0):
-        return False  # the next run looks at what it finds there
+        return False  # the next run compares it itself
     if life.is_open and life.written:
         return content_of(policy) != life.written
     over = replace(life, state=State.CLOSING, ended=life.ended or life.begun)
@@ -214,23 +214,23 @@ def _is_unknown(facts: Facts) -> bool:
 
 
 def _has_creator(entity: EntityId) -> bool:
-    """Whether events tell of such entities at all."""
+    """Return whether events report such entities at all."""
     table = load_creations()
     skipped = any(re.search(pattern, str(entity)) for pattern in table.skipped)
     return entity_type(entity.type) in table.entities and not skipped
 
 
 def _users(policy: Policy, entity: EntityId, instance: str) -> Iterator[str]:
-    """Whom a policy allows something by name; only those who can be granted something, so that it can be taken back."""
-    for user in sorted({user for item in policy.policyItems for user in item.users}):
+    """Return the users that a policy allows by name and who can be grantees, so that their grant can be revoked."""
+    for user in sorted({user for item in policy.policy_items for user in item.users}):
         with suppress(UnsafeGrant):
             yield grant_for(entity, user, instance, ACCESS_TYPES, non_creators=()).user
 
 
 def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], instance: str) -> Life | None:
-    """The life that the guid of a policy stands for, if the policy names its entity and nothing else."""
+    """Return the life to which the guid of a policy belongs, if the policy is on exactly its entity."""
     with suppress(ValueError):
-        if UUID(policy.guid or "").version == _OURS_BY_GUID and (entity := _named(policy, instance)):
+        if UUID(policy.guid).version == _OURS_BY_GUID and (entity := _named(policy, instance)):
             newest = max((life.number for life in lives_of.get(entity, ())), default=0)
             for number in range(1, newest + AHEAD + 1):
                 life = Life(entity, number, None, BEGINNING, State.KNOWN)
@@ -244,7 +244,7 @@ def _named(policy: Policy, instance: str) -> EntityId | None:
     if any(len(several) != 1 for several in values.values()) or values.get("instance") != [instance]:
         return None
     levels = frozenset(values)
-    if values.get("program") == ["*"]:  # what stands for an application and its programs
+    if values.get("program") == ["*"]:  # an application and its programs
         levels -= {"program"}
     for kind in entity_types().values():
         if frozenset(kind.path) == levels:

@@ -1,6 +1,6 @@
-"""Existing entities of CDAP, listed by its REST API: the inventory that a baseline is taken from.
+"""Inventory of CDAP's entities by its REST API, the input of a baseline.
 
-An entity that is missing could be taken over by anyone who touches it first, so all is listed or nothing is written.
+Anyone who touches a missing entity first could become its creator, so the inventory is complete or not written.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A row of `inventory.toml`; `within`: the type of the entities it is asked for, none for the whole instance.
+    """Row of `inventory.toml`: the request that lists a type; `within`: the type of its parent, none for the instance.
 
-    `versions`: the field of the version, where CDAP lists each; `unless`: the field of a release that lists the latest
-    version only.
+    `versions`: the field of the version, if CDAP lists each; `unless`: a field of releases that list only the latest
+    version.
     """
 
     entity: str
@@ -53,10 +53,10 @@ class Listing:
 def take_inventory(
     cdap: CdapHttp, *, instance: str, now: int, programs: bool = False, progress: Progress = lambda _: None
 ) -> Inventory:
-    """Everything that CDAP shows the account, dated a little before `now` (epoch milliseconds, before the first call).
+    """List all entities of CDAP; the inventory is dated `MARGIN` before `now` (epoch milliseconds).
 
     Raises:
-        CdapError: CDAP is away, hides something or answers what cannot be read.
+        CdapError: CDAP is unavailable, hides entities from the account, or its answer is invalid.
     """
     found: dict[str, list[EntityId]] = {}
     versions: dict[EntityId, tuple[str, ...]] = {}
@@ -79,7 +79,7 @@ def take_inventory(
 
 
 def write_inventory(inventory: Inventory, path: Path) -> None:
-    """Write the file that `sync baseline --from` reads; as a whole or not at all.
+    """Write the file that `sync baseline --inventory` reads, atomically.
 
     Raises:
         InvalidInput: it cannot be written.
@@ -97,7 +97,7 @@ def write_inventory(inventory: Inventory, path: Path) -> None:
 
 @cache
 def listings() -> tuple[Listing, ...]:
-    """The rows of `inventory.toml`; what an entity lies in comes before it."""
+    """Return the rows of `inventory.toml`, parents before their children."""
     return tuple(
         Listing(
             entity=row["entity"],
@@ -119,16 +119,16 @@ def _table() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """An entity as CDAP lists it, with a version, empty where it has none; `latest_only`: CDAP lists no other one."""
+class _ListedEntity:
+    """Listed entity with its version, empty if it has none; `latest_only`: CDAP lists no other version."""
 
     name: str
     version: str = ""
     latest_only: bool = False
 
 
-def _rows(cdap: CdapHttp, listing: Listing, parent: EntityId | None) -> Iterator[_Row]:
-    path = filled(listing.uri, parent)
+def _rows(cdap: CdapHttp, listing: Listing, parent: EntityId | None) -> Iterator[_ListedEntity]:
+    path = fill_path(listing.uri, parent)
     try:
         if listing.pages:
             yield from _paged(cdap, path, listing)
@@ -136,11 +136,11 @@ def _rows(cdap: CdapHttp, listing: Listing, parent: EntityId | None) -> Iterator
             yield from _rows_in(_get(cdap, path), listing, path)
     except CdapNotFound as e:
         if not listing.optional:
-            raise CdapError(f"{e}; something was deleted meanwhile, or this is no CDAP: try again") from None
+            raise CdapError(f"{e}; an entity was deleted meanwhile, or this is not CDAP; try again") from None
 
 
-def _paged(cdap: CdapHttp, path: str, listing: Listing) -> Iterator[_Row]:
-    """In pages where CDAP has them (6.6 and later); before that the answer is the whole list."""
+def _paged(cdap: CdapHttp, path: str, listing: Listing) -> Iterator[_ListedEntity]:
+    """Return the rows of a paged list (CDAP 6.6 and later), or of a whole one."""
     token, seen = "", set[str]()
     while token not in seen:
         seen.add(token)
@@ -154,10 +154,10 @@ def _paged(cdap: CdapHttp, path: str, listing: Listing) -> Iterator[_Row]:
             return
         if not isinstance(token, str):
             raise _unreadable(path)
-    raise CdapError(f"CDAP answers `GET {path}` with the same page again and again")
+    raise CdapError(f"CDAP repeats the same page of `GET {path}`")
 
 
-def _rows_in(answer: Any, listing: Listing, path: str) -> Iterator[_Row]:
+def _rows_in(answer: Any, listing: Listing, path: str) -> Iterator[_ListedEntity]:
     if not isinstance(answer, Collection) or isinstance(answer, str):
         raise _unreadable(path)
     for one in answer:
@@ -165,11 +165,13 @@ def _rows_in(answer: Any, listing: Listing, path: str) -> Iterator[_Row]:
         name, version = fields.get(listing.name), fields.get(listing.versions)
         if not isinstance(name, str):
             raise _unreadable(path)
-        yield _Row(name, version if isinstance(version, str) else "", bool(listing.unless) and listing.unless in fields)
+        yield _ListedEntity(
+            name, version if isinstance(version, str) else "", bool(listing.unless) and listing.unless in fields
+        )
 
 
-def _versions(rows: Iterable[tuple[EntityId, _Row]]) -> dict[EntityId, tuple[str, ...]]:
-    """All versions of each entity, where every row of it names one."""
+def _versions(rows: Iterable[tuple[EntityId, _ListedEntity]]) -> dict[EntityId, tuple[str, ...]]:
+    """Return all versions of each entity whose rows all name one."""
     found: dict[EntityId, set[str]] = {}
     for entity, row in rows:
         found.setdefault(entity, set()).add(row.version)
@@ -178,7 +180,7 @@ def _versions(rows: Iterable[tuple[EntityId, _Row]]) -> dict[EntityId, tuple[str
 
 def _programs(cdap: CdapHttp, namespace: EntityId) -> Iterator[EntityId]:
     for kind, uri in _table()["programs"].items():
-        path = filled(uri, namespace)
+        path = fill_path(uri, namespace)
         answer = _get(cdap, path)
         if not isinstance(answer, list):
             raise _unreadable(path)
@@ -198,24 +200,24 @@ def _entity(type_name: str, parent: EntityId | None, name: str) -> EntityId:
     try:
         return entity_id(type_name, (*(parent.parts if parent else ()), name))
     except InvalidInput as e:
-        raise CdapError(f"CDAP lists a {type_name} that this program cannot name: {e}") from None
+        raise CdapError(f"CDAP lists a {type_name} with an invalid name: {e}") from None
 
 
 def _all_namespaces(cdap: CdapHttp, namespaces: list[EntityId]) -> list[EntityId]:
-    """Those of users. Every CDAP has `default`, so an account that does not see it does not see everything."""
+    """Return the namespaces of users. Every CDAP has `default`; an account that cannot see it cannot see everything."""
     if EntityId("namespace", (_ALWAYS_THERE,)) not in namespaces:
         raise CdapError(
-            f"the account does not see the namespace `{_ALWAYS_THERE}` of CDAP at `{cdap.url}`, so there is more that "
-            "it does not see; an inventory needs an account that may read everything"
+            f"the account cannot see the namespace `{_ALWAYS_THERE}` of CDAP at `{cdap.url}`, so the inventory would "
+            "be incomplete; use an account that may read everything"
         )
     return [namespace for namespace in namespaces if namespace.parts != (_SYSTEM,)]
 
 
-def filled(uri: str, entity: EntityId | None) -> str:
-    """The address with the names of an entity, or of what it is in, in their places."""
+def fill_path(uri: str, entity: EntityId | None) -> str:
+    """Return the address with its variables replaced by the names of an entity."""
     names = dict(zip(entity_type(entity.type).path[1:], entity.parts, strict=True)) if entity else {}
     return _VARIABLE.sub(lambda found: quote(names[found[1]], safe=""), uri)
 
 
 def _unreadable(path: str) -> CdapError:
-    return CdapError(f"the answer to `GET {urlsplit(path).path}` is not a list of names that this program can read")
+    return CdapError(f"the answer to `GET {urlsplit(path).path}` is not a readable list of names")

@@ -1,4 +1,4 @@
-"""Manual overrides of the ledger: under the lease, only if the checkpoints go with it, and on record in the audit."""
+"""Manual overrides of the ledger: under the lease, only if it belongs to the checkpoints, and audited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
-from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile import overrides
 from spark_sync.reconcile.override_audit import Override, audit_record, on_record, override_audit
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLedger]:
-    """The ledger, while no run is going on; what was changed is part of it for the next run.
+def manual_ledger(settings: Settings, spark: SparkSession) -> Iterator[DeltaLedger]:
+    """Open the ledger for manual overrides, under the lease; the next run finds the changes in it.
 
     Raises:
-        LeaseHeld: a run is going on.
+        LeaseHeld: a run is in progress.
         LedgerLost: the ledger is older than what was read, or another one.
         SyncError: Spark or the ledger failed.
     """
@@ -48,27 +48,27 @@ def ledger_by_hand(settings: Settings, spark: SparkSession) -> Iterator[DeltaLed
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """The lives that are retried, and those that were named but are not stuck."""
+    """Result of a retry: the lives that are pending again, and named ones that were not blocked or failed."""
 
     pending: tuple[Life, ...]
     not_stuck: tuple[Life, ...]
 
 
 def retry(settings: Settings, spark: SparkSession, entities: Collection[EntityId]) -> Retried:
-    """Make what is blocked or failed pending again: of these entities, or of all without any.
+    """Make blocked and failed lives pending again: of these entities, or of all if none is given.
 
     Raises:
         InvalidInput: an entity is not in the ledger.
-        SyncError: as `ledger_by_hand`.
+        SyncError: as `manual_ledger`.
     """
-    with ledger_by_hand(settings, spark) as ledger:
+    with manual_ledger(settings, spark) as ledger:
         if entities:
             lives = [life for entity in entities for life in _lives_of(ledger, entity) if life.is_open]
         else:
             lives = ledger.lives((State.BLOCKED, State.FAILED))
         again = {life: overrides.retry(life) for life in lives}
         pending = tuple(life for life in again.values() if life)
-        ledger.record(Change(life.entity, (life,)) for life in pending)
+        ledger.record(LedgerChange(life.entity, (life,)) for life in pending)
     return Retried(pending, tuple(life for life, tried in again.items() if tried is None))
 
 
@@ -82,21 +82,21 @@ def assign(
     why: str = "",
     anyone: bool = False,
 ) -> tuple[Life, ...]:
-    """Make a user the creator of an entity; the lives as they are now.
+    """Make a user the creator of an entity; return its changed lives.
 
     Args:
         now: epoch milliseconds.
-        why: goes to the audit; required where the entity is contested or suspended.
-        anyone: as in `people.assign`.
+        why: goes to the audit; required if the entity is contested or suspended.
+        anyone: as in `overrides.assign`.
 
     Raises:
-        UnsafeGrant, InvalidInput: as `people.assign`.
-        SyncError: as `ledger_by_hand`.
+        UnsafeGrant, InvalidInput: as `overrides.assign`.
+        SyncError: as `manual_ledger`.
     """
     from spark_sync.grants.push import non_creators
 
     accesses = load_profile(settings.cdap.profile).resultant(entity.type)
-    with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
+    with override_audit(settings) as audit, manual_ledger(settings, spark) as ledger:
         lives = _lives_of(ledger, entity)
         before = overrides.current(entity, lives)
         change = overrides.assign(
@@ -116,13 +116,13 @@ def assign(
 
 
 def forget(settings: Settings, spark: SparkSession, entity: EntityId, *, now: int, why: str = "") -> tuple[Life, ...]:
-    """Make an entity one without a creator; the lives as they are now.
+    """Remove the creator of an entity; return its changed lives.
 
     Raises:
-        InvalidInput: as `people.forget`.
-        SyncError: as `ledger_by_hand`.
+        InvalidInput: as `overrides.forget`.
+        SyncError: as `manual_ledger`.
     """
-    with override_audit(settings) as audit, ledger_by_hand(settings, spark) as ledger:
+    with override_audit(settings) as audit, manual_ledger(settings, spark) as ledger:
         lives = _lives_of(ledger, entity)
         before = overrides.current(entity, lives)
         change = overrides.forget(entity, lives, decided=_decided(settings, now))
@@ -132,7 +132,7 @@ def forget(settings: Settings, spark: SparkSession, entity: EntityId, *, now: in
 
 
 def _decided(settings: Settings, now: int) -> int:
-    """The time before which every event is decided; a later deletion still ends what a person decides about."""
+    """Return the time before which every event is decided; a later deletion still ends the overridden life."""
     return now - round(settings.sync.hold_back * 1000)
 
 

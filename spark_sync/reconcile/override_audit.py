@@ -1,4 +1,4 @@
-"""The audit of manual overrides: who assigned or forgot the creator of an entity, when, and why."""
+"""Audit of manual overrides: who assigned or forgot the creator of an entity, when, and why."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_POLICY: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A manual override of a life; `user` is the new creator, empty where it has none any more."""
+    """Manual override of a life; `user` is the new creator, empty for none."""
 
     action: Literal["assign", "forget"]
     before: Life
@@ -34,7 +34,7 @@ class Override:
 
 @contextmanager
 def override_audit(settings: Settings) -> Iterator[AuditTrail]:
-    """The sinks of `[audit]`, open; everything written is delivered, or waits on disk, when it ends.
+    """Open the sinks of `[audit]`; on return all records are delivered or spooled on disk.
 
     Raises:
         ConfigError: the sinks are not usable.
@@ -48,10 +48,10 @@ def override_audit(settings: Settings) -> Iterator[AuditTrail]:
 
 @contextmanager
 def on_record(audit: AuditTrail, record: AuditRecord) -> Iterator[None]:
-    """Write the record of an override before it is made; where it fails, a second record says so.
+    """Write the record of an override before it is made; if it fails, write a second record that says so.
 
     Raises:
-        AuditSinkError: records are required, and this one cannot be written; nothing was done.
+        AuditSinkError: records are required, and this one cannot be written; nothing was changed.
     """
     audit.write([record])
     try:
@@ -63,7 +63,7 @@ def on_record(audit: AuditTrail, record: AuditRecord) -> Iterator[None]:
 
 
 def audit_record(settings: Settings, override: Override, *, now: int) -> AuditRecord:
-    """The record of an override by the user who runs this program; `now` is in epoch milliseconds."""
+    """Return the record of an override by the user who runs this program; `now` is in epoch milliseconds."""
     entity = override.before.entity
     return AuditRecord(
         repo=settings.ranger.service,
@@ -82,7 +82,7 @@ def audit_record(settings: Settings, override: Override, *, now: int) -> AuditRe
 
 
 def account() -> str:
-    """The account that runs this program; with sudo, the one that called it too."""
+    """Return the account that runs this program and, with sudo, its caller."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

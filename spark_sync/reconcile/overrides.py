@@ -1,34 +1,31 @@
 """Manual overrides: retry a grant, assign a creator, forget one. Pure.
 
-The former creator loses the grant before another user gets it: their life ends, and another one begins, as if the
-entity had been created again at the time it was. A decision about a contested or suspended life answers what was in
-doubt, so the life begins where the decided events end: older doubts no longer count.
+The former creator loses the grant before another user gets it: their life ends and another one begins, as if the entity
+had been created again at its original time. An override of a contested or suspended life settles its doubt, so the life
+begins at the end of the decided events: older doubts no longer count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.ledger import Change
-from spark_sync.ledger.life import DOUBTED_STATES, RULE, WHEN_DELETED, Life, State
-
-BY_HAND: Final = "by hand"
-"""The source of a life that a person decided about."""
+from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, RULE, WHEN_DELETED, Life, State
 
 _RETRIED = (State.BLOCKED, State.FAILED)
 _NOT_SENT = (State.KNOWN, State.UNCONFIRMED)
 
 
 def retry(life: Life) -> Life | None:
-    """The life as it is retried; nothing where nothing is stuck.
+    """Return the life made pending again; `None` if it is neither blocked nor failed.
 
-    What we wrote is still ours to replace, and what we added to somebody else's policy ours to take out.
+    Our policy may still be replaced, and our additions to an unmanaged one removed.
     """
     if life.state not in _RETRIED:
         return None
@@ -46,12 +43,12 @@ def assign(
     non_creators: Collection[str],
     decided: int,
     anyone: bool = False,
-) -> Change:
-    """The user is the creator of the entity.
+) -> LedgerChange:
+    """Make the user the creator of the entity.
 
     Args:
         lives: the ledger's of this entity.
-        accesses: what the profile gives a creator.
+        accesses: the access types of a creator by the profile.
         decided: the time up to which events are decided, in epoch milliseconds.
         anyone: the user need not be a candidate of a contested life, or the creator of a suspended one.
 
@@ -70,19 +67,19 @@ def assign(
             named = ", ".join(f"`{name}`" for name in candidates(life)) or "none are known"
             raise InvalidInput(
                 f"`{user}` is not a candidate for `{entity}`, which is {life.state} (candidates: {named}); use --anyone"
-                " to assign it all the same"
+                " to assign it anyway"
             )
     elif life.creator == user and (again := retry(life)):
-        return Change(entity, (again,))
-    given = {"creator": user, "accesses": accesses, **_by_hand(life, decided)}
-    if not _may_grant(life) or (is_doubted(life) and user == _owner(life)):
-        return Change(entity, (life.become(State.PENDING, **given),), _unconfirmed(lives, life.number))
+        return LedgerChange(entity, (again,))
+    given = {"creator": user, "accesses": accesses, **_overridden_fields(life, decided)}
+    if not _may_grant(life) or (is_doubted(life) and user == life.holder):
+        return LedgerChange(entity, (life.become(State.PENDING, **given),), _unconfirmed(lives, life.number))
     after = Life(entity, life.number + 1, None, life.begun, State.KNOWN, versions=life.versions)
-    return Change(entity, (_over(life), after.become(State.PENDING, **given)), _unconfirmed(lives, after.number))
+    return LedgerChange(entity, (_over(life), after.become(State.PENDING, **given)), _unconfirmed(lives, after.number))
 
 
-def forget(entity: EntityId, lives: Collection[Life], *, decided: int) -> Change:
-    """The entity has no creator, and no user becomes one until it is deleted and created again.
+def forget(entity: EntityId, lives: Collection[Life], *, decided: int) -> LedgerChange:
+    """Remove the creator; no user becomes one until the entity is deleted and created again.
 
     Args:
         decided: as in `assign`.
@@ -92,76 +89,70 @@ def forget(entity: EntityId, lives: Collection[Life], *, decided: int) -> Change
     """
     life = current(entity, lives)
     if life.state is State.KNOWN and life.creator is None:
-        raise InvalidInput(f"`{entity}` has no creator already")
-    given = _by_hand(life, decided) | {"reason": _forgotten(life)}
+        raise InvalidInput(f"`{entity}` already has no creator")
+    given = _overridden_fields(life, decided) | {"reason": _forgotten(life)}
     if life.state is State.KNOWN:
         known = Life(
             entity, life.number, None, life.begun, State.KNOWN, reason=_forgotten(life), versions=life.versions
         )
-        return Change(entity, (known,), _unconfirmed(lives, life.number))
+        return LedgerChange(entity, (known,), _unconfirmed(lives, life.number))
     if not _may_grant(life):
         known = life.become(State.KNOWN, creator=None, accesses=(), **given)
-        return Change(entity, (known,), _unconfirmed(lives, life.number))
+        return LedgerChange(entity, (known,), _unconfirmed(lives, life.number))
     after = replace(Life(entity, life.number + 1, None, life.begun, State.KNOWN, versions=life.versions), **given)
-    return Change(entity, (_over(life), after), _unconfirmed(lives, after.number))
+    return LedgerChange(entity, (_over(life), after), _unconfirmed(lives, after.number))
 
 
 def is_doubted(life: Life) -> bool:
-    """Whether nobody can tell who its creator is, or if its entity still exists."""
+    """Return whether its creator, or the existence of its entity, is undecidable."""
     return life.state in DOUBTED_STATES
 
 
 def candidates(life: Life) -> tuple[str, ...]:
-    """The users who may be the creator of a contested or suspended life."""
+    """Return the users who may be the creator of a contested or suspended life."""
     return tuple(sorted({*life.candidates, *filter(None, (life.creator, life.former))}))
 
 
 def current(entity: EntityId, lives: Collection[Life]) -> Life:
-    """The entity's open life as far as it is known; an unconfirmed one only where there is no other.
+    """Return the entity's open life; an unconfirmed one only if there is no other.
 
     Raises:
         InvalidInput: there is none.
     """
     found = sorted((life for life in lives if life.is_open), key=lambda life: life.state is State.UNCONFIRMED)
     if not found:
-        known = "was deleted, says the ledger" if lives else "is not in the ledger"
+        known = "was deleted according to the ledger" if lives else "is not in the ledger"
         raise InvalidInput(f"`{entity}` {known}; if it exists, take an inventory and enter it with `sync baseline`")
     return found[0]
 
 
-def _by_hand(life: Life, decided: int) -> dict[str, Any]:
-    """What a life that a person decided about has in any case."""
-    given: dict[str, Any] = {"source": BY_HAND, "event": "", "conflict": "", "reason": "", "rule": RULE}
+def _overridden_fields(life: Life, decided: int) -> dict[str, Any]:
+    """Return the fields common to all manually overridden lives."""
+    given: dict[str, Any] = {"source": MANUAL, "event": "", "conflict": "", "reason": "", "rule": RULE}
     if is_doubted(life):
         since = max(decided, life.begun.time)
         given |= {"candidates": (), "former": "", "revoke": False, "certain": since}
-        given["begun"] = Position(since, after_creations=False, source=BY_HAND, id="")
+        given["begun"] = Position(since, after_creations=False, source=MANUAL, id="")
     return given
 
 
 def _forgotten(life: Life) -> str:
     users = [f"`{name}`" for name in (candidates(life) if is_doubted(life) else (life.creator,)) if name]
     if is_doubted(life):
-        return (
-            f"it was {life.state} (candidates: {', '.join(users) or 'none known'}) until that was forgotten {BY_HAND}"
-        )
-    return f"{', '.join(users) or 'an unknown user'} was its creator until that was forgotten {BY_HAND}"
-
-
-def _owner(life: Life) -> str:
-    return life.creator or life.former
+        return f"it was {life.state} (candidates: {', '.join(users) or 'none known'}) until it was forgotten manually"
+    return f"{', '.join(users) or 'an unknown user'} was its creator until it was forgotten manually"
 
 
 def _may_grant(life: Life) -> bool:
-    """Whether something of it may be in Ranger; a run may have been killed before it wrote that down."""
+    """Return whether Ranger may have a grant of it; a killed run may not have recorded that."""
     sent = life.revoke if is_doubted(life) else life.state not in (*_NOT_SENT, State.BLOCKED)
     return sent or life.policy_id >= 0 or bool(life.merged or life.applied or life.written)
 
 
 def _over(life: Life) -> Life:
-    """The life, ended when it began: a deletion that is told later still ends the one that comes after it."""
+    """Return the life, ended when it began, so that a late deletion still ends the life after it."""
     state = State.CLOSING if is_doubted(life) else WHEN_DELETED[life.state]
-    return life.become(state, ended=Position(life.begun.time, True, BY_HAND, ""), reason="", revoke=False)
+    return life.become(state, ended=Position(life.begun.time, True, MANUAL, ""), reason="", revoke=False)
 
 
 def _unconfirmed(lives: Collection[Life], kept: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""`sync reconcile`: compare ledger, inventory and Ranger, and write to the ledger what a person decided about it."""
+"""`sync reconcile`: compare ledger, inventory and Ranger, and record in the ledger how differences are settled."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
-from ranger_cdap.engine.model.wire import Policy
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import guid_of
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.push import plan_settings, ranger_admin
-from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import Inventory
-from spark_sync.reconcile.drift import Drift, Facts, Finding, drift_of, find_drift, survey
-from spark_sync.reconcile.manual import ledger_by_hand
-from spark_sync.reconcile.repair import Action, Repairs, repair_all
+from spark_sync.reconcile.drift import Drift, DriftFinding, Facts, drift_of, find_drift, survey
+from spark_sync.reconcile.manual import manual_ledger
+from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,22 +29,22 @@ class PolicyReader(Protocol):
     """The part of `RangerAdmin` that looks policies up."""
 
     def list_policies(self, service: str) -> list[Policy]:
-        """All policies of a service that the account may see."""
+        """Return all policies of a service that the account may see."""
 
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
-        """The policy with that guid."""
+        """Return the policy with that guid."""
 
     def policy_by_id(self, policy_id: int) -> Policy | None:
-        """The policy with that id."""
+        """Return the policy with that id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileReport:
-    """What disagrees and, if something was to be done about it, what that settled; `changes` is what was written."""
+    """Result of a comparison: findings that are left, findings settled by the action, and the changes written."""
 
-    left: tuple[Finding, ...]
-    settled: tuple[Finding, ...] = ()
-    changes: tuple[Change, ...] = ()
+    left: tuple[DriftFinding, ...]
+    settled: tuple[DriftFinding, ...] = ()
+    changes: tuple[LedgerChange, ...] = ()
 
 
 def reconcile(
@@ -52,49 +52,49 @@ def reconcile(
     spark: SparkSession,
     *,
     inventory: Inventory | None = None,
-    action: Action | None = None,
+    action: RepairAction | None = None,
     entities: Collection[EntityId] = (),
-    ownerless: bool = False,
+    no_creator: bool = False,
     ranger: PolicyReader | None = None,
 ) -> ReconcileReport:
-    """Compare; with an action, repair what it can settle. Ranger is only read.
+    """Compare and, with an action, repair the findings it can settle. Ranger is only read.
 
     Args:
-        entities: only about these; about all without any.
+        entities: the entities to compare; all if empty.
         ranger: where policies are read; the Ranger Admin of the settings if `None`.
 
     Raises:
-        LeaseHeld: a run is going on.
+        LeaseHeld: a run is in progress.
         LedgerLost: the ledger is older than what was read, or another one.
         SyncError: Spark or the ledger failed.
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
     planning = plan_settings(settings)
     connection: AbstractContextManager[PolicyReader] = nullcontext(ranger) if ranger else ranger_admin(settings)
-    with ledger_by_hand(settings, spark) as ledger:
+    with manual_ledger(settings, spark) as ledger:
         with connection as reader:
-            known = look(ledger.lives(list(State)), inventory, planning, reader, entities)
+            known = gather_facts(ledger.lives(list(State)), inventory, planning, reader, entities)
         if action is None:
-            found = (finding for facts in known for finding in drift_of(facts, planning, ownerless=ownerless))
+            found = (finding for facts in known for finding in drift_of(facts, planning, no_creator=no_creator))
             return ReconcileReport(tuple(found))
-        repairs: Repairs = repair_all(known, planning, action, ownerless=ownerless)
+        repairs: Repairs = repair_all(known, planning, action, no_creator=no_creator)
         ledger.record(repairs.changes)
     return ReconcileReport(repairs.left, repairs.settled, repairs.changes)
 
 
-def look(
+def gather_facts(
     lives: Collection[Life],
     inventory: Inventory | None,
     settings: PlanSettings,
     ranger: PolicyReader,
     entities: Collection[EntityId] = (),
 ) -> list[Facts]:
-    """The facts about these entities, or all. What Ranger's list lacks is asked for by name before it is missing.
+    """Return the facts about these entities, or all. A policy absent from Ranger's list is looked up before it counts.
 
-    Ranger gives an account that lost its rights an empty list; asked for one policy, it refuses.
+    Ranger gives an account without rights an empty list, but refuses it a single policy.
 
     Raises:
-        InvalidInput: an entity is not known anywhere.
+        InvalidInput: an entity is unknown.
         RangerAdminError: Ranger Admin cannot be read.
     """
     policies = ranger.list_policies(settings.service)

@@ -1,8 +1,8 @@
-"""`repair`: what the ledger says once a person has decided about a disagreement. Pure.
+"""`repair`: changes of the ledger that settle drift. Pure.
 
-Only the ledger is changed; the next run does the rest. Law: no user ever gets anything by it that was not already
-pending in the ledger, and what is adopted or released stays as it is. An entity that exists keeps an open life, so
-that no user becomes its creator by touching it.
+Only the ledger is changed; the next run does the rest. Law: a repair gives no user access that was not already pending
+in the ledger, and an adopted or released policy stays as it is. An existing entity keeps an open life, so that no user
+becomes its creator by touching it.
 """
 
 from __future__ import annotations
@@ -13,27 +13,18 @@ from enum import StrEnum
 from typing import Any, Final
 
 from ranger_cdap.cdap.grant import ACCESS_TYPES, held
-from ranger_cdap.engine.model.wire import Policy
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
-from spark_sync.grants.plan import PlanSettings
+from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.fold import at_baseline
-from spark_sync.ledger.ledger import Change
+from spark_sync.ledger.fold import baseline_position
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import WHEN_DELETED, Life, State
-from spark_sync.reconcile.drift import BEGINNING, RELEASED, Drift, Facts, Finding, drift_of
-
-NOTHING: Final[Mapping[str, Any]] = {
-    "applied": (),
-    "merged": (),
-    "written": "",
-    "policy_id": -1,
-    "policy_version": -1,
-}
-"""What a life says of Ranger that holds nothing there."""
+from spark_sync.reconcile.drift import BEGINNING, RELEASED, Drift, DriftFinding, Facts, drift_of
 
 
-class Action(StrEnum):
-    """The decision of a person: adopt the existing policy, leave it to people, or revoke it."""
+class RepairAction(StrEnum):
+    """Actions on drift: adopt the existing policy, release it to manual administration, or revoke it."""
 
     ADOPT = "adopt"
     RELEASE = "release"
@@ -42,31 +33,33 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
-    """The changes to the ledger, the findings they settle, and those they cannot."""
+    """Changes to the ledger, the findings they settle, and those they cannot."""
 
-    changes: tuple[Change, ...]
-    settled: tuple[Finding, ...]
-    left: tuple[Finding, ...]
+    changes: tuple[LedgerChange, ...]
+    settled: tuple[DriftFinding, ...]
+    left: tuple[DriftFinding, ...]
 
 
-def repair(finding: Finding, action: Action) -> Change | None:
-    """What the action makes of the entity's lives; nothing where it does not fit or could give somebody something."""
+def repair(finding: DriftFinding, action: RepairAction) -> LedgerChange | None:
+    """Return the change to the entity's lives; `None` if the action does not fit or could grant access."""
     made = _REPAIRS.get((finding.drift, action))
     return made(finding) if made else None
 
 
-def actions(finding: Finding) -> tuple[Action, ...]:
-    """The actions that can settle a finding."""
-    return tuple(action for action in Action if repair(finding, action))
+def actions(finding: DriftFinding) -> tuple[RepairAction, ...]:
+    """Return the actions that can settle a finding."""
+    return tuple(action for action in RepairAction if repair(finding, action))
 
 
-def repair_all(known: Iterable[Facts], settings: PlanSettings, action: Action, *, ownerless: bool = False) -> Repairs:
-    """The action on everything about these entities; what comes to light by one repair is repaired too."""
-    changes, settled, left = [], [], list[Finding]()
+def repair_all(
+    known: Iterable[Facts], settings: PlanSettings, action: RepairAction, *, no_creator: bool = False
+) -> Repairs:
+    """Apply the action to all findings about these entities, including those that one repair reveals."""
+    changes, settled, left = [], [], list[DriftFinding]()
     for facts in known:
         after, done = facts, set[tuple[Drift, int]]()
         while True:
-            found = drift_of(after, settings, ownerless=ownerless)
+            found = drift_of(after, settings, no_creator=no_creator)
             fitting = ((f, repair(f, action)) for f in found if (f.drift, f.number) not in done)
             finding, change = next(((f, change) for f, change in fitting if change), (None, None))
             if finding is None or change is None:
@@ -80,125 +73,125 @@ def repair_all(known: Iterable[Facts], settings: PlanSettings, action: Action, *
     return Repairs(tuple(changes), tuple(settled), tuple(left))
 
 
-def _adopt_edited(finding: Finding) -> Change | None:
+def _adopt_edited(finding: DriftFinding) -> LedgerChange | None:
     life, policy = finding.life, finding.policy
     if life is None or policy is None or not life.is_open:
         return None
-    return _one(life.become(State.APPLIED, reason="", **_standing(policy, life.creator or "")))
+    return _one(life.become(State.APPLIED, reason="", **_policy_fields(policy, life.creator or "")))
 
 
-def _release_edited(finding: Finding) -> Change | None:
+def _release_edited(finding: DriftFinding) -> LedgerChange | None:
     if finding.life is None:
         return None
     over = State.KNOWN if finding.life.is_open else State.CLOSED
-    return _one(finding.life.become(over, reason=RELEASED, **NOTHING))
+    return _one(finding.life.become(over, reason=RELEASED, **WITHOUT_GRANT))
 
 
-def _revoke_edited(finding: Finding) -> Change | None:
+def _revoke_edited(finding: DriftFinding) -> LedgerChange | None:
     life, policy = finding.life, finding.policy
     if life is None or policy is None or life.is_open:
-        return None  # whose entity exists keeps what people made of it
-    return _one(life.become(State.CLOSING, reason="", **_standing(policy, life.creator or "")))
+        return None  # as long as the entity exists, the manual edit stays
+    return _one(life.become(State.CLOSING, reason="", **_policy_fields(policy, life.creator or "")))
 
 
-def _accept_missing(finding: Finding) -> Change | None:
+def _accept_missing(finding: DriftFinding) -> LedgerChange | None:
     if finding.life is None:
         return None
-    reason = "its grant was taken away manually, which is accepted"
-    return _one(finding.life.become(State.KNOWN, reason=reason, **NOTHING))
+    reason = "its grant was revoked manually, which was accepted"
+    return _one(finding.life.become(State.KNOWN, reason=reason, **WITHOUT_GRANT))
 
 
-def _revoke_gone(finding: Finding) -> Change | None:
+def _revoke_deleted(finding: DriftFinding) -> LedgerChange | None:
     return _one(_ended(finding.life, finding.facts.taken)) if finding.life else None
 
 
-def _release_gone(finding: Finding) -> Change | None:
+def _release_deleted(finding: DriftFinding) -> LedgerChange | None:
     if finding.life is None:
         return None
     ended = _ended(finding.life, finding.facts.taken)
-    return _one(ended.become(State.CLOSED, reason=RELEASED, **NOTHING))
+    return _one(ended.become(State.CLOSED, reason=RELEASED, **WITHOUT_GRANT))
 
 
-def _adopt_unrecorded(finding: Finding) -> Change | None:
+def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
     policy, facts = finding.policy, finding.facts
-    named = {user for item in policy.policyItems for user in item.users} if policy else set()
+    named = {user for item in policy.policy_items for user in item.users} if policy else set()
     if policy is None or len(named) != 1 or set(finding.users) != named:
-        return None  # it must be plain who the creator is
+        return None  # the creator must be unambiguous
     (creator,) = named
     if facts.current is None or facts.current.state is State.KNOWN:
         if (known := _known(finding)) is None:
             return None
         life, former = known, tuple[Life, ...]()
     else:
-        # A policy of the later life was only sent once the earlier one was over.
+        # The policy of a later life is only sent after the earlier life has ended.
         if facts.current.number in facts.policies or facts.current.merged or facts.listed is False:
             return None
         begun = facts.current.begun
         life = Life(facts.entity, finding.number, None, begun, State.KNOWN)
         former = (_ended(facts.current, begun.time),)
-    standing = _standing(policy, creator)
+    standing = _policy_fields(policy, creator)
     applied = life.become(State.PENDING).become(
         State.APPLIED, creator=creator, accesses=standing["applied"], reason="", source="", event="", **standing
     )
-    return Change(facts.entity, (*former, applied), _superseded(finding))
+    return LedgerChange(facts.entity, (*former, applied), _superseded(finding))
 
 
-def _release_unrecorded(finding: Finding) -> Change | None:
+def _release_unrecorded(finding: DriftFinding) -> LedgerChange | None:
     current = finding.facts.current
     if current is not None and current.state is not State.KNOWN:
         return None
     if known := _known(finding):
-        return Change(finding.entity, (replace(known, reason=RELEASED),), _superseded(finding))
+        return LedgerChange(finding.entity, (replace(known, reason=RELEASED),), _superseded(finding))
     over = _over(finding, State.CLOSED, reason=RELEASED)
-    return Change(finding.entity, (*_former(finding), over))
+    return LedgerChange(finding.entity, (*_former(finding), over))
 
 
-def _revoke_unrecorded(finding: Finding) -> Change | None:
-    """The policy's life is over, and another one, without a creator, stands for the entity if that exists."""
+def _revoke_unrecorded(finding: DriftFinding) -> LedgerChange | None:
+    """End the policy's life; if the entity exists, another one without a creator takes its place."""
     facts, holder = finding.facts, _holder(finding)
     if finding.policy is None or holder is None:
         return None
-    standing = _standing(finding.policy, holder)
+    standing = _policy_fields(finding.policy, holder)
     over = _over(finding, State.CLOSING, creator=holder, accesses=standing["applied"], reason="", **standing)
     if facts.listed is False or (facts.current is None and not facts.listed):
-        return Change(finding.entity, (*_former(finding), over))
+        return LedgerChange(finding.entity, (*_former(finding), over))
     known = _known(finding) or Life(finding.entity, finding.number, None, over.begun, State.KNOWN)
-    rest = replace(known, number=finding.number + 1, reason="its grant was revoked", **NOTHING)
+    rest = replace(known, number=finding.number + 1, reason="its grant was revoked", **WITHOUT_GRANT)
     dropped = tuple(number for number in _superseded(finding) if number != rest.number)
-    return Change(finding.entity, (*_former(finding), over, rest), dropped)
+    return LedgerChange(finding.entity, (*_former(finding), over, rest), dropped)
 
 
-def _revoke_leftover(finding: Finding) -> Change | None:
+def _revoke_stale(finding: DriftFinding) -> LedgerChange | None:
     holder = _holder(finding)
     if finding.policy is None or holder is None or not _is_past(finding):
         return None
-    standing = _standing(finding.policy, holder)
+    standing = _policy_fields(finding.policy, holder)
     fields = {"creator": holder, "accesses": standing["applied"] or ACCESS_TYPES, "reason": "", **standing}
     return _one(_over(finding, State.CLOSING, **fields))
 
 
-def _release_leftover(finding: Finding) -> Change | None:
+def _release_stale(finding: DriftFinding) -> LedgerChange | None:
     return _one(_over(finding, State.CLOSED, reason=RELEASED)) if _is_past(finding) else None
 
 
-_REPAIRS: Final[Mapping[tuple[Drift, Action], Callable[[Finding], Change | None]]] = {
-    (Drift.EDITED, Action.ADOPT): _adopt_edited,
-    (Drift.EDITED, Action.RELEASE): _release_edited,
-    (Drift.EDITED, Action.REVOKE): _revoke_edited,
-    (Drift.MISSING, Action.ADOPT): _accept_missing,
-    (Drift.MISSING, Action.RELEASE): _accept_missing,
-    (Drift.GONE, Action.RELEASE): _release_gone,
-    (Drift.GONE, Action.REVOKE): _revoke_gone,
-    (Drift.UNRECORDED, Action.ADOPT): _adopt_unrecorded,
-    (Drift.UNRECORDED, Action.RELEASE): _release_unrecorded,
-    (Drift.UNRECORDED, Action.REVOKE): _revoke_unrecorded,
-    (Drift.LEFTOVER, Action.RELEASE): _release_leftover,
-    (Drift.LEFTOVER, Action.REVOKE): _revoke_leftover,
+_REPAIRS: Final[Mapping[tuple[Drift, RepairAction], Callable[[DriftFinding], LedgerChange | None]]] = {
+    (Drift.EDITED, RepairAction.ADOPT): _adopt_edited,
+    (Drift.EDITED, RepairAction.RELEASE): _release_edited,
+    (Drift.EDITED, RepairAction.REVOKE): _revoke_edited,
+    (Drift.MISSING, RepairAction.ADOPT): _accept_missing,
+    (Drift.MISSING, RepairAction.RELEASE): _accept_missing,
+    (Drift.ENTITY_DELETED, RepairAction.RELEASE): _release_deleted,
+    (Drift.ENTITY_DELETED, RepairAction.REVOKE): _revoke_deleted,
+    (Drift.UNRECORDED, RepairAction.ADOPT): _adopt_unrecorded,
+    (Drift.UNRECORDED, RepairAction.RELEASE): _release_unrecorded,
+    (Drift.UNRECORDED, RepairAction.REVOKE): _revoke_unrecorded,
+    (Drift.STALE, RepairAction.RELEASE): _release_stale,
+    (Drift.STALE, RepairAction.REVOKE): _revoke_stale,
 }
 
 
-def _standing(policy: Policy, user: str) -> dict[str, Any]:
-    """What a life says of Ranger that holds this policy as it is."""
+def _policy_fields(policy: Policy, user: str) -> dict[str, Any]:
+    """Return the fields of a life that records this policy as it is."""
     there = held(policy, user)
     return {
         "applied": tuple(access for access in ACCESS_TYPES if access in there),
@@ -209,19 +202,19 @@ def _standing(policy: Policy, user: str) -> dict[str, Any]:
     }
 
 
-def _holder(finding: Finding) -> str | None:
-    """The user in whose name an unrecorded policy is revoked: any of those it names."""
+def _holder(finding: DriftFinding) -> str | None:
+    """Return the user in whose name an unrecorded policy is revoked: any of those it names."""
     return next(iter(finding.users), None)
 
 
-def _is_past(finding: Finding) -> bool:
-    """Whether what is written about that life leaves the entity's open one, if there is one, the last."""
+def _is_past(finding: DriftFinding) -> bool:
+    """Return whether the entity's open life, if any, comes after that life."""
     current = finding.facts.current
     return current is None or current.number > finding.number
 
 
-def _former(finding: Finding) -> tuple[Life, ...]:
-    """The entity's open life, ended if the one that is unrecorded came later, or if the entity is gone."""
+def _former(finding: DriftFinding) -> tuple[Life, ...]:
+    """Return the entity's open life, ended, if the unrecorded one came later or the entity was deleted."""
     current, gone = finding.facts.current, finding.facts.listed is False
     if current is None or current.number == finding.number or (current.state is State.KNOWN and not gone):
         return ()
@@ -232,21 +225,23 @@ def _ended(life: Life, time: int) -> Life:
     return life.become(WHEN_DELETED[life.state], ended=Position(time, True, "reconcile", ""), reason="")
 
 
-def _known(finding: Finding) -> Life | None:
-    """The life of that number as one that is known, in place of the entity's known life.
+def _known(finding: DriftFinding) -> Life | None:
+    """Return the life of that number as a known one, in place of the entity's known life.
 
-    Nothing if neither ledger nor inventory says that the entity exists: who creates it next must be its creator.
+    `None` if neither ledger nor inventory has the entity: the user who creates it next must be its creator.
     """
     facts, current = finding.facts, finding.facts.current
     if facts.listed is False or (current is None and not facts.listed):
         return None
     if current is None:
-        return Life(facts.entity, finding.number, None, max(_since(finding), at_baseline(facts.taken)), State.KNOWN)
+        return Life(
+            facts.entity, finding.number, None, max(_since(finding), baseline_position(facts.taken)), State.KNOWN
+        )
     return replace(current, number=finding.number) if current.state is State.KNOWN else None
 
 
-def _over(finding: Finding, state: State, **fields: Any) -> Life:
-    """The life of that number as one that has ended."""
+def _over(finding: DriftFinding, state: State, **fields: Any) -> Life:
+    """Return the life of that number, ended."""
     life = finding.life
     if life is None:
         current = finding.facts.current
@@ -256,14 +251,14 @@ def _over(finding: Finding, state: State, **fields: Any) -> Life:
     return replace(life, state=state, ended=ended, **fields)
 
 
-def _since(finding: Finding) -> Position:
-    """When the life of that number can have begun at the earliest; so a deletion that is told later still ends it."""
+def _since(finding: DriftFinding) -> Position:
+    """Return the earliest possible beginning of the life of that number, so that a late deletion still ends it."""
     before = [life.ended.time for life in finding.facts.decided if life.ended and life.number < finding.number]
     return Position(max(before), False, "", "") if before else BEGINNING
 
 
-def _superseded(finding: Finding) -> tuple[int, ...]:
-    """The number of a known life that another one now stands for, and of an unconfirmed one."""
+def _superseded(finding: DriftFinding) -> tuple[int, ...]:
+    """Return the numbers of known and unconfirmed lives that another one replaces."""
     return tuple(
         life.number
         for life in finding.facts.lives
@@ -271,18 +266,18 @@ def _superseded(finding: Finding) -> tuple[int, ...]:
     )
 
 
-def _one(life: Life) -> Change:
-    return Change(life.entity, (life,))
+def _one(life: Life) -> LedgerChange:
+    return LedgerChange(life.entity, (life,))
 
 
-def _changed(lives: Collection[Life], change: Change) -> tuple[Life, ...]:
+def _changed(lives: Collection[Life], change: LedgerChange) -> tuple[Life, ...]:
     rows = {life.number: life for life in lives if life.number not in change.dropped}
     rows |= {life.number: life for life in change.lives}
     return tuple(rows[number] for number in sorted(rows))
 
 
-def _difference(before: Facts, after: Facts) -> Change | None:
+def _difference(before: Facts, after: Facts) -> LedgerChange | None:
     old, new = ({life.number: life for life in facts.lives} for facts in (before, after))
     lives = tuple(life for number, life in new.items() if old.get(number) != life)
     dropped = tuple(number for number in old if number not in new)
-    return Change(before.entity, lives, dropped) if lives or dropped else None
+    return LedgerChange(before.entity, lives, dropped) if lives or dropped else None

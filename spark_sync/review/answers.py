@@ -1,4 +1,4 @@
-"""What a task of the review does: the engine, compiled once a process, asked about entities. Knows nothing of Spark."""
+"""Task of the review: decisions of the engine, compiled once per process, about entities. Without Spark."""
 
 from __future__ import annotations
 
@@ -6,36 +6,38 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ranger_cdap.authz.access_review import reviewed
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.profile import ACTIONS
-from ranger_cdap.engine import AccessRequest, EngineOptions, PolicyEngine
+from ranger_cdap.engine import AccessRequest, AccessStatus, EngineOptions, PolicyEngine
 from ranger_cdap.errors import PluginError
-from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, pieces
-from spark_sync.review.people import Person
+from ranger_cdap.policies.refresh.ended import without_ended
+from spark_sync.review.people import ReviewedUser
 
 PEOPLE_AT_ONCE = 1000
 
 Unit = tuple[str, tuple[str, ...], int]
-"""An entity's type and parts, and the first of the people it is asked about: small enough for one row."""
+"""An entity's type and parts, and the index of the first user to evaluate: small enough for one row."""
 
 Row = tuple[str, str | None, str, str, list[str], list[str], list[str], list[bool], list[int], list[bool]]
-"""Instance, namespace, entity, type, parts; then for each answer user, action, allowed, policy id, conditional."""
+"""Instance, namespace, entity, type, parts; then one item per answer: user, action, allowed, policy id, conditional."""
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Everything the answers depend on, the same for all of them; `now` in epoch milliseconds.
+    """Common inputs of all answers; `now` in epoch milliseconds.
 
-    `conditions` are the classes of conditions that plugins of the driver make, `digest` tells one set from another.
+    `conditions` are the classes of conditions of the driver's plugins, `digest` identifies the policies.
     """
 
     service: str
     instance: str
     documents: Documents
     conditions: frozenset[str]
-    people: tuple[Person, ...]
+    people: tuple[ReviewedUser, ...]
     now: int
     digest: bytes
 
@@ -45,11 +47,11 @@ def basis(
     instance: str,
     documents: Documents,
     conditions: frozenset[str],
-    people: tuple[Person, ...],
+    people: tuple[ReviewedUser, ...],
     now: int,
 ) -> Basis:
-    """A basis that can be sent: the policies in one piece, and without the user store, whose groups people have."""
-    policies = b"".join(pieces(documents.policies))
+    """Return a basis for Spark: the policies in one piece, without ended ones and without the user store."""
+    policies = b"".join(pieces(without_ended(documents, now).policies))
     sent = Documents(policies, documents.roles, documents.tags)
     digest = hashlib.sha256(service.encode())
     for content in (policies, documents.roles, documents.tags or b""):
@@ -59,13 +61,13 @@ def basis(
 
 
 def units(entities: Iterable[EntityId], people: int) -> list[Unit]:
-    """The work, in pieces: each entity with all people, by at most `PEOPLE_AT_ONCE`."""
+    """Split the work: each entity with all people, at most `PEOPLE_AT_ONCE` per unit."""
     starts = range(0, people, PEOPLE_AT_ONCE)
     return [(entity.type, entity.parts, start) for entity in entities for start in starts]
 
 
 def answer(basis: Basis, work: Iterable[Unit]) -> Iterator[Row]:
-    """A row for each unit, as Ranger decides: no veto, no operation, nobody's address.
+    """Return a row for each unit, decided by policies alone: no veto, no operation, no client address.
 
     Raises:
         PluginError: this process has other plugins than the one that loaded the policies.
@@ -85,7 +87,8 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
     conditional: list[bool] = []
     for person in basis.people[start : start + PEOPLE_AT_ONCE]:
         for action, access in _ACCESSES:
-            decision = engine.evaluate(
+            decision, entry = reviewed(
+                engine,
                 AccessRequest(
                     resource,
                     access,
@@ -93,13 +96,13 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
                     person.groups,
                     access_time=basis.now,
                     groups_known=person.groups_known,
-                )
+                ),
             )
             users.append(person.name)
             actions.append(action)
             allowed.append(is_allowed(decision))
             policies.append(decision.policy_id)
-            conditional.append(decision.conditional)
+            conditional.append(entry is not None and entry.status is AccessStatus.CONDITIONAL)
     return (
         basis.instance,
         entity.namespace,
@@ -115,10 +118,10 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
 
 
 def _engine(basis: Basis) -> PolicyEngine:
-    """The engine of this process for these policies; a process keeps the last one."""
+    """Return the engine of this process for these policies; a process keeps the last one."""
     key = (basis.digest, basis.conditions)
     if key not in _compiled:
-        makers = condition_makers(plugin_manager())
+        makers = condition_factories(plugin_manager())
         if differing := basis.conditions ^ frozenset(makers):
             names = ", ".join(f"`{name}`" for name in sorted(differing))
             raise PluginError(f"Spark's executors and its driver differ in their plugins: conditions {names}")

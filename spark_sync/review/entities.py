@@ -1,4 +1,4 @@
-"""The entities a review is about: an inventory in the format of the baseline, or a plain list of entities."""
+"""Entities of a review: an inventory in the format of the baseline, or a plain list."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ranger_cdap.errors import InvalidInput, reason
 from spark_sync.reconcile.baseline import read_inventory
 
 
-class _First(msgspec.Struct):
-    """So much of a first line as tells a header from an entity."""
+class _FirstLine(msgspec.Struct):
+    """Field of a first line that distinguishes a header from an entity."""
 
     v: int | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _EntityLine(msgspec.Struct, forbid_unknown_fields=True):
     type: str
     parts: list[str]
 
 
 def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...]:
-    """The entities of a file, each once, in its order; `now` in epoch milliseconds.
+    """Return the entities of a file, each once, in its order; `now` in epoch milliseconds.
 
-    One bad line refuses the file: what is left out of a review looks as if nobody could do anything with it.
+    One bad line rejects the file: an entity missing from a review looks as if no user had access to it.
 
     Raises:
         InvalidInput: it cannot be read, is empty, of another instance or of the future, or a line is not an entity.
@@ -45,14 +45,14 @@ def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...
 
 def _is_header(line: bytes) -> bool:
     try:
-        return msgspec.json.decode(line, type=_First).v is not msgspec.UNSET
+        return msgspec.json.decode(line, type=_FirstLine).v is not msgspec.UNSET
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
 
 
 def _entity(path: Path, number: int, line: bytes) -> EntityId:
     try:
-        entity = msgspec.json.decode(line, type=_Line)
+        entity = msgspec.json.decode(line, type=_EntityLine)
         return entity_id(entity.type, entity.parts)
     except (msgspec.MsgspecError, ValueError, RecursionError, InvalidInput) as e:
         raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was reviewed") from None

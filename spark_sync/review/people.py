@@ -1,4 +1,4 @@
-"""The users a review is about: those of a file, those Ranger knows, or those whom policies reach by name."""
+"""Users of a review: those of a file, those Ranger knows, or those whom policies reach by name."""
 
 from __future__ import annotations
 
@@ -12,44 +12,43 @@ from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.options import privileged
-from ranger_cdap.engine.model.problem import Unusable
-from ranger_cdap.engine.model.wire import (
-    Policy,
-    ServicePolicies,
-    UserStore,
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.refresh.documents import Documents, pieces
+from ranger_cdap.ranger_model.decode import (
+    UnreadablePolicy,
     decode_policy,
     decode_roles,
     decode_service_policies,
     decode_user_store,
 )
-from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.refresh.documents import Documents, pieces
+from ranger_cdap.ranger_model.download import ServicePolicies, UserStore
+from ranger_cdap.ranger_model.policy import Policy
 
 _NO_NAMES = frozenset({"", USER_MACRO, OWNER_MACRO})
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """A user and their groups; `groups_known` is false where a look-up failed, so that there may be more of them."""
+class ReviewedUser:
+    """A user and their groups; `groups_known` is false if a lookup failed, so that there may be more."""
 
     name: str
     groups: frozenset[str] = frozenset()
     groups_known: bool = True
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _UserLine(msgspec.Struct, forbid_unknown_fields=True):
     user: str
     groups: list[str] = []
 
 
 def read_users(path: Path) -> dict[str, frozenset[str]]:
-    """The users of a file with the groups it gives them.
+    """Read the users of a file with their groups.
 
     A line is a name; in a `.jsonl` file it is `{"user": "alice", "groups": ["etl"]}`. A user on several lines has the
     groups of all.
 
     Raises:
-        InvalidInput: it cannot be read, is not UTF-8, lists nobody, or a line is no user.
+        InvalidInput: it cannot be read, is not UTF-8, lists no user, or a line is not a user.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -69,40 +68,40 @@ def read_users(path: Path) -> dict[str, frozenset[str]]:
 
 
 def stored_users(documents: Documents) -> frozenset[str]:
-    """All users of Ranger's user store, also those without groups.
+    """Return all users of Ranger's user store, also those without groups.
 
     Raises:
-        InvalidInput: the user store was not asked for.
+        InvalidInput: the user store was not downloaded.
     """
     if documents.users is None:
         raise InvalidInput("`plugin.use_ranger_groups` is off, so Ranger's users are not known; name them in a file")
     store = decode_user_store(documents.users)
-    return (frozenset(store.userGroupMapping) | frozenset(store.userAttrMapping)) - _NO_NAMES
+    return (frozenset(store.user_group_mapping) | frozenset(store.user_attr_mapping)) - _NO_NAMES
 
 
 def named_users(documents: Documents) -> frozenset[str]:
-    """The users whom policies and roles name, super users, and the known members of the groups that these name.
+    """Return the users and the known members of groups that policies and roles name, and super users.
 
-    Whoever is reached only as one of everybody (`public`, `{USER}`) is not among them: nobody can list everybody.
+    Users whom policies reach only through `public` or `{USER}` are left out: they cannot be enumerated.
     """
     policies = decode_service_policies(b"".join(pieces(documents.policies)))
     store = UserStore() if documents.users is None else decode_user_store(documents.users)
-    special = privileged(EngineOptions(), policies.serviceConfig)
+    special = privileged(EngineOptions(), policies.service_config)
     users, groups = set(special.super_users), set(special.super_groups)
     for policy in _policies(policies):
         for item in (
-            *policy.policyItems,
-            *policy.denyPolicyItems,
-            *policy.allowExceptions,
-            *policy.denyExceptions,
+            *policy.policy_items,
+            *policy.deny_policy_items,
+            *policy.allow_exceptions,
+            *policy.deny_exceptions,
         ):
             users.update(item.users)
             groups.update(item.groups)
-    for role in decode_roles(documents.roles).rangerRoles:
+    for role in decode_roles(documents.roles).ranger_roles:
         users.update(member.name for member in role.users)
         groups.update(member.name for member in role.groups)
     groups.discard(PUBLIC)
-    members = (user for user, of in store.userGroupMapping.items() if not groups.isdisjoint(of))
+    members = (user for user, of in store.user_group_mapping.items() if not groups.isdisjoint(of))
     return frozenset((*users, *members)) - _NO_NAMES
 
 
@@ -111,23 +110,23 @@ def people(
     passed: Mapping[str, frozenset[str]],
     stored: Callable[[str], frozenset[str]],
     hook: GroupHook | None,
-) -> tuple[Person, ...]:
-    """The users, sorted, with the groups the `Authorizer` would decide by; everybody is looked up once."""
+) -> tuple[ReviewedUser, ...]:
+    """Return the users, sorted, with the groups the `Authorizer` would use; each user is looked up once."""
     lookup = GroupResolver(passed, stored, hook)
     found = ((user, lookup.membership(user)) for user in sorted(set(users)))
-    return tuple(Person(user, membership.groups, membership.known) for user, membership in found)
+    return tuple(ReviewedUser(user, membership.groups, membership.known) for user, membership in found)
 
 
 def _policies(document: ServicePolicies) -> Iterable[Policy]:
-    """All policies that can be read; the engine says what is wrong with the others."""
+    """Return all policies that can be read; the engine reports the problems of the others."""
     raws = [*(document.policies or ())]
-    for zone in document.securityZones.values():
+    for zone in document.security_zones.values():
         raws += zone.policies
-    raws += document.tagPolicies.policies if document.tagPolicies else ()
+    raws += document.tag_policies.policies if document.tag_policies else ()
     for raw in raws:
         try:
             yield decode_policy(raw)
-        except Unusable:
+        except UnreadablePolicy:
             continue
 
 
@@ -137,7 +136,7 @@ def _plain(_path: Path, _number: int, line: str) -> tuple[str, frozenset[str]]:
 
 def _described(path: Path, number: int, line: str) -> tuple[str, frozenset[str]]:
     try:
-        described = msgspec.json.decode(line.encode(), type=_Line)
+        described = msgspec.json.decode(line.encode(), type=_UserLine)
     except (msgspec.MsgspecError, ValueError, RecursionError) as e:
         raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was reviewed") from None
     if not described.user:

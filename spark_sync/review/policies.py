@@ -1,4 +1,4 @@
-"""The policies a review decides by: those a plugin would decide by now, loaded as every plugin loads them."""
+"""Policies of a review: those currently in effect for a plugin, loaded as every plugin loads them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ranger_cdap.authz.groups import GroupHook
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import AdminUnreachable, NotReady
-from ranger_cdap.plugins.manager import condition_makers, plugin_manager
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.documents import Documents
@@ -16,8 +16,8 @@ from ranger_cdap.policies.refresh.policy_refresher import Downloads, PolicyRefre
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
-    """What decides now, with its documents, and what installed plugins add: conditions by class, groups of users."""
+class EffectivePolicies:
+    """The policies in effect, with their documents and the additions of plugins: condition classes, groups of users."""
 
     snapshot: Snapshot
     documents: Documents
@@ -25,42 +25,42 @@ class InForce:
     groups: GroupHook | None
 
 
-class NobodyAsked:
-    """Stands for a Ranger Admin that is not to be asked, so that the cache alone counts, as long as it may."""
+class UnusedRangerAdmin:
+    """Placeholder for Ranger Admin that makes the refresher use its cache, as long as that is valid."""
 
     def download_policies(
         self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
     ) -> bytes | None:
-        """Nothing."""
+        """Fail: Ranger Admin must not be used."""
         raise _not_asked()
 
     def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        """Nothing."""
+        """Fail: Ranger Admin must not be used."""
         raise _not_asked()
 
     def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        """Nothing."""
+        """Fail: Ranger Admin must not be used."""
         raise _not_asked()
 
     def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        """Nothing."""
+        """Fail: Ranger Admin must not be used."""
         raise _not_asked()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
-def load_policies(settings: Settings, *, from_cache: bool) -> InForce:
-    """The current policies: downloaded, or with Ranger Admin unavailable (or `from_cache`) those of the plugin's cache.
+def load_policies(settings: Settings, *, from_cache: bool) -> EffectivePolicies:
+    """Load the current policies: downloaded or, if Ranger Admin is unavailable (or `from_cache`), cached ones.
 
     Raises:
-        NotReady: there are none that may decide.
+        NotReady: there are no valid ones.
         PluginError: an installed plugin is not usable.
     """
     plugins = plugin_manager()
-    makers = condition_makers(plugins)
+    makers = condition_factories(plugins)
     admin: Downloads = (
-        NobodyAsked()
+        UnusedRangerAdmin()
         if from_cache
         else RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
     )
@@ -69,8 +69,10 @@ def load_policies(settings: Settings, *, from_cache: bool) -> InForce:
     if snapshot.documents is None:
         raise NotReady(snapshot.reason)
     groups = plugins.hook.ranger_cdap_groups
-    return InForce(snapshot, snapshot.documents, frozenset(makers), groups if groups.get_hookimpls() else None)
+    return EffectivePolicies(
+        snapshot, snapshot.documents, frozenset(makers), groups if groups.get_hookimpls() else None
+    )
 
 
 def _not_asked() -> AdminUnreachable:
-    return AdminUnreachable("Ranger Admin was not to be asked")
+    return AdminUnreachable("Ranger Admin is not used: `--from-cache`")

@@ -1,4 +1,4 @@
-"""The results of a review, for people and for programs; the answers themselves are in its Parquet files."""
+"""Results of a review; the answers themselves are in its Parquet files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSummary:
-    """One namespace, None for what is in none: `users` have any access at all, the rest counts answers.
+    """Counts of a namespace, `None` for entities in none: `users` have any access at all, the rest counts answers.
 
-    `allowed` are those that allow, by action in `read`, `write`, `admin` and `execute`; `conditional` are answers of
-    which a condition, a time or a tag was looked at.
+    `allowed` are those that allow, by action in `read`, `write`, `admin` and `execute`; `conditional` are answers that
+    depend on a condition, a time or a tag.
     """
 
     namespace: str | None
@@ -27,7 +27,7 @@ class NamespaceSummary:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReport:
-    """One review: by which policies, as of when (epoch milliseconds), how much was asked, and where the answers are."""
+    """Result of a review: version of the policies, time (epoch milliseconds), counts, and location of the answers."""
 
     instance: str
     policy_version: int

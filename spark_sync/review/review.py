@@ -1,4 +1,4 @@
-"""The review on Spark: entities go out, each executor's own engine answers, Parquet comes back."""
+"""The review on Spark: the engine of each executor evaluates a share of the entities, and writes Parquet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATTERN_CHARACTERS = frozenset("*?[]{}\\")
 def review(
     spark: SparkSession, basis: Basis, entities: Sequence[EntityId], out: str, *, policy_version: int
 ) -> ReviewReport:
-    """Ask about every entity, person and action; `out` gets `answers` and, once those are whole, `summary`.
+    """Evaluate every entity, user and action; `out` gets `answers` and, once those are complete, `summary`.
 
     Raises:
         InvalidInput: `out` already exists, or Spark would read it as a pattern.
@@ -39,7 +39,7 @@ def review(
     answers_path, summary_path = f"{out.rstrip('/')}/answers", f"{out.rstrip('/')}/summary"
     with spark_errors():
         _refuse_existing(spark, out)
-        ask(spark, basis, entities).write.mode("error").parquet(answers_path)
+        evaluate(spark, basis, entities).write.mode("error").parquet(answers_path)
         _summary(spark.read.parquet(answers_path)).coalesce(1).write.mode("error").parquet(summary_path)
         rows = spark.read.parquet(summary_path).orderBy(F.col("namespace").asc_nulls_first()).collect()
     names = [field.name for field in fields(NamespaceSummary)]
@@ -58,15 +58,15 @@ def review(
     )
 
 
-def ask(spark: SparkSession, basis: Basis, entities: Sequence[EntityId]) -> DataFrame:
-    """The answers, a row each: the entity's columns, then `ANSWER`; nothing is asked before they are read."""
+def evaluate(spark: SparkSession, basis: Basis, entities: Sequence[EntityId]) -> DataFrame:
+    """Return the answers, a row each: the entity's columns, then `ANSWER`; evaluated when they are read."""
     context = spark.sparkContext
     work = units(entities, len(basis.people))
     expected = len(entities) * len(basis.people) * len(ACTIONS)
     tasks = max(context.defaultParallelism * _TASKS_A_CORE, expected // _ROWS_A_FILE)
     sent = context.broadcast(basis)
     rows = context.parallelize(work, max(1, min(tasks, len(work)))).mapPartitions(lambda part: answer(sent.value, part))
-    # A row is an entity with arrays, as long as each other: a row an answer would cost more on its way than the engine.
+    # A row is an entity with arrays of equal length: transferring one row per answer would cost more than the engine.
     found = spark.createDataFrame(rows, _ROWS, verifySchema=False)
     return found.select(*ENTITY_COLUMNS, F.inline(F.arrays_zip(*ANSWER)))
 
@@ -87,7 +87,7 @@ def _summary(answers: DataFrame) -> DataFrame:
 
 def _refuse_existing(spark: SparkSession, out: str) -> None:
     if not out or _PATTERN_CHARACTERS & frozenset(out):
-        raise InvalidInput(f"`{out}` cannot be where the answers go: Spark would read it as a pattern")
+        raise InvalidInput(f"`{out}` cannot be the output directory: Spark would read it as a pattern")
     jvm = spark.sparkContext._jvm
     assert jvm is not None  # there is a session
     path = jvm.org.apache.hadoop.fs.Path(out)

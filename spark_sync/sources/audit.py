@@ -1,4 +1,4 @@
-"""CDAP's audit messages, versions 1 (until CDAP 5) and 2 (CDAP 6), as JSON lines: what proves a creation.
+"""CDAP's audit messages, versions 1 (until CDAP 5) and 2 (CDAP 6), as JSON lines; they prove creations.
 
 `{"version":1,"time":1000,"entityId":{"namespace":"ns1","dataset":"kv","entity":"DATASET"},"user":"alice",
 "type":"CREATE","payload":{}}`, where some releases write `entityType` for `entity`;
@@ -21,40 +21,40 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.wire.event_wire import Milliseconds
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
-from spark_sync.sources.line_reader import UNREADABLE_USER, Reading, bad_name, reading_of
-from spark_sync.sources.strict_json import BadLine, fitted, quoted, read_object
+from spark_sync.sources.line_reader import UNREADABLE_USER, LineReading, bad_name, checked_reading
+from spark_sync.sources.strict_json import BadLine, convert_strictly, quoted, read_object
 
 _VERSIONS: Final = (1, 2)
 _READ: Final = ("version", "time", "entityId", "metadataEntity", "user", "type")
 
 
-class _Message(msgspec.Struct, frozen=True):
-    """What both versions have; CDAP may add what it likes."""
+class _AuditMessage(msgspec.Struct, frozen=True):
+    """Fields common to both versions; CDAP may add others."""
 
     time: Milliseconds
     user: str
     type: str
 
 
-class _Message1(_Message, frozen=True):
+class _AuditMessageV1(_AuditMessage, frozen=True):
     entityId: dict[str, Any]  # noqa: N815  (CDAP's name)
 
 
-class _Entity(msgspec.Struct, frozen=True):
+class _MetadataEntity(msgspec.Struct, frozen=True):
     type: str
     details: dict[str, Any]
 
 
-class _Message2(_Message, frozen=True):
-    metadataEntity: _Entity  # noqa: N815  (CDAP's name)
+class _AuditMessageV2(_AuditMessage, frozen=True):
+    metadataEntity: _MetadataEntity  # noqa: N815  (CDAP's name)
 
 
-def read(line: str, settings: SourceSettings, instance: str, now: int) -> Reading:
-    """The reading of a line; the messages name no instance, so all belong to the one the source is configured for."""
+def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:
+    """Read a line; messages name no instance, so all belong to the one configured for the source."""
     try:
         found = read_object(line)
     except BadLine as e:
-        return Reading(str(e))
+        return LineReading(str(e))
     try:
         message, kind, details = _message(found)
         events = [
@@ -63,15 +63,15 @@ def read(line: str, settings: SourceSettings, instance: str, now: int) -> Readin
             if row.message == message.type and kind in row.entity.cdap_names and found["version"] in row.versions
         ]
     except BadLine as e:
-        return reading_of(line, _salvaged(found, settings), now, rejected=str(e))
-    return reading_of(line, events, now)
+        return checked_reading(line, _salvaged(found, settings), now, rejected=str(e))
+    return checked_reading(line, events, now)
 
 
-def _message(found: Mapping[str, Any]) -> tuple[_Message, str, Mapping[str, Any]]:
-    """A message, CDAP's name of its entity's type, and the entity's names.
+def _message(found: Mapping[str, Any]) -> tuple[_AuditMessage, str, Mapping[str, Any]]:
+    """Return a message, CDAP's name of its entity's type, and the entity's names.
 
     Raises:
-        BadLine: it is none.
+        BadLine: it is not a message.
     """
     version = found.get("version")
     if "version" not in found:
@@ -79,20 +79,20 @@ def _message(found: Mapping[str, Any]) -> tuple[_Message, str, Mapping[str, Any]
     if type(version) is not int or version not in _VERSIONS:
         raise BadLine(f"unknown version {quoted(version)}")
     if version == 1:
-        message_1 = fitted(found, _Message1)
+        message_1 = convert_strictly(found, _AuditMessageV1)
         kind = message_1.entityId.get("entity", message_1.entityId.get("entityType"))
         if not isinstance(kind, str):
             raise BadLine("`entity` of `entityId` is missing or is no text")
         return message_1, kind.upper(), message_1.entityId
-    message = fitted(found, _Message2)
+    message = convert_strictly(found, _AuditMessageV2)
     return message, message.metadataEntity.type.upper(), message.metadataEntity.details
 
 
 def _parts(row: AuditRow, details: Mapping[str, Any]) -> tuple[str, ...]:
-    """The entity's parts.
+    """Return the entity's parts.
 
     Raises:
-        BadLine: one is missing or no text.
+        BadLine: one is missing or not text.
     """
     parts = [details.get(level) for level in row.entity.path[1:]]
     texts = tuple("null" if part is None else str(part) for part in parts)
@@ -110,7 +110,7 @@ def _event(
     found: Mapping[str, Any],
     settings: SourceSettings,
 ) -> EntityEvent:
-    # Messages have no id; what we read of one stands for it, so that a repeated message is the same event.
+    # Messages have no id; a hash of the fields read makes a repeated message the same event.
     read = json.dumps(
         {name: found[name] for name in _READ if name in found}, ensure_ascii=False, separators=(",", ":")
     ).encode("utf-8")
@@ -128,7 +128,7 @@ def _event(
 
 
 def _salvaged(found: Mapping[str, Any], settings: SourceSettings) -> list[EntityEvent]:
-    """What a message that is rejected says, as far as it can be read, whatever its version."""
+    """Return the readable events of a rejected message, whatever its version."""
     kind, details = _entity_of(found)
     user, time = found.get("user"), found.get("time")
     if user is None or user == "":
@@ -145,7 +145,7 @@ def _salvaged(found: Mapping[str, Any], settings: SourceSettings) -> list[Entity
 
 
 def _entity_of(found: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """CDAP's name of the type and the names, wherever they stand; empty where they cannot be read."""
+    """Return CDAP's name of the type and the entity's names in any version; empty if unreadable."""
     new, old = found.get("metadataEntity"), found.get("entityId")
     if isinstance(new, dict) and isinstance(new.get("type"), str) and isinstance(new.get("details"), dict):
         return new["type"].upper(), new["details"]

@@ -1,4 +1,4 @@
-"""The two Avro schemas that CDAP's messaging service speaks, in Avro's binary encoding, and nothing more of Avro.
+"""The two Avro schemas of CDAP's messaging service in Avro's binary encoding, and nothing else of Avro.
 
 Request: a record of `startFrom: [bytes, long, null]`, `inclusive: boolean`, `limit: [int, null]`,
 `transaction: [bytes, null]`. Answer: an array of records of `id: bytes`, `payload: bytes`.
@@ -14,7 +14,7 @@ _LONGEST = 10  # bytes of a 64-bit integer
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class TopicMessage:
     """A message of a topic."""
 
     id: bytes
@@ -22,7 +22,7 @@ class Message:
 
 
 def poll_request(start: bytes | int | None, *, limit: int) -> bytes:
-    """The body that asks for messages after an id, from a time on (epoch milliseconds), or from the first one on."""
+    """Return the request body for messages after an id, from a time (epoch milliseconds), or from the first one."""
     if isinstance(start, bytes):
         begin = _long(_BYTES) + _long(len(start)) + start
     elif start is not None:
@@ -34,11 +34,11 @@ def poll_request(start: bytes | int | None, *, limit: int) -> bytes:
     return begin + inclusive + _long(0) + _long(limit) + no_transaction
 
 
-def messages(body: bytes) -> Iterator[Message]:
-    """The messages of an answer.
+def messages(body: bytes) -> Iterator[TopicMessage]:
+    """Return the messages of an answer.
 
     Raises:
-        ValueError: it is not such an array, is cut short, or something follows.
+        ValueError: it is not such an array, is truncated, or has trailing bytes.
     """
     reader = _Reader(body)
     while count := reader.long():
@@ -46,7 +46,7 @@ def messages(body: bytes) -> Iterator[Message]:
             count = -count
             reader.long()
         for _ in range(count):
-            yield Message(reader.bytes(), reader.bytes())
+            yield TopicMessage(reader.bytes(), reader.bytes())
     if not reader.at_end:
         raise ValueError("something follows the array")
 

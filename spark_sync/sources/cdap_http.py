@@ -1,10 +1,11 @@
-"""The HTTP below every call to CDAP: a token, time-outs, bounds, retries; failures are typed errors.
+"""HTTP client for CDAP: token, time-outs, bounds, retries; failures are typed errors.
 
-Only for calls that change nothing: each may be sent again.
+Only for calls that change nothing: each may be retried.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -15,16 +16,28 @@ import stamina
 from ranger_cdap.config import AddressSetting, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
-from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 
 _LARGEST_ANSWER: Final = 1 << 28
 
 
-class CdapHttp:
-    """A CDAP router or an internal service of CDAP.
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """Limits of a call: time-outs in seconds, and the number of attempts."""
 
-    `setting` is what an error about the address names. The file of the token is read when this object is made.
+    connect_timeout: float = 5.0
+    read_timeout: float = 30.0
+    attempts: int = 3
+
+
+DEFAULT_LIMITS: Final = HttpLimits()
+
+
+class CdapHttp:
+    """Client of a CDAP router or of an internal service of CDAP.
+
+    `setting` is named in errors about the address. The token file is read when the client is created.
 
     Raises:
         ConfigError: the address, the token or the file of certificates cannot be used.
@@ -38,14 +51,12 @@ class CdapHttp:
         allow_plain_http: bool = False,
         token_file: Path | None = None,
         ca_file: Path | None = None,
-        connect_timeout: float = 5.0,
-        read_timeout: float = 30.0,
-        attempts: int = 3,
+        limits: HttpLimits = DEFAULT_LIMITS,
     ) -> None:
         self.url = checked_address(url, setting, allow_plain_http=allow_plain_http)
-        self._attempts = attempts
+        self._attempts = limits.attempts
         tls = TlsFiles(str(ca_file) if ca_file else None)
-        self._exchange = Exchange(tls, connect_timeout=connect_timeout, read_timeout=read_timeout)
+        self._exchange = Exchange(tls, connect_timeout=limits.connect_timeout, read_timeout=limits.read_timeout)
         if token_file is not None:
             self._exchange.session.headers["Authorization"] = f"Bearer {_token(token_file)}"
 
@@ -56,10 +67,10 @@ class CdapHttp:
         self._exchange.close()
 
     def get_json(self, path: str, query: dict[str, str] | None = None) -> Any:
-        """The JSON value CDAP answers with.
+        """Return the JSON value of CDAP's answer.
 
         Raises:
-            CdapError: one of its subclasses, by what went wrong.
+            CdapError: one of its subclasses, by the kind of failure.
         """
         body = self._call("GET", path, query=query)
         try:
@@ -70,10 +81,10 @@ class CdapHttp:
             ) from None
 
     def post(self, path: str, body: bytes, content_type: str) -> bytes:
-        """What CDAP answers to a question that needs a body.
+        """Return CDAP's answer to a query that needs a body.
 
         Raises:
-            CdapError: one of its subclasses, by what went wrong.
+            CdapError: one of its subclasses, by the kind of failure.
         """
         return self._call("POST", path, body=body, headers={"Content-Type": content_type})
 
@@ -104,14 +115,14 @@ class CdapHttp:
             raise CdapError(str(e)) from None
         except TooSlow as e:
             raise CdapUnreachable(str(e)) from None
-        except NoAnswer as e:
+        except NoResponse as e:
             raise CdapUnreachable(f"CDAP at `{self.url}` cannot be reached: {e}") from None
         if status != HTTPStatus.OK:
             raise self._error(status, f"`{method} {path}`")
         return content
 
     def _error(self, status: int, call: str) -> CdapError:
-        """The answer's text is not repeated: it may be anybody's."""
+        """Return the error of a status, without the answer's text, which may come from anyone."""
         match status:
             case HTTPStatus.UNAUTHORIZED:
                 return CdapForbidden(f"CDAP at `{self.url}` does not accept the token (401 to {call})")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -18,72 +18,61 @@ from ranger_cdap.service.wire.event_wire import (
     STAMPED,
     UNSTAMPED,
     CheckRecord,
-    Hex,
     JournalledCheck,
-    Milliseconds,
     Record,
+    StoredCheck,
+    StoredRecord,
 )
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
-from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, Reading, event_id, reading_of
-from spark_sync.sources.strict_json import BadLine, fitted, quoted, read_object
+from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, LineReading, checked_reading, event_id
+from spark_sync.sources.strict_json import BadLine, convert_strictly, quoted, read_object
 
-_Name = Annotated[str, msgspec.Meta(min_length=1)]
-# The recorded examples, and programs that store for CDAP, write null where a field may be missing.
+# The recorded examples, and programs that store for CDAP, write null for a missing field.
 _MAY_BE_NULL = ("handler", "user_ip")
 
 
-class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What whoever stores adds to a line."""
+def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:
+    """Read a line; a record counts only if one of the source's `callers` sent it.
 
-    caller: str
-    received: Milliseconds
-
-
-class _StoredRecord(_Stored, frozen=True):
-    id: _Name
-    record: Record
-
-
-class _StoredCheck(_Stored, frozen=True):
-    id: Hex
-    check: JournalledCheck
-
-
-def read(line: str, settings: SourceSettings, instance: str, now: int) -> Reading:
-    """The reading of a line; a record counts only if one of the source's `callers` brought it.
-
-    Whose checks are journalled is for the decision service to say: it takes them from callers that may `enforce`.
+    The decision service itself decides whose checks are journalled: those of callers that may `enforce`.
     """
     try:
         found = read_object(line)
     except BadLine as e:
-        return Reading(str(e))
+        return LineReading(str(e))
     try:
         events = _events(found, settings, instance)
     except BadLine as e:
-        return reading_of(line, _salvaged(found, settings, instance), now, rejected=str(e))
-    return reading_of(line, events, now)
+        return checked_reading(line, _salvaged(found, settings, instance), now, rejected=str(e))
+    return checked_reading(line, events, now)
 
 
 def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> list[EntityEvent]:
-    """The events of a line that is believed.
+    """Return the events of a trusted line.
 
     Raises:
-        BadLine: it is not.
+        BadLine: the line is not trusted or not readable.
     """
     if "check" in line and "record" not in line:
         _refuse_version(line["check"], (CHECK_VERSION,))
-        journalled = fitted(line, _StoredCheck)
+        journalled = convert_strictly(line, StoredCheck)
         _refuse_instance(journalled.check.instance, instance)
         change = change_of_check(journalled.check, journalled.id, NEVER)
-        return _in_ledger([change] if change else [], Stage.CHECK, settings.name, journalled.id, journalled)
+        return _in_ledger(
+            [change] if change else [],
+            Stage.CHECK,
+            settings.name,
+            journalled.id,
+            caller=journalled.caller,
+            received=journalled.received,
+        )
     record = line.get("record")
     _refuse_version(record, (UNSTAMPED, STAMPED))
     if isinstance(record, dict):
         for name in _MAY_BE_NULL:
             if name in record and record[name] is None:
                 del record[name]
-    stored = fitted(line, _StoredRecord)
+    stored = convert_strictly(line, StoredRecord)
     record = stored.record
     if record.started > record.ended:
         raise BadLine("`ended` is before `started`")
@@ -93,7 +82,9 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
     if stored.caller not in settings.callers:
         raise BadLine(f"caller {quoted(stored.caller)} is not one of the source's `callers`")
     _refuse_instance(record.instance, instance)
-    return _in_ledger(changes_in(record), Stage.REQUEST, settings.name, stored.id, stored)
+    return _in_ledger(
+        changes_in(record), Stage.REQUEST, settings.name, stored.id, caller=stored.caller, received=stored.received
+    )
 
 
 def _refuse_version(what: object, known: tuple[int, ...]) -> None:
@@ -116,7 +107,7 @@ def _refuse_stamps(record: Record) -> None:
 
 
 def _in_ledger(
-    changes: Iterable[RecordedChange], stage: Stage, source: str, name: str, stored: _Stored
+    changes: Iterable[RecordedChange], stage: Stage, source: str, name: str, *, caller: str, received: int
 ) -> list[EntityEvent]:
     return [
         EntityEvent(
@@ -135,8 +126,8 @@ def _in_ledger(
             request=change.request,
             version=change.version,
             child=change.child,
-            received=stored.received,
-            caller=stored.caller,
+            received=received,
+            caller=caller,
             requested=change.requested,
         )
         for change in changes
@@ -144,19 +135,25 @@ def _in_ledger(
 
 
 def _salvaged(line: dict[str, Any], settings: SourceSettings, instance: str) -> list[EntityEvent]:
-    """What a line that is rejected says of this instance, as far as it can be read."""
+    """Return the readable events of a rejected line about this instance."""
     received = line.get("received")
-    stored = _Stored(caller=_text(line.get("caller")), received=received if _is_time(received) else 0)
     record, check = _record(line.get("record"), instance), _check(line.get("check"), instance)
     changes = [] if record is None else list(changes_in(record))
     if check is not None and (change := change_of_check(check, _text(line.get("id")), NEVER)) is not None:
-        # A frame that cannot be read may be one under which a check counts.
+        # An unreadable frame may be one for which a check counts.
         changes.append(change if isinstance(line["check"].get("frame"), str) else replace(change, outcome="unclear"))
-    return _in_ledger((change for change in changes if change.user), Stage.REJECTED, settings.name, "", stored)
+    return _in_ledger(
+        (change for change in changes if change.user),
+        Stage.REJECTED,
+        settings.name,
+        "",
+        caller=_text(line.get("caller")),
+        received=received if _is_time(received) else 0,
+    )
 
 
 def _record(found: object, instance: str) -> Record | None:
-    """A record of what can be read; nothing where that is of another instance."""
+    """Return a record of the readable fields; `None` if it is of another instance."""
     if not isinstance(found, dict) or found.get("instance", instance) != instance:
         return None
     code, started, ended, checks = (found.get(name) for name in ("code", "started", "ended", "checks"))
@@ -206,7 +203,7 @@ def _check(found: object, instance: str) -> JournalledCheck | None:
 
 
 def _user(check: dict[str, Any]) -> str:
-    """The user of a check; empty where it says that there is none."""
+    """Return the user of a check; empty if it has none."""
     user = check.get("principal")
     return user if isinstance(user, str) else UNREADABLE_USER if user is not None else ""
 

@@ -1,8 +1,8 @@
-"""The router's access log (logger `http-access`): who sent which request, and how it was answered. Without Spark.
+"""The router's access log (logger `http-access`): the user, request and status of each call. Without Spark.
 
-CDAP writes what a client sent into the line as it came, line breaks too, so a client could make up whole lines. So each
+CDAP writes a client's input into the line verbatim, including line breaks, so a client could forge whole lines. So each
 line must begin and end with the source's `marker`, a secret of CDAP's log configuration and of this job
-(docs/reference/events.md); and of a line only what a client cannot imitate is read.
+(docs/reference/events.md); and only the parts that a client cannot forge are read.
 
 `10.1.2.3 - alice [21/Nov/2026:04:17:53 +0000] "PUT /v3/namespaces/ns1 HTTP/1.1" - {"description":"d"} 200 46 -`:
 address, user, time, request, headers, request body, code, length, response body (cdap-facts.md §4.3).
@@ -23,13 +23,13 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.service.events.record_events import NO_STATUS, names_in_path, outcome_of, request_text
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
-from spark_sync.sources.line_reader import Reading, bytes_of, reading_of
+from spark_sync.sources.line_reader import LineReading, bytes_of, checked_reading
 from spark_sync.sources.regular_files import check_path
 from spark_sync.sources.strict_json import HALF, LONGEST, BadLine, read_object
 
 _MARKER: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
-# Nobody can put a space into user, method or URI, so whatever a client sent is in `rest`.
+# User, method and URI cannot contain a space, so a client's input is only in `rest`.
 _LINE: Final = re.compile(
     r'(?P<shown>\S+ - (?P<user>\S+) \[(?P<time>[^\]]+)\] "(?P<method>\S+) (?P<uri>\S+) HTTP/[0-9.]+" )(?P<rest>.*)',
     re.ASCII | re.DOTALL,
@@ -38,7 +38,7 @@ _TIME: Final = re.compile(
     r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-])([0-9]{2})([0-9]{2})"
 )
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-# The router answers after it has read the request, so code and length end the line where no response is logged.
+# The router answers after it has read the request, so code and length end the line if no response is logged.
 _WITHOUT_RESPONSE: Final = re.compile(r" ([0-9]{3}) (?:[0-9]+|-) -\Z")
 # Where the response is logged, the request body is not, and headers end with the only `} - `.
 _WITH_RESPONSE: Final = re.compile(r"(?:-|\{.*\}) - ([0-9]{3}) (?:[0-9]+|-) (.*)", re.DOTALL)
@@ -46,45 +46,45 @@ _END_OF_HEADERS: Final = "} - "
 
 
 def check(settings: SourceSettings) -> None:
-    """The settings of a source that reads an access log.
+    """Check the settings of a source that reads an access log.
 
     Raises:
-        ConfigError: its files don't exist or are no regular ones, or the marker is missing or can be guessed.
+        ConfigError: its files do not exist or are not regular, or the marker is missing or can be guessed.
     """
     check_path(settings)
     if not _MARKER.fullmatch(settings.marker.reveal()):
         raise ConfigError(
-            f"source `{settings.name}` needs `marker`: 16 or more letters and digits that nobody can guess, which CDAP "
-            "writes at the beginning and the end of each line; without it every user could make up lines"
+            f"source `{settings.name}` needs `marker`: 16 or more random letters and digits, which CDAP writes at the "
+            "beginning and the end of each line; without it any user could forge lines"
         )
 
 
-def read(line: str, settings: SourceSettings, instance: str, now: int) -> Reading:
-    """The reading of a line; the log names no instance, so all belong to the one the source is configured for.
+def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:
+    """Read a line; the log names no instance, so all belong to the one configured for the source.
 
-    Of a line that is too long the middle, which is what the client sent, is not read.
+    The middle of a line that is too long, which is the client's input, is not read.
     """
     marker = settings.marker.reveal()
     line = without_middle(line)
     if not (line.startswith(f"{marker} ") and line.endswith(f" {marker}") and len(line) > 2 * len(marker) + 1):
-        return Reading("does not begin and end with the source's `marker`", shown="…")
+        return LineReading("does not begin and end with the source's `marker`", shown="…")
     entry = line[len(marker) + 1 : -len(marker) - 1]
     found = _LINE.fullmatch(entry)
     if found is None:
-        return Reading("not a line of the access log", shown="…")
+        return LineReading("not a line of the access log", shown="…")
     shown = f"{found['shown']}…"
     if not _is_unicode(found["shown"]):
-        return Reading("not UTF-8", shown=shown.encode("utf-8", "replace").decode())
+        return LineReading("not UTF-8", shown=shown.encode("utf-8", "replace").decode())
     started = _milliseconds(found["time"])
     events = [
         event for row in _rows() if (event := _event(row, found.groupdict(), entry, started or 0, settings)) is not None
     ]
     rejected = "its time cannot be read" if started is None else None
-    return reading_of(line, events, now, rejected=rejected, shown=shown)
+    return checked_reading(line, events, now, rejected=rejected, shown=shown)
 
 
 def without_middle(line: str) -> str:
-    """The line, or the beginning and the end of one that is too long; as Spark cuts it before it is read."""
+    """Return the line, or the beginning and end of one that is too long; as Spark cuts it before reading."""
     if len(line) * 4 <= LONGEST:
         return line
     raw = bytes_of(line)
@@ -94,7 +94,7 @@ def without_middle(line: str) -> str:
 def _event(
     row: AccessRow, found: Mapping[str, str], entry: str, started: int, settings: SourceSettings
 ) -> EntityEvent | None:
-    """The event of the row, if the line is about such a request and says what it did."""
+    """Return the event of the row, if the line is about such a request and reports its outcome."""
     method, path, rest = found["method"], found["uri"].partition("?")[0], found["rest"]
     named = names_in_path(row.request, path) if method == row.request.method else None
     if named is None:
@@ -109,9 +109,9 @@ def _event(
         end = _WITHOUT_RESPONSE.search(rest)
         code = int(end[1]) if end else NO_STATUS
     user = "" if found["user"] == "-" else found["user"]
-    # Anyone can send a request that deletes several; that some were deleted before it failed, only its check can tell.
+    # Anyone can send a request that deletes several; whether some were deleted before it failed, only its check shows.
     outcome = Outcome(outcome_of(row.request, code, several=False))
-    # Without a user CDAP answers 401; what else may have become of the request, it was nobody's creation.
+    # Without a user CDAP answers 401; whatever the outcome of the request, it has no creator.
     if not user and outcome is not Outcome.DONE:
         return None
     return EntityEvent(
@@ -120,10 +120,10 @@ def _event(
         stage=Stage.REQUEST,
         user=user,
         started=started,
-        # The router logs when a request arrived, and nothing of when it ended.
+        # The router logs when a request arrived, not when it ended.
         ended=NEVER,
         source=settings.name,
-        # One line may tell of several entities.
+        # One line may report several entities.
         id=f"{hashlib.sha256(bytes_of(entry)).hexdigest()}#{row.entity.name}",
         outcome=outcome,
         request=request_text(method, path, code),
@@ -133,7 +133,7 @@ def _event(
 
 
 def _answer(rest: str) -> tuple[int, dict[str, Any]]:
-    """Status and response where the response is logged; nothing of what a header of the client could have written."""
+    """Return status and response, if logged, without anything that a client's header could have forged."""
     logged = _WITH_RESPONSE.fullmatch(rest)
     if logged is None or rest.count(_END_OF_HEADERS) > 1:
         return NO_STATUS, {}
@@ -144,7 +144,7 @@ def _answer(rest: str) -> tuple[int, dict[str, Any]]:
 
 
 def _value(found: object, path: str) -> object:
-    """What stands at a JSON path like `$.artifact.name`."""
+    """Return the value at a JSON path like `$.artifact.name`."""
     for name in path.split(".")[1:]:
         found = found.get(name) if isinstance(found, dict) else None
     return found

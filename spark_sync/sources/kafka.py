@@ -1,4 +1,4 @@
-"""CDAP's audit messages from Kafka: topic `audit` of CDAP 3.4 to 4.0, or wherever they are forwarded to."""
+"""CDAP's audit messages from Kafka: topic `audit` of CDAP 3.4 to 4.0, or one to which they are forwarded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from spark_sync.sources.source import EventSource
 
 PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
 
-# What decides which messages are read is the job's business: another start or group would lose events silently.
+# The job itself decides which messages are read: another start or group would silently lose events.
 _OURS = ("subscribe", "subscribepattern", "assign", "startingoffsets", "failondataloss", "kafka.bootstrap.servers")
 
 
 def check(settings: SourceSettings) -> None:
-    """The settings of a source that reads Kafka.
+    """Check the settings of a source that reads Kafka.
 
     Raises:
         ConfigError: the broker or topic is missing, or an option is one that the job sets itself or cannot be read.
@@ -28,14 +28,14 @@ def check(settings: SourceSettings) -> None:
     for option, secret in settings.options.items():
         if option.lower() in _OURS or not option.lower().startswith("kafka."):
             raise ConfigError(
-                f"source `{settings.name}`: `{option}` is not an option that can be set; those that begin with "
-                "`kafka.` go to Kafka's client, but the brokers are `bootstrap`"
+                f"source `{settings.name}`: option `{option}` cannot be set; options that begin with `kafka.` can, "
+                "except the brokers, which are `bootstrap`"
             )
         secret.reveal()  # one that cannot be read ends the run before Spark is started
 
 
 def options(settings: SourceSettings) -> dict[str, str]:
-    """What Spark's Kafka source is told: everything from the first message on, and an error where messages are gone."""
+    """Return the options of Spark's Kafka source: start at the first message, and fail if messages are lost."""
     return {
         **{name: secret.reveal() for name, secret in settings.options.items()},
         "kafka.bootstrap.servers": settings.bootstrap,
@@ -46,12 +46,12 @@ def options(settings: SourceSettings) -> dict[str, str]:
 
 
 def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
-    """The messages as lines; a message's place is its topic and partition, and its offset as `block`."""
+    """Return the messages as lines; their position is topic and partition, with the offset as `block`."""
     return lines_of(spark.readStream.format("kafka").options(**options(settings)).load())
 
 
 def lines_of(messages: DataFrame) -> DataFrame:
-    """Kafka's columns as those of `LINES`; a message without a value is an empty line."""
+    """Return Kafka's columns as those of `LINES`; a message without a value is an empty line."""
     return messages.select(
         F.coalesce(F.try_validate_utf8(F.col("value").cast("string")), F.lit("")).alias("line"),
         F.concat(F.lit("kafka:"), F.col("topic"), F.lit("/"), F.col("partition").cast("string")).alias("file"),

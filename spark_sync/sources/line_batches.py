@@ -1,4 +1,4 @@
-"""Readers of lines in Spark: each line is read once, by the same pure function as without Spark, in Arrow batches."""
+"""Line readers in Spark: each line is read once, in Arrow batches, by the same pure function as without Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from ranger_cdap.config import SourceSettings
 from spark_sync.ledger.event import EntityEvent
-from spark_sync.sources.line_reader import LineReader, Reading
+from spark_sync.sources.line_reader import LineReader, LineReading
 from spark_sync.sources.source import FOUND, Parse
 from spark_sync.sources.strict_json import HALF, LONGEST
 
@@ -35,14 +35,14 @@ _COLUMNS: Final[Sequence[tuple[str, Callable[[EntityEvent], Any], pa.DataType]]]
 
 
 def parsed_by(reader: LineReader) -> Parse:
-    """`EventSource.parse` of a function that reads one line; it must be importable where Spark's executors are."""
+    """Return `EventSource.parse` for a function that reads one line; Spark's executors must be able to import it."""
 
     def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -> DataFrame:
         def read_batch(raw: pa.Array) -> pa.Array:
             texts = ((line or b"").decode("utf-8", "surrogateescape") for line in raw.to_pylist())
             return _as_arrow([reader(text, settings, instance, now) for text in texts])
 
-        # Otherwise Spark would run it again for each column and condition that uses what it finds. (The stub of
+        # A deterministic function would be run again for each column and condition that uses its result. (The stub of
         # `arrow_udf` lacks the form that takes the kind of function from its type hints, which PySpark recommends.)
         read = arrow_udf(read_batch, _READ).asNondeterministic()  # type: ignore[call-overload]
         others = [name for name in lines.columns if name != "line"]
@@ -54,13 +54,13 @@ def parsed_by(reader: LineReader) -> Parse:
 
 
 def _cut(line: Column) -> Column:
-    """The line's bytes; of one that is too long beginning and end, so that no batch of such lines fills the memory."""
+    """Return the line's bytes; of a line that is too long only the ends, so that a batch cannot fill the memory."""
     raw = line.cast("binary")
     ends = F.concat(F.substring(raw, 1, HALF), F.substring(raw, -HALF, HALF))
     return F.when(F.octet_length(raw) > LONGEST, ends).otherwise(raw)
 
 
-def _as_arrow(readings: Sequence[Reading]) -> pa.Array:
+def _as_arrow(readings: Sequence[LineReading]) -> pa.Array:
     events = [event for reading in readings for event in reading.events]
     columns = [pa.array(map(get, events), kind) for _, get, kind in _COLUMNS]
     fields = [pa.field(name, kind) for name, _, kind in _COLUMNS]

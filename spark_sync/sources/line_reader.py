@@ -1,8 +1,7 @@
-"""`Reading`: what one line of a source says; and what all readers of lines decide in the same way. Without Spark.
+"""`LineReading`: the content of one line of a source, and the checks common to all line readers. Without Spark.
 
-A line is rejected if it cannot be read or believed, names an entity that CDAP cannot have, or is of a time too far
-ahead. What a rejected line says of an entity is kept as far as it can be read: it may be all that is known of a
-creation, so it must not look as if nothing had happened.
+A line is rejected if it cannot be read or trusted, names an entity that CDAP cannot have, or is too far in the future.
+The readable events of a rejected line are kept: they may be the only trace of a creation, which must not go unnoticed.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from ranger_cdap.service.events.record_events import RecordedChange, is_skipped,
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 
 MOST_AHEAD: Final = 900_000
-"""By so many milliseconds the clock of a source may be ahead of ours."""
+"""Milliseconds by which the clock of a source may be ahead of ours."""
 
 TOO_EARLY: Final = f"its time is more than {MOST_AHEAD // 60_000} minutes in the future; is a clock wrong?"
 
 UNREADABLE_USER: Final = "?"
-"""Stands for a user whose name cannot be read; nobody has that name, and nothing is granted to it."""
+"""Placeholder for an unreadable user name; no user has that name, and nothing is granted to it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a line says: why it is rejected, if it is, and its events; those of a rejected line are `Stage.REJECTED`.
+class LineReading:
+    """Content of a line: the reason of a rejection, and its events; those of a rejected line are `Stage.REJECTED`.
 
-    `shown`: what of the line dead letters may show; all of it if `None`.
+    `shown`: the part of the line that dead letters may show; all of it if `None`.
     """
 
     rejected: str | None = None
@@ -38,14 +37,14 @@ class Reading:
     shown: str | None = None
 
 
-LineReader = Callable[[str, SourceSettings, str, int], Reading]
-"""Reads a line of a source of a CDAP instance at a time (epoch milliseconds). Pure; raises nothing."""
+LineReader = Callable[[str, SourceSettings, str, int], LineReading]
+"""Reads a line of a source of a CDAP instance at a time (epoch milliseconds). Pure; never raises."""
 
 
-def reading_of(
+def checked_reading(
     line: str, events: Iterable[EntityEvent], now: int, *, rejected: str | None = None, shown: str | None = None
-) -> Reading:
-    """The reading of a line with these events, some of which may be of entities that cannot exist; each id once."""
+) -> LineReading:
+    """Return the reading of a line with these events, each id once; checks their names and times."""
     once: dict[str, EntityEvent] = {}
     for event in events:
         once.setdefault(event.id, event)
@@ -53,22 +52,22 @@ def reading_of(
     reason = rejected or _bad_name(named) or _too_early(named, now)
     counting = (event for event in named if is_well_formed(event.entity) and not is_skipped(event.entity))
     if reason is None:
-        return Reading(None, tuple(counting), shown)
+        return LineReading(None, tuple(counting), shown)
     name = hashlib.sha256(bytes_of(line)).hexdigest()
-    # A change that did not happen need not be known.
+    # A change that did not happen is irrelevant.
     kept = (_as_rejected(event, name, now) for event in counting if event.outcome is not Outcome.NOTHING)
-    return Reading(reason, tuple(kept), shown)
+    return LineReading(reason, tuple(kept), shown)
 
 
 def event_id(name: str, change: RecordedChange | EntityEvent) -> str:
-    """The id of an event of the line of that name: one change to one entity, as one check has it."""
+    """Return the id of an event in the line of that name: one change to one entity by one check."""
     version = f"@{change.version}" if change.version else ""
     check = f"#{change.check}" if change.check else ""
     return f"{name}#{change.kind}#{change.entity}{version}{check}"
 
 
 def bytes_of(line: str) -> bytes:
-    """The bytes of a line, also of one that was no UTF-8: those are then low surrogates (`surrogateescape`)."""
+    """Return the bytes of a line; those that were not UTF-8 are low surrogates in it (`surrogateescape`)."""
     try:
         return line.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -76,8 +75,8 @@ def bytes_of(line: str) -> bytes:
 
 
 def bad_name(entity: EntityId) -> str:
-    """Why a line is rejected that names such an entity."""
-    return f"`{str(entity)[:120]}` is no name CDAP allows"
+    """Return the reason for rejecting a line that names such an entity."""
+    return f"`{str(entity)[:120]}` is not a valid CDAP name"
 
 
 def _bad_name(events: Iterable[EntityEvent]) -> str | None:
@@ -91,9 +90,9 @@ def _too_early(events: Iterable[EntityEvent], now: int) -> str | None:
 
 
 def _as_rejected(event: EntityEvent, name: str, now: int) -> EntityEvent:
-    """The event of a rejected line: times that cannot be believed are unknown, and the process's clock is not used.
+    """Return the event of a rejected line: implausible times are unknown, and the process's clock is not used.
 
-    Its id is made of the whole line, so that it never takes the place of an event that is believed.
+    Its id is derived from the whole line, so that it never replaces a trusted event.
     """
     started, ended = event.started, event.ended
     if not 0 < started <= min(ended, now + MOST_AHEAD):

@@ -1,7 +1,7 @@
-"""Topic `audit` of CDAP's messaging service, read by HTTP: CDAP's audit messages, as CDAP 4.1 and later writes them.
+"""Topic `audit` of CDAP's messaging service, read by HTTP: CDAP's audit messages from CDAP 4.1 on.
 
 The service has no authorization and is not behind the router, so this runs inside CDAP's network. An offset is the id
-of the last message that was read, in hexadecimal digits; CDAP keeps messages for some days (7 unless configured).
+of the last message read, in hexadecimal digits; CDAP keeps messages for some days (7 by default).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.config.address import SOURCE
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
 from spark_sync.sources import audit
-from spark_sync.sources.avro import Message, messages, poll_request
-from spark_sync.sources.cdap_http import CdapHttp
+from spark_sync.sources.avro import TopicMessage, messages, poll_request
+from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
 from spark_sync.sources.line_batches import parsed_by
 from spark_sync.sources.source import LINES, EventSource
 
 FORMAT: Final = "cdap-messaging"
 _PAGE: Final = 1000
 _CONTENT_TYPE: Final = "avro/binary"
-# How far back a search for the topic's end begins, in milliseconds; each further try goes `_FURTHER` times as far.
+# Milliseconds by which the search for the topic's end starts back; each further try goes `_FURTHER` times as far.
 _FIRST_STEP: Final = 60_000
 _FURTHER: Final = 30
 
@@ -35,7 +35,7 @@ Row = tuple[str, str, int]
 
 
 def check(settings: SourceSettings) -> None:
-    """The settings of a source that reads CDAP's messaging service.
+    """Check the settings of a source that reads CDAP's messaging service.
 
     Raises:
         ConfigError: the address, the topic, the token or the file of certificates is missing or not usable.
@@ -53,14 +53,14 @@ def check(settings: SourceSettings) -> None:
 
 
 def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
-    """The messages as lines; a message's place is its id.
+    """Return the messages as lines; their position is the message id.
 
     Raises:
-        CdapError: CDAP is away or answers nonsense; what happens later is an error of Spark.
+        CdapError: CDAP is unavailable or its answer invalid; later failures are errors of Spark.
     """
     spark.dataSource.register(MessagingSource)
     options = {"url": settings.url, "topic": settings.topic, "allow_plain_http": str(settings.allow_plain_http).lower()}
-    # Paths, not what is in them: Spark keeps options in its plans.
+    # Paths, not contents: Spark keeps options in its plans.
     files = {"token_file": settings.token_file, "ca_file": settings.ca_file}
     options |= {name: str(path.absolute()) for name, path in files.items() if path is not None}
     Topic(options).first_after(time.time_ns() // 1_000_000)
@@ -82,33 +82,33 @@ class Topic:
             allow_plain_http=options.get("allow_plain_http") == "true",
             token_file=Path(token_file) if token_file else None,
             ca_file=Path(ca_file) if ca_file else None,
-            read_timeout=float(options.get("read_timeout", "30")),
+            limits=HttpLimits(read_timeout=float(options.get("read_timeout", "30"))),
         )
         self._topic = options["topic"]
 
-    def after(self, start: bytes | int | None) -> Iterator[Message]:
-        """The messages after an id, from a time on, or all, in their order, until there are no more.
+    def after(self, start: bytes | int | None) -> Iterator[TopicMessage]:
+        """Return the messages after an id, from a time, or all, in order, until there are no more.
 
         Raises:
-            CdapError: CDAP is away or answers nonsense.
+            CdapError: CDAP is unavailable or its answer invalid.
         """
         while page := self._page(start):
             yield from page
             start = page[-1].id
 
-    def first_after(self, start: bytes | int | None) -> Message | None:
-        """The first of these messages.
+    def first_after(self, start: bytes | int | None) -> TopicMessage | None:
+        """Return the first of the messages of `after`.
 
         Raises:
-            CdapError: CDAP is away or answers nonsense.
+            CdapError: CDAP is unavailable or its answer invalid.
         """
         return next(self.after(start), None)
 
     def last(self, now: int) -> bytes | None:
-        """The id of the last message; nothing if the topic is empty. Few messages are read for it where some are new.
+        """Return the id of the last message; `None` if the topic is empty. Reads few messages if some are recent.
 
         Raises:
-            CdapError: CDAP is away or answers nonsense.
+            CdapError: CDAP is unavailable or its answer invalid.
         """
         step = _FIRST_STEP
         while step < now:
@@ -123,7 +123,7 @@ class Topic:
             last = message.id
         return last
 
-    def _page(self, start: bytes | int | None) -> list[Message]:
+    def _page(self, start: bytes | int | None) -> list[TopicMessage]:
         path = f"/v1/namespaces/system/topics/{self._topic}/poll"
         try:
             body = self._http.post(path, poll_request(start, limit=_PAGE), _CONTENT_TYPE)
@@ -136,7 +136,7 @@ class Topic:
         except ValueError as e:
             raise CdapError(f"the answer of `{self._http.url}` is not one of CDAP's messaging service: {e}") from None
         if page and page[-1].id == start:
-            raise CdapError(f"`{self._http.url}` answers with the same messages again and again")
+            raise CdapError(f"`{self._http.url}` repeats the same messages")
         return page
 
 
@@ -145,15 +145,15 @@ class MessagingSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format by which Spark finds it."""
+        """Return the format by which Spark finds it."""
         return FORMAT
 
     def schema(self) -> StructType:
-        """The columns of `LINES`."""
+        """Return the columns of `LINES`."""
         return LINES
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
-        """Reads from the first message that is kept."""
+        """Return a reader that starts at the first message that CDAP still has."""
         return MessagingReader(self.options)
 
 
@@ -173,24 +173,24 @@ class MessagingReader(DataSourceStreamReader):
         self._options = dict(options)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Before the first message."""
+        """Return the offset before the first message."""
         return {"after": ""}
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """After the last message there is now."""
+        """Return the offset after the last current message."""
         last = Topic(self._options).last(time.time_ns() // 1_000_000)
         return {"after": last.hex() if last else ""}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """One span: the order of the pages is theirs."""
+        """Return a single span, because pages must be read in order."""
         if not end["after"] or start["after"] == end["after"]:
             return []
         return [Span(start["after"], end["after"])]
 
     def read(self, partition: InputPartition) -> Iterator[Row]:
-        """The messages of a span; those that CDAP dropped meanwhile are missing.
+        """Return the messages of a span, without those that CDAP has dropped since.
 
-        If it dropped the last one, newer ones come too, and once more with the next batch: an event counts once.
+        If it dropped the last one, newer messages are read too, and again by the next batch: an event counts once.
         """
         assert isinstance(partition, Span)
         start, end = bytes.fromhex(partition.start) or None, bytes.fromhex(partition.end)
@@ -201,14 +201,14 @@ class MessagingReader(DataSourceStreamReader):
                 return
 
     def commit(self, end: dict[str, Any]) -> None:
-        """CDAP forgets by itself."""
+        """Do nothing: CDAP expires messages by itself."""
 
     def stop(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
 
 def _line(payload: bytes) -> str:
-    """The message; one that is not UTF-8 as a line that is no JSON, whatever its readable part is."""
+    """Return the message as a line; one that is not UTF-8 as a line that is certainly not JSON."""
     try:
         return payload.decode()
     except UnicodeDecodeError:

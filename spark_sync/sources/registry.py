@@ -11,7 +11,7 @@ from spark_sync.sources.source import EventSource
 
 
 def event_sources() -> dict[str, EventSource]:
-    """All event sources by kind, the built-in ones and those of other plugins.
+    """Return all event sources by kind.
 
     Raises:
         PluginError: a plugin cannot be loaded, or two offer one kind.
@@ -26,10 +26,10 @@ def event_sources() -> dict[str, EventSource]:
 
 
 def configured_sources(settings: Settings) -> list[tuple[SourceSettings, EventSource]]:
-    """Each with its kind; needs PySpark, and starts nothing.
+    """Return each configured source with its event source; needs PySpark, and starts nothing.
 
     Raises:
-        ConfigError: there is no such kind, or the settings of a source cannot be used.
+        ConfigError: a kind is unknown, or the settings of a source cannot be used.
         PluginError: a plugin cannot be loaded, or two offer one kind.
     """
     known = event_sources()
@@ -37,21 +37,19 @@ def configured_sources(settings: Settings) -> list[tuple[SourceSettings, EventSo
     for configured in settings.sync.sources:
         if configured.kind not in known:
             kinds = ", ".join(sorted(known))
-            raise ConfigError(f"source `{configured.name}` has the kind `{configured.kind}`; known are {kinds}")
+            raise ConfigError(f"source `{configured.name}` has the unknown kind `{configured.kind}`; known are {kinds}")
         known[configured.kind].check(configured)
         found.append((configured, known[configured.kind]))
     names = [configured.name for configured, _ in found]
     if not settings.sync.hold_back and len(found) > 1:
-        raise ConfigError(
-            "`sync.hold_back` may be 0 only for a single source: others may tell of an event a moment later"
-        )
+        raise ConfigError("`sync.hold_back` may be 0 only for a single source: others may report an event later")
     if twice := {name for name in names if names.count(name) > 1}:
-        raise ConfigError(f"two sources are named `{min(twice)}`; a source's name is its place in the ledger")
+        raise ConfigError(f"two sources are named `{min(twice)}`; a source's name identifies it in the ledger")
     return found
 
 
 def ranks(configured: Iterable[SourceSettings]) -> dict[str, int]:
-    """The rank of each source by its name: the configured one, else that of its kind."""
+    """Return the rank of each source by its name: the configured one, else that of its kind."""
     known = event_sources()
     return {
         source.name: (known[source.kind].rank if source.kind in known else 0) if source.rank is None else source.rank
@@ -60,7 +58,7 @@ def ranks(configured: Iterable[SourceSettings]) -> dict[str, int]:
 
 
 def packages(configured: Iterable[SourceSettings]) -> tuple[str, ...]:
-    """The Maven coordinates of all that Spark lacks to read these sources."""
+    """Return the Maven coordinates of the packages that Spark needs to read these sources."""
     known = event_sources()
     needed = [package for source in configured if source.kind in known for package in known[source.kind].packages]
     return tuple(dict.fromkeys(needed))

@@ -1,4 +1,4 @@
-"""The files of a source are regular ones: no links, which Spark would follow, and nothing hidden. Without Spark."""
+"""Checks that the files of a source are regular: no links, which Spark would follow, and not hidden. Without Spark."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from ranger_cdap.errors import ConfigError
 
 _WILDCARDS: Final = "*?[{"
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")
-"""Names by which Spark unpacks files: 5 kB of them may be 500 MB of lines."""
+"""Suffixes by which Spark decompresses files: 5 kB may be 500 MB of lines."""
 
 _ALTERNATIVES: Final = re.compile(r"\{([^{}]*)\}")
 
 
 def check_path(settings: SourceSettings) -> None:
-    """The settings of a source that reads files, and the kinds of all files it would read now.
+    """Check the settings of a source that reads files, and the kinds of all files it would read now.
 
-    Guaranteed: nothing that was there when this was called is a symbolic link, a pipe, a device, a socket or a
-    compressed file. What is put there later is found when this is called again, at the beginning of the next run, not
-    before. Whoever may write to the directory could as well write lines of their own, so nobody but the program that
-    stores may write to it. The directories of `path` before its first wildcard are what the operator named: they may
-    be links.
+    Guaranteed: no file that existed at the time of the call is a symbolic link, a pipe, a device, a socket or a
+    compressed file. Files added later are only checked by the next run. Anyone who can write to the directory could as
+    well write lines of their own, so only the program that stores may write to it. The directories of `path` before its
+    first wildcard are named by the operator: they may be links.
 
     Raises:
-        ConfigError: `path` is missing or does not exist, or a file is not a regular one.
+        ConfigError: `path` is missing or does not exist, or a file is not regular.
     """
     if settings.path is None:
         raise ConfigError(f"source `{settings.name}` needs `path`, the directory of its files")
@@ -39,15 +38,15 @@ def check_path(settings: SourceSettings) -> None:
         for found, mode in _read_files(settings.path):
             _refuse_all_but_regular(found, mode, settings)
     except re.error:
-        raise ConfigError(f"`{settings.path}`, of source `{settings.name}`, is no pattern of files") from None
+        raise ConfigError(f"`{settings.path}`, of source `{settings.name}`, is not a valid file pattern") from None
     except OSError as e:
-        raise ConfigError(f"`{settings.path}` of source `{settings.name}` cannot be looked at: {e.strerror}") from None
+        raise ConfigError(f"`{settings.path}` of source `{settings.name}` cannot be read: {e.strerror}") from None
 
 
 def check_stored_events(settings: SourceSettings) -> None:
-    """As `check_path`, of what a decision service publishes; besides, this process can read every file.
+    """As `check_path`, for files of a decision service; also check that this process can read every file.
 
-    Nothing but reading is asked of the directory: the decision service may be another user, whose files a group reads.
+    The directory is only read: the decision service may be another user, whose files a group can read.
 
     Raises:
         ConfigError: as `check_path`; or a file cannot be read, with what to do.
@@ -65,34 +64,34 @@ def check_stored_events(settings: SourceSettings) -> None:
 
 def _refuse_all_but_regular(found: Path, mode: int, settings: SourceSettings) -> None:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        what = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"
+        what = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
         raise ConfigError(f"`{found}`, of source `{settings.name}`, is {what}; only regular files are read")
     if stat.S_ISREG(mode) and found.name.lower().endswith(_COMPRESSED):
         raise ConfigError(
-            f"`{found}`, of source `{settings.name}`, is compressed, so nobody knows how much is in it; unpack it, or "
+            f"`{found}`, of source `{settings.name}`, is compressed, so its size is unknown; decompress it, or "
             "end `path` with a pattern that leaves it out, like `*.log`"
         )
     if found.name.startswith("."):
         raise ConfigError(
-            f"`{settings.path}`, the pattern of source `{settings.name}`, takes in the hidden directory `{found}`; end "
+            f"`{settings.path}`, the pattern of source `{settings.name}`, matches the hidden directory `{found}`; end "
             "it like `*.jsonl`"
         )
 
 
 def is_pattern(path: Path) -> bool:
-    """Whether the path has wildcards."""
+    """Return whether the path has wildcards."""
     return any(letter in str(path) for letter in _WILDCARDS)
 
 
 def fixed_part(path: Path) -> Path:
-    """The path up to its first wildcard, absolute."""
+    """Return the path up to its first wildcard, absolute."""
     parts = Path(os.path.abspath(path)).parts  # noqa: PTH100  (resolves no links)
     fixed = next((n for n, part in enumerate(parts) if any(letter in part for letter in _WILDCARDS)), len(parts))
     return Path(*parts[:fixed])
 
 
 def _read_files(path: Path) -> Iterator[tuple[Path, int]]:
-    """What Spark would read or look into, and hidden directories that a pattern takes in; each with its mode."""
+    """Return the files and directories that Spark would read, and hidden directories that match; each with its mode."""
     if not is_pattern(path):
         yield from _below(path) if path.is_dir() else [(path, path.lstat().st_mode)]
         return
@@ -104,7 +103,7 @@ def _read_files(path: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _matching(directory: Path, patterns: tuple[str, ...]) -> Iterator[tuple[Path, int]]:
-    """What matches the patterns of names below the directory, one a level, and what is below that."""
+    """Return the paths that match the patterns of names, one per level below the directory, and all below them."""
     if not patterns:
         if directory.exists() or directory.is_symlink():
             mode = directory.lstat().st_mode
@@ -126,7 +125,7 @@ def _matching(directory: Path, patterns: tuple[str, ...]) -> Iterator[tuple[Path
 
 
 def _below(directory: Path) -> Iterator[tuple[Path, int]]:
-    """All that is below a directory but what is hidden, which Spark passes over."""
+    """Return everything below a directory except hidden names, which Spark skips."""
     for found, mode in _entries(directory):
         if not found.name.startswith("."):
             yield found, mode
@@ -139,12 +138,12 @@ def _entries(directory: Path) -> Iterator[tuple[Path, int]]:
         for entry in entries:
             try:
                 yield Path(entry.path), entry.stat(follow_symlinks=False).st_mode
-            except FileNotFoundError:  # moved away meanwhile
+            except FileNotFoundError:  # moved or deleted meanwhile
                 continue
 
 
 def _without_braces(pattern: str) -> list[str]:
-    """The patterns that one with `{a,b}` stands for; the names in braces may hold a slash."""
+    """Expand `{a,b}` in a pattern; the names in braces may contain a slash."""
     found = _ALTERNATIVES.search(pattern)
     if found is None:
         return [pattern]
@@ -156,7 +155,7 @@ def _without_braces(pattern: str) -> list[str]:
 
 
 def _name_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern of names as Hadoop has it."""
+    """Compile a pattern of names with Hadoop's syntax."""
     pieces = re.findall(r"\\.|\[[!^]?[^\]]+\]|.", pattern, re.DOTALL)
     return re.compile("".join(map(_expression, pieces)), re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""`EventSource`: what a plugin offers to bring its own events in; imported only where PySpark is installed."""
+"""`EventSource`: the interface of event sources, also those of plugins; imported only if PySpark is installed."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ FOUND = StructType(
 
 `type` and `parts` are the entity's; times are epoch milliseconds. A source must fill `id` (the same for the same event,
 however often it is read), `type`, `parts`, `kind`, `stage`, `outcome`, `user`, `started` and `ended`; a null in another
-field stands for its default. `stage` is `message` where the origin writes of a creation only what has really been
-created, `request` where it tells how a request was answered.
+field means its default. `stage` is `message` if the origin reports only creations that happened, `request` if it
+reports the answer to a request.
 """
 
 Parse = Callable[[DataFrame, SourceSettings, str, int], DataFrame]
@@ -56,13 +56,13 @@ Parse = Callable[[DataFrame, SourceSettings, str, int], DataFrame]
 class EventSource:
     """A kind of event source.
 
-    `read`: a streaming frame with the columns of `LINES`. `parse`: the same rows with two more columns, `rejected` (why
-    the line cannot be believed or read, null if it can) and `found` (an array of `FOUND`, often empty); its third
-    argument is the CDAP instance that events must belong to, its fourth the time of the run in epoch milliseconds.
-    `parsed_by` (in `line_batches`) makes one of a pure function that reads a line. Of a rejected line only events of
-    the stage `rejected` count. `check` raises `ConfigError` where the settings of the source cannot be used. `rank` is
-    the rank of a source that is configured without one. `line_is_block`: no two lines share file and block (messages),
-    so that the place of one is known without counting. `packages`: Maven coordinates of what Spark lacks to read it.
+    `read` returns a streaming frame with the columns of `LINES`. `parse` returns the same rows with two more columns,
+    `rejected` (why the line cannot be trusted or read, null if it can) and `found` (an array of `FOUND`, often empty);
+    its third argument is the CDAP instance of the events, its fourth the time of the run in epoch milliseconds.
+    `parsed_by` (in `line_batches`) makes one from a pure function that reads a line. Of a rejected line only events of
+    the stage `rejected` count. `check` raises `ConfigError` if the settings of the source cannot be used. `rank` is the
+    default rank. `line_is_block`: no two lines share file and block (messages), so that positions are known without
+    counting. `packages`: Maven coordinates of the packages that Spark needs to read it.
     """
 
     read: Callable[[SparkSession, SourceSettings], DataFrame]

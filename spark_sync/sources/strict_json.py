@@ -1,4 +1,4 @@
-"""Lines that are exactly one JSON object: nothing before or after it, no field twice, every type as it is written."""
+"""Strict JSON lines: exactly one object, no field twice, no conversion of types."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Final, NoReturn, TypeVar
 import msgspec
 
 LONGEST: Final = 1 << 20
-"""The most bytes of a line that is parsed."""
+"""Most bytes of a line that is parsed."""
 
 HALF: Final = LONGEST // 2 + 1
-"""So many bytes of the beginning and of the end of a longer line stand for it."""
+"""Bytes of the beginning and of the end that represent a longer line."""
 
 DEEPEST: Final = 64
-"""The most objects and lists that are nested in each other."""
+"""Deepest nesting of objects and lists."""
 
 NOT_ONE_OBJECT: Final = "not one JSON object"
 _LONGEST_REASON: Final = 200
@@ -23,20 +23,20 @@ T = TypeVar("T")
 
 
 class BadLine(ValueError):
-    """A line that is not read; the message is the reason."""
+    """A line that is rejected; the message is the reason."""
 
 
 def read_object(line: str) -> dict[str, Any]:
-    """The one JSON object that the line is; in linear time, and only where the line is not too long.
+    """Parse a line that is exactly one JSON object, in linear time.
 
     Raises:
-        BadLine: the line is anything else, or an object in it has a field twice.
+        BadLine: the line is anything else, is too long, or an object in it has a field twice.
     """
     if len(line) > LONGEST or _byte_count(line) > LONGEST:
         raise BadLine(f"longer than {LONGEST} bytes")
     try:
         value = msgspec.json.decode(line)
-        # A text has two quotation marks; where none is escaped, the same number means that nothing was dropped.
+        # A text has two quotation marks; if none is escaped, an equal number means that no field was dropped.
         if "\\" in line or msgspec.json.encode(value).count(b'"') != line.count('"'):
             json.loads(line, object_pairs_hook=_without_repetition, parse_constant=_refuse)
     except BadLine:
@@ -50,8 +50,8 @@ def read_object(line: str) -> dict[str, Any]:
     return value
 
 
-def fitted(value: object, form: type[T]) -> T:
-    """The value in its form; a number is no text, and a text no number.
+def convert_strictly(value: object, form: type[T]) -> T:
+    """Convert the value to a type, strictly: numbers are not texts, nor texts numbers.
 
     Raises:
         BadLine: it does not fit.
@@ -64,7 +64,7 @@ def fitted(value: object, form: type[T]) -> T:
 
 
 def quoted(text: object) -> str:
-    """A foreign text for a reason: short, in backticks."""
+    """Quote an untrusted text for a reason: shortened, in backticks."""
     return f"`{str(text)[:80]}`"
 
 

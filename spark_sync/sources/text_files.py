@@ -1,4 +1,4 @@
-"""Lines of text files in a directory (or of files that match a pattern), as a stream that takes each file once."""
+"""Sources that read text files of a directory (or files that match a pattern), as a stream that reads each once."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.sources.regular_files import check_path, fixed_part, is_pattern
+from spark_sync.sources import audit, data_plane, http_access
+from spark_sync.sources.line_batches import parsed_by
+from spark_sync.sources.regular_files import check_path, check_stored_events, fixed_part, is_pattern
+from spark_sync.sources.source import EventSource
 
 
 def read_text_files(spark: SparkSession, settings: SourceSettings) -> DataFrame:
-    """The lines of all files of `settings.path`; a file must be complete when it appears there (move it in).
+    """Return the lines of all files of `settings.path`; a file must be complete when it appears there (move it in).
 
-    Guaranteed: no link that is there when a run begins is followed (`check_path` says what is not), and no line of a
-    file is taken whose name, or a directory of which below `path`, begins with a dot or an underscore.
+    Guaranteed: no link that exists when a run begins is followed (see `check_path` for the limits), and no file is read
+    whose name, or that of a directory below `path`, begins with a dot or an underscore.
 
     Raises:
-        ConfigError: a file is not a regular one.
+        ConfigError: a file is not regular.
     """
     check_path(settings)
     if settings.path is None:
         raise ConfigError(f"source `{settings.name}` has no `path`")
     file = F.col("_metadata.file_path")
     lines = spark.readStream.format("text").load(str(settings.path))
-    if is_pattern(settings.path):  # Spark looks into hidden directories that a pattern takes in
+    if is_pattern(settings.path):  # Spark reads hidden directories that match a pattern
         lines = lines.where(~_is_hidden(file, below=len(fixed_part(settings.path).parts)))
     return lines.select(
         F.col("value").alias("line"), file.alias("file"), F.col("_metadata.file_block_start").alias("block")
@@ -32,6 +35,11 @@ def read_text_files(spark: SparkSession, settings: SourceSettings) -> DataFrame:
 
 
 def _is_hidden(file: Column, *, below: int) -> Column:
-    """Whether a name in the path of a file is hidden, after its first so many names."""
+    """Return whether a name in the path of a file, after its first `below` names, is hidden."""
     names = F.split(F.regexp_replace(file, "^file:/+", "/"), "/")
     return F.exists(F.slice(names, below + 1, F.size(names)), lambda name: name.rlike("^[._]"))
+
+
+AUDIT = EventSource(read=read_text_files, parse=parsed_by(audit.read), rank=10)
+DATA_PLANE = EventSource(read=read_text_files, parse=parsed_by(data_plane.read), check=check_stored_events, rank=20)
+HTTP_ACCESS = EventSource(read=read_text_files, parse=parsed_by(http_access.read), check=http_access.check, rank=30)

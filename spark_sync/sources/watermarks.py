@@ -1,7 +1,7 @@
-"""The watermarks of decision services: how far a run may decide, and what time it is in their journals.
+"""Watermarks of decision services: how far a run may decide, and the current time of their journals.
 
 A decision service writes a watermark beside its records and journalled checks: everything it received earlier is in a
-file that can be read. So it must be read before the files are.
+readable file. So the watermark must be read before the files.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.events.watermark import WATERMARK, Watermark
 
 UNREADABLE: Final = Watermark(v=1, service="", watermark=0, records=None)
-"""Stands for a watermark that is there and cannot be read: there is a journal, and nobody knows which, or its time."""
+"""Placeholder for a watermark that cannot be read: there is a journal, but its id and time are unknown."""
 
 PATIENCE: Final = 5.0
-"""Seconds to wait for a watermark that is later than now; it is renewed each second."""
+"""Seconds to wait for a watermark later than now; it is renewed each second."""
 
 _KIND: Final = "data-plane"
 _POLL: Final = 0.1
@@ -32,11 +32,10 @@ _LARGEST: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Horizons:
-    """How far events are decided, by source; all times are epoch milliseconds.
+    """Extent of decided events, by source; all times are epoch milliseconds.
 
-    `journals`: the present time of each check journal. `horizons`: what a source received before that time is decided.
-    `silent`: the sources whose decision service is so far behind that the hold-back applies instead; those whose
-    service has no watermark are among them.
+    `journals`: the current time of each check journal. `horizons`: events that a source received before that time are
+    decided. `silent`: the sources whose decision service has no watermark, or one so old that the hold-back applies.
     """
 
     journals: Mapping[str, int]
@@ -45,18 +44,18 @@ class Horizons:
 
 
 def journalled_sources(sources: Iterable[SourceSettings]) -> list[SourceSettings]:
-    """The sources that read what a decision service stores."""
+    """Return the sources that read files of a decision service."""
     return [source for source in sources if source.kind == _KIND]
 
 
 def read(sources: Iterable[SourceSettings]) -> dict[str, Watermark]:
-    """The watermarks of the decision services whose records are read, by source; none where a service writes none."""
+    """Return the watermarks of the decision services by source, without services that write none."""
     found = {source.name: _read(source) for source in journalled_sources(sources)}
     return {name: watermark for name, watermark in found.items() if watermark is not None}
 
 
 def watermark_file(source: SourceSettings) -> Path | None:
-    """Where the watermark of a source is; nothing where its path names no single directory of this machine."""
+    """Return the watermark file of a source; `None` if its path is not a single directory of this machine."""
     path = source.path
     if path is None or any(part.endswith(":") for part in path.parts):
         return None
@@ -74,10 +73,10 @@ def horizons(
     hold_back: int,
     skew: int,
 ) -> Horizons:
-    """What may be decided by a run at `now`; `hold_back` and `skew` are milliseconds too.
+    """Return what a run at `now` may decide; `hold_back` and `skew` are milliseconds too.
 
-    A source is decided as far as every decision service is known: its own to its watermark, whose clock has stamped
-    both; another one to its watermark less the skew of the clocks. The hold-back is the most that one waits for any.
+    A source is decided as far as every decision service is known: its own up to its watermark, stamped by the same
+    clock; another one up to its watermark minus the clock skew. No source waits longer than the hold-back.
     """
     held = now - hold_back
     names = [source.name for source in journalled_sources(sources)]
@@ -101,10 +100,10 @@ def wait_past(
     sleep: Callable[[float], None],
     patience: float = PATIENCE,
 ) -> int | None:
-    """A time of a journal after this call began, in epoch milliseconds; nothing where none comes within `patience`.
+    """Wait for a time of a journal after this call began, in epoch milliseconds; `None` if none comes in `patience`.
 
-    The next watermark to appear may have been made before the call, the one after it is made later. `journal` is its
-    id: another one tells no time of it. `clock` and `sleep` count seconds.
+    The next watermark to appear may be older than the call, the one after it is not. `journal` is its id; another
+    journal has another clock. `clock` and `sleep` count seconds.
     """
     before = read_now()
     if before is None or before.service != journal:

@@ -1,7 +1,7 @@
-"""Spark's driver process: out of reach of the terminal's Ctrl-C while we use it, and gone when we don't.
+"""Spark's driver process: protected from the terminal's Ctrl-C during use, and ended after it.
 
-PySpark leaves the process to the end of Python and lets it share our process group, so that Ctrl-C would take it away
-under the hands of whoever has to finish a write.
+PySpark keeps the process until Python ends and lets it share our process group, so that Ctrl-C would end it in the
+middle of a write.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ UMASK = 0o077
 
 @contextmanager
 def driver_process(configuration: Mapping[str, str], scratch: Scratch) -> Iterator[None]:
-    """A driver with this configuration, used by every session inside; on return the process has ended.
+    """Start a driver with this configuration for every session inside; on return the process has ended.
 
-    What it writes is in the scratch directory or for its owner only.
+    Its files are in the scratch directory or for its owner only.
 
     Raises:
         PySparkRuntimeError: it does not start.
     """
     conf = SparkConf(loadDefaults=False).setAll(list(configuration.items()))
-    # What Delta prints there (the number of files it removed) is no answer of ours.
+    # Delta prints there (the number of files it removed), which must not mix with our output.
     popen = {
         "start_new_session": True,
         "stdout": subprocess.DEVNULL,
@@ -48,7 +48,7 @@ def driver_process(configuration: Mapping[str, str], scratch: Scratch) -> Iterat
         SparkContext._ensure_initialized(gateway=gateway)
         yield
     except KeyboardInterrupt:
-        goodbye = 0.0  # whoever presses Ctrl-C does not want to wait, and a run may be killed at any point
+        goodbye = 0.0  # Ctrl-C ends at once, as a run may be killed at any point
         raise
     finally:
         SparkContext._gateway = None
@@ -72,9 +72,9 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 def _launched(conf: SparkConf, popen: Mapping[str, object]) -> JavaGateway:
-    """A driver that has started; one whose start is interrupted is ended.
+    """Start a driver; end it if the start is interrupted.
 
-    PySpark has no name for the process before it has started: where Ctrl-C breaks in, it would be nobody's.
+    PySpark holds no reference to the process before it has started: after a Ctrl-C it would be orphaned.
     """
     started: Future[JavaGateway] = Future()
 
@@ -94,7 +94,7 @@ def _launched(conf: SparkConf, popen: Mapping[str, object]) -> JavaGateway:
 
 
 def _end(process: subprocess.Popen[bytes], goodbye: float) -> None:
-    """The process ends by itself when its standard input does."""
+    """Let the process end by closing its standard input, or kill it."""
     if goodbye and process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()

@@ -1,4 +1,4 @@
-"""The jars that Spark lacks: Delta's, checked by their hashes where Spark fetches them, and those of sources."""
+"""The jars that Spark lacks: Delta's, checked by their hashes if Spark fetches them, and those of sources."""
 
 from __future__ import annotations
 

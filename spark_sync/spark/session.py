@@ -35,7 +35,7 @@ CONFIGURATION = {
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.session.timeZone": "UTC",
-    # A run has more plans than Spark keeps compiled by default; without this each run compiles all of them anew.
+    # A run has more plans than Spark keeps compiled by default; without this each run compiles all of them again.
     "spark.sql.codegen.cache.maxEntries": "2000",
     "spark.sql.ansi.enabled": "true",
     "spark.ui.enabled": "false",
@@ -53,18 +53,18 @@ LOCAL = {
     "spark.sql.shuffle.partitions": "4",
     # Planning again after each stage makes Delta list the files of every table again each time (half of a small run).
     "spark.sql.adaptive.enabled": "false",
-    # Looking for files that nobody needs any more would otherwise be a job of 10,000 tasks.
+    # By default, the search for unused files is a job of 10,000 tasks.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 
 
-def submitted() -> bool:
-    """Whether `spark-submit` has started the driver, with settings and jars of its own."""
+def is_submitted() -> bool:
+    """Return whether `spark-submit` has started the driver, with its own settings and jars."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def require_spark(what: str = "the sync job") -> None:
-    """Say in one sentence that PySpark, which `what` needs, is not installed.
+    """Check that PySpark, which `what` needs, is installed.
 
     Raises:
         SparkMissing: it is not.
@@ -78,12 +78,12 @@ def require_spark(what: str = "the sync job") -> None:
 
 @contextmanager
 def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterator[SparkSession]:
-    """A session with Delta tables, stopped at the end; under `spark-submit` its master and settings stand.
+    """Open a session with Delta tables, stopped at the end; under `spark-submit` its master and settings apply.
 
     Raises:
-        SparkMissing: PySpark or Java is missing, or Delta's jars cannot be found nor fetched.
+        SparkMissing: PySpark or Java is missing, or Delta's jars can be neither found nor fetched.
         ConfigError: `spark-submit` left Spark open to others, which the settings do not allow.
-        SyncError: Spark fetched other jars than it should.
+        SyncError: Spark fetched unexpected jars.
     """
     require_spark()
     from pyspark.errors import PySparkException
@@ -93,7 +93,7 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
             spark = stack.enter_context(_session(settings, master))
         except (PySparkException, OSError) as e:
             raise SparkMissing(
-                f"Spark does not start, is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
+                f"Spark does not start; is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
             ) from e
         yield spark
 
@@ -106,7 +106,7 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
 
     configuration = dict(CONFIGURATION)
     with ExitStack() as stack:
-        if submitted():
+        if is_submitted():
             loaded, command = _loaded_configuration()
             check_closed(loaded, command, allowed=settings.allow_open_spark)
             check_fetched(loaded.get("spark.jars", ""), only_known=True)
@@ -130,7 +130,7 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             authenticate_callbacks(spark.sparkContext._gateway)
             yield spark
         except KeyboardInterrupt:
-            # The connection is in the middle of an answer: the driver is ended without it, and this server before that.
+            # The connection may be in the middle of an answer: the driver is ended without it, after this server.
             spark.sparkContext._accumulatorServer.shutdown()
             raise
         except BaseException:
@@ -143,18 +143,18 @@ def _started(configuration: Mapping[str, str]) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    # Before there is a session, which would have the driver serve a directory.
+    # Before there is a session, which would make the driver serve a directory.
     serve_no_directory(SparkContext.getOrCreate(SparkConf().setAll(list(configuration.items()))))
     return SparkSession.Builder().config(map=dict(configuration)).getOrCreate()
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:
-    """py4j writes some of what it raises with the root logger, at the end even that the driver we ended is gone."""
+    """Filter the root logger's messages of py4j about exceptions it also raises, and about the ended driver."""
     return not str(record.msg).startswith(("KeyboardInterrupt while", "Exception while sending command"))
 
 
 def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:
-    """In the main thread PySpark takes over Ctrl-C; its handler breaks into whatever the connection is doing."""
+    """Create the session in another thread: in the main one PySpark would install its own handler of Ctrl-C."""
     created: Future[SparkSession] = Future()
 
     def run() -> None:
@@ -168,9 +168,9 @@ def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:
 
 
 def private_files(directory: Path) -> dict[str, str]:
-    """Return where the driver writes temporary files, that all its files are for their owner only, and Java's options.
+    """Return the settings of the driver's temporary files, of private file modes, and of Java.
 
-    It logs errors only, and ends where memory is short instead of letting the run hang. All this must be known before
+    The driver logs errors only, and ends if memory is short instead of letting the run hang. Must be set before
     it starts.
     """
     options = (
@@ -189,7 +189,7 @@ def private_files(directory: Path) -> dict[str, str]:
 
 
 def _loaded_configuration() -> tuple[dict[str, str], str]:
-    """The settings that the driver was started with, and its command line; its Spark has not begun yet."""
+    """Return the settings the driver was started with, and its command line; its Spark has not started yet."""
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()

@@ -25,7 +25,7 @@ CLOSED: Final = {
 """Settings of our own driver: no port answers without the secret, and temporary files are encrypted."""
 
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105 - the name of a setting
-# Required where somebody else configured Spark: one setting of each row.
+# Required if `spark-submit` configured Spark: one setting of each row.
 _REQUIRED: Final = (
     ("spark.authenticate",),
     ("spark.network.crypto.enabled", "spark.authenticate.enableSaslEncryption", "spark.ssl.rpc.enabled"),

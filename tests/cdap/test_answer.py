@@ -130,7 +130,7 @@ def test_what_is_not_determined_is_denied() -> None:
 def test_an_operation_is_not_asked_about_another_type_of_entity() -> None:
     row = load_profile("default").operation("dataset.drop")
 
-    with pytest.raises(InvalidInput, match="is about a dataset"):
+    with pytest.raises(InvalidInput, match="applies to a dataset"):
         compose(row, parse_entity("namespace:ns1"), "ann", holding())
 
 
@@ -139,7 +139,7 @@ def test_all_alternatives_that_can_hold_are_reported_as_tried() -> None:
 
     answer = compose(row, parse_entity("dataset:ns1.kv"), "ann", holding())
 
-    assert [[e.action for e in tried] for tried in answer.tried] == [["WRITE"], ["ADMIN"]]
+    assert [[e.action for e in tried] for tried in answer.alternatives] == [["WRITE"], ["ADMIN"]]
     assert answer.policy_ids == ()
 
 
@@ -163,7 +163,7 @@ def test_a_denial_says_who_lacks_what_and_in_which_capacity() -> None:
 
 @pytest.mark.parametrize(
     ("impersonated", "said"),
-    [(None, "the part of `artifact` or `jar`"), ("svc", "the part of `artifact` or `principal` or `jar`")],
+    [(None, "`artifact` or `jar`"), ("svc", "`artifact` or `principal` or `jar`")],
 )
 def test_what_can_not_be_decided_is_denied_and_says_what_to_name(impersonated: str | None, said: str) -> None:
     row = load_profile("004").operation("application.deploy")
@@ -172,7 +172,7 @@ def test_what_can_not_be_decided_is_denied_and_says_what_to_name(impersonated: s
     answer = compose(row, parse_entity("application:ns1.Shop"), "ann", everything, Context(impersonated=impersonated))
 
     assert not answer.allowed
-    assert answer.reason == f"`application.deploy` cannot be decided unless it is said what plays {said}"
+    assert answer.reason == f"`application.deploy` cannot be decided without an entity for {said}"
 
 
 def test_what_is_above_a_security_zone_counts_for_nothing_in_it() -> None:
@@ -186,3 +186,9 @@ def test_what_is_above_a_security_zone_counts_for_nothing_in_it() -> None:
     answer = compose(row, parse_entity("dataset:ns1.kv"), "ann", ask, options=Options(inherit=True))
 
     assert not answer.allowed
+
+
+def test_the_old_name_of_the_alternatives_still_works_and_warns() -> None:
+    answer = compose(load_profile("default").operation("dataset.get"), parse_entity("dataset:ns1.kv"), "ann", holding())
+    with pytest.warns(DeprecationWarning, match="alternatives"):
+        assert answer.tried == answer.alternatives

@@ -124,7 +124,7 @@ def test_without_options_only_the_privileges_the_row_names_count(
 
 
 @given(questions())
-def test_who_holds_everything_a_plan_names_is_allowed_and_what_is_missing_is_part_of_it(
+def test_holding_all_that_a_plan_names_allows_and_what_is_missing_is_in_the_plan(
     question: tuple[Operation, Context, frozenset[Privilege]],
 ) -> None:
     row, context, held = question

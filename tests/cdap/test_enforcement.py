@@ -32,7 +32,7 @@ CASES = [
 def test_an_operation_is_enforced_if_both_lists_have_it(
     operations: tuple[str, ...] | None, types: tuple[str, ...] | None, operation: str, kind: str, covered: bool
 ) -> None:
-    assert enforcement(PROFILE, operations, types, REPORT).covers(operation, kind) is covered
+    assert enforcement(PROFILE, operations, types, REPORT).is_enforced(operation, kind) is covered
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_an_operation_is_enforced_if_both_lists_have_it(
         (("dataset.gett",), None, DENY, "did you mean `dataset.get`?"),
         (("nothing.*",), None, DENY, "`nothing`"),
         (None, ("datasets",), DENY, "`datasets`"),
-        (("dataset.get",), None, None, "`enforce.outside` must say"),
-        (None, (), None, "`enforce.outside` must say"),
+        (("dataset.get",), None, None, "`enforce.outside` is not set"),
+        (None, (), None, "`enforce.outside` is not set"),
     ],
 )
 def test_what_is_enforced_is_never_a_guess(

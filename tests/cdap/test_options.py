@@ -1,12 +1,12 @@
 """What the comments of document 003 discuss: each option allows or shows what it says, and nothing without it."""
 
 import pytest
-from granted import granted
 
 from ranger_cdap.cdap.answer import compose
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import load_profile
+from tests.cdap.fixtures import granted
 
 KV = "dataset:ns1.kv"
 

@@ -1,7 +1,6 @@
 """Patterns: what document 004 writes with a star is allowed by policies that cover all of it, and by no other."""
 
 import pytest
-from granted import granted
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.profile import Operation, load_profile, parse_privilege
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType
+from tests.cdap.fixtures import granted
 
 # A pattern, the names a policy has there, and whether the policy covers the pattern.
 COVERED = [
@@ -101,7 +101,7 @@ def test_a_pattern_is_written_as_it_is_read(text: str, wanted: EntityId | Entity
     [
         ("dataset", InvalidEntity, "write it as type:name"),
         ("datset:ns1.a*", UnknownEntityType, "did you mean `dataset`"),
-        ("dataset:ns1*", InvalidEntity, "is made of namespace, dataset, not of 1 parts"),
+        ("dataset:ns1*", InvalidEntity, "needs 2 parts"),
         ("dataset:ns1.a?*", InvalidEntity, "`a\\?\\*` is not a pattern"),
         ("dataset:ns1.a/*", InvalidEntity, "`a/\\*` is not a pattern"),
         ("application:ns1.a.b*", InvalidEntity, "`a.b\\*` is not a pattern"),
@@ -150,7 +150,7 @@ small = st.text("ab", max_size=3)
 
 
 @given(st.text("ab*?", min_size=1, max_size=5), st.builds("{}*{}".format, small, small), st.text("ab.0", max_size=6))
-def test_what_a_policy_allows_of_a_pattern_it_allows_of_every_entity_the_pattern_stands_for(
+def test_what_is_allowed_on_a_pattern_is_allowed_on_every_entity_it_matches(
     policy: str, pattern: str, middle: str
 ) -> None:
     ask = granted(f"ann ADMIN dataset:ns1.{policy}")

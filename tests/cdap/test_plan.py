@@ -5,7 +5,7 @@ import pytest
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.pattern import parse_pattern
-from ranger_cdap.cdap.plan import Need, plan
+from ranger_cdap.cdap.plan import RequiredPrivilege, plan
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.errors import InvalidInput, RangerCdapError
 
@@ -18,7 +18,7 @@ def involving(master: str = "cdap", **related: str) -> Context:
     return Context({role: tuple(map(parse_pattern, text.split())) for role, text in related.items()}, master=master)
 
 
-def told(need: Need) -> str:
+def told(need: RequiredPrivilege) -> str:
     return f"{need.capacity} {need.person}: {'|'.join(need.actions)} {need.entity}"
 
 
@@ -241,16 +241,16 @@ def test_impersonation_without_a_principal_can_not_be_allowed() -> None:
 @pytest.mark.parametrize(
     ("operation", "entity", "person", "message"),
     [
-        ("dataset.get", EntityId("dataset", ("ns1",)), "ann", "is made of namespace, dataset, not of 1 parts"),
-        ("dataset.get", EntityId("dataset", ("ns1", "a", "b")), "ann", "not of 3 parts"),
+        ("dataset.get", EntityId("dataset", ("ns1",)), "ann", "needs 2 parts"),
+        ("dataset.get", EntityId("dataset", ("ns1", "a", "b")), "ann", ", not 3$"),
         ("dataset.get", EntityId("dataset", ("ns1", "")), "ann", "`` is not a name that CDAP allows for a dataset"),
         ("dataset.get", EntityId("dataset", ("", "a")), "ann", "`` is not a name that CDAP allows for a namespace"),
         ("dataset.get", EntityId("dataset", ("ns1", "*")), "ann", "`\\*` is not a name"),
         ("dataset.get", EntityId("dataset", ("ns1", "a?")), "ann", "`a\\?` is not a name"),
         ("dataset.get", EntityId("planet", ("ns1", "a")), "ann", "no entity type `planet`"),
-        ("dataset.get", parse_entity("stream:ns1.a"), "ann", "is about a dataset, not about `stream:ns1.a`"),
-        ("dataset.get", parse_entity("namespace:ns1"), "ann", "is about a dataset, not about `namespace:ns1`"),
-        ("namespace.enable_wrangler", parse_entity("instance:"), "ann", "is about a namespace"),
+        ("dataset.get", parse_entity("stream:ns1.a"), "ann", "applies to a dataset, not to `stream:ns1.a`"),
+        ("dataset.get", parse_entity("namespace:ns1"), "ann", "applies to a dataset, not to `namespace:ns1`"),
+        ("namespace.enable_wrangler", parse_entity("instance:"), "ann", "applies to a namespace"),
         ("dataset.get", parse_entity("dataset:ns1.a"), "", "the requesting user has no name"),
     ],
 )
@@ -266,7 +266,7 @@ def test_a_bad_question_is_told_in_one_sentence(operation: str, entity: EntityId
     [
         ({"artefact": ["artifact:ns1.a"]}, "did you mean `artifact`"),
         ({"zzz": []}, "known are artifact, jar"),
-        ({"artifact": ["dataset:ns1.a"]}, "`artifact` is of type artifact, not `dataset:ns1.a`"),
+        ({"artifact": ["dataset:ns1.a"]}, "`artifact` must be of type artifact, not `dataset:ns1.a`"),
         ({"artifact": ["artifact:ns1.a"], "jar": ["artifact:ns1.b"]}, "not from both"),
         ({"principal": ["principal:a", "principal:b"]}, "one principal"),
         ({"principal": ["principal:svc*"]}, "one principal"),

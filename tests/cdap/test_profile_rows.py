@@ -17,7 +17,8 @@ from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId, entity_types, parse_entity, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.profile import Operation, Privilege, load_profile, profile_names
-from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, decode_service_policies
+from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
+from ranger_cdap.ranger_model.decode import decode_service_policies
 
 EXAMPLES = {
     entity.type: entity

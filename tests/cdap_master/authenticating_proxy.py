@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import requests
-from in_memory_cdap import CdapUser
+
+from tests.cdap_master.in_memory_cdap import CdapUser
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from in_memory_cdap import APP_JAR, CdapUser
-from master_world import World
+from tests.cdap_master.fixtures import World
+from tests.cdap_master.in_memory_cdap import APP_JAR, CdapUser
 
 ARTIFACT = "shop-app"
 FROM_ARTIFACT = {"artifact": {"name": ARTIFACT, "version": "1.0.0", "scope": "USER"}}

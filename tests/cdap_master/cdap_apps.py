@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from in_memory_cdap import CLASS_PATH
+from tests.cdap_master.in_memory_cdap import CLASS_PATH
 
 WORKFLOW = "OneActionWorkflow"
 """The only program of the application that `workflow_jar` brings; it does nothing and ends."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from in_memory_cdap import MASTER, missing_part
-from master_world import SYNC, World, world
 
 from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
+from tests.cdap_master.fixtures import SYNC, World, world
+from tests.cdap_master.in_memory_cdap import MASTER, missing_part
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

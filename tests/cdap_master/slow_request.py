@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from master_world import World
+from tests.cdap_master.fixtures import World
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from builder import FROM_ARTIFACT, KEY_VALUE
-from in_memory_cdap import APP_JAR
+from tests.cdap_master.builder import FROM_ARTIFACT, KEY_VALUE
+from tests.cdap_master.in_memory_cdap import APP_JAR
 
 NAMESPACE = "/v3/namespaces/shop"
 APP = f"{NAMESPACE}/apps/Purchases"

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import msgspec
-from master_world import World
 
 from ranger_cdap.service.wire.event_wire import JournalledCheck, Record
+from tests.cdap_master.fixtures import World
 
 
 def records(world: World) -> list[Record]:

@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from master_world import World, wait_until
 from pyspark.sql import SparkSession
-from stored_events import stored
 
 from ranger_cdap.cdap.entity import parse_entity, to_resource
 from ranger_cdap.config import ConfirmSettings, Settings, SourceSettings
@@ -19,6 +17,8 @@ from spark_sync.job import run_once
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import take_baseline
+from tests.cdap_master.fixtures import World, wait_until
+from tests.cdap_master.stored_events import stored
 
 
 class Job:
@@ -75,7 +75,7 @@ class Job:
         return {
             user: tuple(access.type for access in item.accesses)
             for policy in exact
-            for item in policy.policyItems
+            for item in policy.policy_items
             for user in item.users
         }
 

@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from builder import KEY_VALUE
-from master_world import World, wait_until, world
 from pyspark.sql import SparkSession
 
 from ranger_cdap.testing import EmbeddedRanger
 from spark_sync.job import run_once
 from spark_sync.reconcile.baseline import take_baseline
 from spark_sync.report import RunReport
+from tests.cdap_master.builder import KEY_VALUE
+from tests.cdap_master.fixtures import World, wait_until, world
 
 pytestmark = pytest.mark.spark
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 
 import pytest
 import requests
-from authenticating_proxy import proxy_for
-from cdap_apps import workflow_jar
-from in_memory_cdap import CdapUser
-from master_world import AUDIT, CONFIRM, World
 from pyspark.sql import SparkSession
-from sync_job import Job
 
 from ranger_cdap.config import ConfirmSettings, Secret
 from spark_sync.ledger.life import State
+from tests.cdap_master.authenticating_proxy import proxy_for
+from tests.cdap_master.cdap_apps import workflow_jar
+from tests.cdap_master.fixtures import AUDIT, CONFIRM, World
+from tests.cdap_master.in_memory_cdap import CdapUser
+from tests.cdap_master.sync_job import Job
 
 pytestmark = pytest.mark.spark
 

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 
 import msgspec
 import pytest
-from builder import KEY_VALUE, build
-from master_world import CONFIRM, World
 
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.config import ConfirmSettings
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
-from spark_sync.reconcile.cdap_existence import ask, looks
+from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import Existence
-from spark_sync.sources.cdap_http import CdapHttp
+from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from tests.cdap_master.builder import KEY_VALUE, build
+from tests.cdap_master.fixtures import CONFIRM, World
 
 BUILDER = "builder-of-there"
 NS = "/v3/namespaces/there"
@@ -67,7 +67,7 @@ def asking(world: World, user: str) -> Iterator[tuple[CdapHttp, EvaluationClient
     )
     sync = msgspec.structs.replace(world.settings.sync, confirm=confirm)
     with (
-        CdapHttp(world.cdap.url, attempts=1) as cdap,
+        CdapHttp(world.cdap.url, limits=HttpLimits(attempts=1)) as cdap,
         EvaluationClient(msgspec.structs.replace(world.settings, sync=sync)) as service,
     ):
         # The stand-in for a proxy that has authenticated the account; other CDAPs take a token.
@@ -97,7 +97,7 @@ def test_what_is_not_there_is_gone(there: World, entity: str) -> None:
 
 
 def test_every_type_is_asked_about_here() -> None:
-    assert {parse_entity(entity).type for entity in NOT_THERE} == looks().keys()
+    assert {parse_entity(entity).type for entity in NOT_THERE} == existence_queries().keys()
 
 
 @pytest.mark.parametrize("entity", HIDDEN)

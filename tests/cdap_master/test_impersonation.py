@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from builder import ARTIFACT, FROM_ARTIFACT
-from in_memory_cdap import APP_JAR
-from master_world import World
+
+from tests.cdap_master.builder import ARTIFACT, FROM_ARTIFACT
+from tests.cdap_master.fixtures import World
+from tests.cdap_master.in_memory_cdap import APP_JAR
 
 OWNER, OWNED_BY = "svc", "principal:svc/host@EXAMPLE.COM"
 NAMESPACE = "/v3/namespaces/owned"

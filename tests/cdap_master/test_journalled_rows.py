@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 import requests
-from builder import FROM_ARTIFACT, KEY_VALUE
-from cdap_apps import MODULE_CLASS, WORKFLOW, module_jar, schedule, workflow_jar
-from in_memory_cdap import APP_JAR
-from master_world import World, wait_until
-from stored_events import checks, records
 
 from ranger_cdap.cdap.creations import RequestRow, load_creations
 from ranger_cdap.service.events.record_events import names_in_path
 from ranger_cdap.service.wire.event_wire import CheckRecord, Record
+from tests.cdap_master.builder import FROM_ARTIFACT, KEY_VALUE
+from tests.cdap_master.cdap_apps import MODULE_CLASS, WORKFLOW, module_jar, schedule, workflow_jar
+from tests.cdap_master.fixtures import World, wait_until
+from tests.cdap_master.in_memory_cdap import APP_JAR
+from tests.cdap_master.stored_events import checks, records
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "ownership.md"
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-from in_memory_cdap import APP_JAR, MASTER
-from master_world import World, wait_until, world
 
 from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.testing import EmbeddedRanger
+from tests.cdap_master.fixtures import World, wait_until, world
+from tests.cdap_master.in_memory_cdap import APP_JAR, MASTER
 
 NAMESPACE = "/v3/namespaces/older"
 
@@ -69,7 +69,7 @@ def test_an_upload_is_not_made_in_the_name_of_the_master_user(
     assert older.user("older-reader").must(f"GET {NAMESPACE}/artifacts").json() == []
 
 
-def test_without_its_decision_service_nothing_is_allowed_and_with_it_everything_goes_on(older: World) -> None:
+def test_without_its_decision_service_nothing_is_allowed_until_it_returns(older: World) -> None:
     reader = older.user("older-reader")
     port = int(older.service.url.rsplit(":", 1)[1])
     question = f"GET {NAMESPACE}/preferences"

@@ -12,16 +12,16 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from builder import FROM_ARTIFACT, KEY_VALUE
-from in_memory_cdap import APP_JAR, CdapUser
-from master_world import World, world
 from pyspark.sql import SparkSession
-from slow_request import slow_put
-from stored_events import checks, records
-from sync_job import Job
 
 from ranger_cdap.config import Secret, SourceSettings
 from ranger_cdap.testing import EmbeddedRanger
+from tests.cdap_master.builder import FROM_ARTIFACT, KEY_VALUE
+from tests.cdap_master.fixtures import World, world
+from tests.cdap_master.in_memory_cdap import APP_JAR, CdapUser
+from tests.cdap_master.slow_request import slow_put
+from tests.cdap_master.stored_events import checks, records
+from tests.cdap_master.sync_job import Job
 
 pytestmark = pytest.mark.spark
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from builder import ARTIFACT, build
-from master_world import World, wait_until
+
+from tests.cdap_master.builder import ARTIFACT, build
+from tests.cdap_master.fixtures import World, wait_until
 
 RUNS = "/v3/namespaces/till/apps/Purchases/workers/Recorder"
 TO_START = ["EXECUTE program:till.Purchases.worker.Recorder", "READ namespace:till", f"READ artifact:till.{ARTIFACT}"]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 import requests
-from cdap_apps import WORKFLOW, schedule, workflow_jar
-from in_memory_cdap import CdapUser
-from master_world import ENFORCE, World
 from pyspark.sql import SparkSession
-from slow_request import slow_put
-from stored_events import checks, records
-from sync_job import Job
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.service.wire.event_wire import JournalledCheck
 from spark_sync.ledger.life import State
+from tests.cdap_master.cdap_apps import WORKFLOW, schedule, workflow_jar
+from tests.cdap_master.fixtures import ENFORCE, World
+from tests.cdap_master.in_memory_cdap import CdapUser
+from tests.cdap_master.slow_request import slow_put
+from tests.cdap_master.stored_events import checks, records
+from tests.cdap_master.sync_job import Job
 
 pytestmark = pytest.mark.spark
 

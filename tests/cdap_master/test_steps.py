@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from in_memory_cdap import CdapUser
-from master_world import World, wait_until
-from steps import STEPS, WATCHES, Step
+
+from tests.cdap_master.fixtures import World, wait_until
+from tests.cdap_master.in_memory_cdap import CdapUser
+from tests.cdap_master.steps import STEPS, WATCHES, Step
 
 NOBODY, WATCHER = "bob", "alice"
 

@@ -1,5 +1,5 @@
 """What several tests of commands start."""
 
-from live_ranger import ranger
+from tests.cli.live_ranger import ranger
 
 __all__ = ["ranger"]

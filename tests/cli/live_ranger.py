@@ -7,8 +7,9 @@ import pytest
 
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PASSWORD = "Correct-Horse-1"
 
@@ -17,7 +18,7 @@ PASSWORD = "Correct-Horse-1"
 def ranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RangerAdmin]:
     """An embedded Ranger Admin with its accounts, and a configuration file in the working directory."""
     with EmbeddedAdmin(admin_password=PASSWORD) as embedded:
-        admin = RangerAdmin(embedded.url, username="admin", password=Secret(PASSWORD))
+        admin = RangerAdmin(AdminConnection(embedded.url, username="admin", password=Secret(PASSWORD)))
         for name in ("cdapplugin", "cdapsync", "alice", "bob"):
             admin.create_user(name, Secret(PASSWORD))
         monkeypatch.chdir(tmp_path)
@@ -45,6 +46,6 @@ def grant(admin: RangerAdmin, name: str, resource: dict[str, str], user: str, ac
             service="cdapdev",
             name=name,
             resources={level: PolicyResource(values=[value]) for level, value in resource.items()},
-            policyItems=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type=access)])],
+            policy_items=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type=access)])],
         )
     )

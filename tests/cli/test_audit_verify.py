@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_samples import numbered
 
 from ranger_cdap.audit.file import FileSink
 from ranger_cdap.audit.verify import rotated_files
@@ -17,6 +16,7 @@ from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.doctor import Health
 from ranger_cdap.doctor.local import examine_audit
 from ranger_cdap.doctor.users import Users
+from tests.audit.samples import numbered
 
 
 def write(path: Path, count: int = 10, *, chain: bool = True) -> None:
@@ -97,7 +97,7 @@ def test_the_doctor_says_where_records_go(tmp_path: Path) -> None:
     health, seen = found["audit"]
     assert health is Health.WELL
     assert f"file `{tmp_path / 'a.jsonl'}` (rotated at 100,000,000 bytes, 10 kept)" in seen
-    assert seen.endswith("what cannot be audited is denied; records are chained")
+    assert seen.endswith("decisions that cannot be audited are denied; records are chained")
     assert found["audit directory"][0] is Health.WELL
     tmp_path.chmod(0o777)
     assert findings(file=tmp_path / "a.jsonl")["audit directory"][0] is Health.FAILED

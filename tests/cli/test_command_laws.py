@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import click
 import pytest
-from policy_world import COMPANY, named, policy
 
 from ranger_cdap import errors
 from ranger_cdap.cli.command import Described
@@ -20,6 +19,7 @@ from ranger_cdap.cli.commands_page import commands
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import command_line, main
+from tests.cli.fixtures import COMPANY, named, policy
 
 ROOT = command_line()
 COMMANDS = {" ".join(words): command for words, command in commands(ROOT)}

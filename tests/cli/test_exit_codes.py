@@ -2,14 +2,16 @@
 
 import io
 import json
+import socket
 import sys
 from pathlib import Path
 
 import pytest
-from live_ranger import PASSWORD, grant
 
 from ranger_cdap.cli.main import main
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from tests.cli.live_ranger import PASSWORD, grant
+from tests.embedded_admin.caller import V2, Caller
 
 
 def test_a_check_is_on_record_by_default_and_with_required_denied_without_one(
@@ -69,7 +71,7 @@ def test_policies_travel_as_a_file(
     changed, lost = ranger.policy_by_name("cdapdev", "changed"), ranger.policy_by_name("cdapdev", "lost")
     assert changed is not None
     assert lost is not None
-    changed.policyItems[0].users = ["bob"]
+    changed.policy_items[0].users = ["bob"]
     ranger.update_policy(changed)
     ranger.delete_policy(lost.id or 0)
     grant(ranger, "new", {"instance": "cdap", "namespace": "new"}, "bob", "read")
@@ -89,7 +91,7 @@ def test_policies_travel_as_a_file(
     assert main(["policies", "import", "--yes", "policies.json"]) == 0
     again = ranger.policy_by_name("cdapdev", "changed")
     assert again is not None
-    assert again.policyItems[0].users == ["alice"]
+    assert again.policy_items[0].users == ["alice"]
     assert ranger.policy_by_name("cdapdev", "new") is not None
     capsys.readouterr()
     assert main(["policies", "diff", "policies.json"]) == 2
@@ -113,6 +115,14 @@ def test_lint_looks_at_what_ranger_has_now(ranger: RangerAdmin, capsys: pytest.C
     assert "unknown-macro" in told
     assert "resources.dataset" in told
     assert "unknown-user" not in told
+
+
+def test_lint_and_doctor_add_no_plugin_to_ranger_s_list(ranger: RangerAdmin) -> None:
+    assert main(["setup", "--yes"]) == 0
+    main(["policies", "lint"])
+    main(["doctor"])
+    listed = Caller(ranger.url, password=PASSWORD)("GET", f"{V2}/plugins/info")[1]
+    assert [(row["appType"], row["hostName"]) for row in listed] == [("cdap", socket.gethostname())]
 
 
 def test_what_is_not_enforced_says_so(
@@ -167,7 +177,7 @@ def test_an_import_that_has_nothing_to_do_says_so(ranger: RangerAdmin, capsys: p
     assert main(["policies", "export", "--out", "policies.json"]) == 0
     capsys.readouterr()
     assert main(["policies", "import", "policies.json"]) == 0
-    assert capsys.readouterr().out == "nothing to do: every policy of the file is there as it is\n"
+    assert capsys.readouterr().out == "nothing to do: the policies of the file exist unchanged\n"
 
 
 def test_a_dry_run_shows_the_plan_and_does_nothing(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
@@ -225,9 +235,7 @@ def test_ranger_admin_away_is_a_warning_for_a_plugin_with_a_cache(
 
     captured = capsys.readouterr()
     assert "denied" in captured.out
-    assert captured.err.startswith(
-        "warning: the policies of the cache decide (fresh): Ranger Admin at `http://127.0.0.1:1`"
-    )
+    assert captured.err.startswith("warning: cached policies are used (fresh): Ranger Admin at `http://127.0.0.1:1`")
     assert len(captured.err.splitlines()) == 1
     assert "Traceback" not in captured.err
 
@@ -238,7 +246,7 @@ def test_ranger_admin_away_is_a_warning_for_a_plugin_with_a_cache(
         (["check", "alice", "dataset.gett", "dataset:ns1.kv"], "did you mean `dataset.get`"),
         (["check", "alice", "dataset.get", "datset:ns1.kv"], "did you mean `dataset`"),
         (["check", "alice", "dataset.get", "dataset:ns1.*"], "not a name that CDAP allows"),
-        (["check", "alice", "dataset.get", "namespace:ns1"], "is about a dataset"),
+        (["check", "alice", "dataset.get", "namespace:ns1"], "applies to a dataset"),
         (["check", "alice"], "Missing argument"),
         (["chek"], "No such command"),
         (["--config", "nowhere.toml", "check", "a", "dataset.get", "dataset:ns1.kv"], "does not exist"),

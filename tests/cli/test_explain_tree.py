@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from policy_world import COMPANY, dataset, item, named, policy
 
 from ranger_cdap.cli.main import main
+from tests.cli.fixtures import COMPANY, dataset, item, named, policy
 
 GET_KV = ["dataset.get", "dataset:ns1.kv"]
 ETL = ["--group", "etl"]
@@ -23,12 +23,14 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
         True,
         [
             "allowed: alice dataset.get on dataset:ns1.kv",
-            "asked for by S003-dataset-get, S003-CORE-5",
+            "required by",
+            "S003-dataset-get: Getting a dataset needs READ on the dataset.",
+            "S003-CORE-5: Getting an entity needs READ on it and READ on its parent.",
             "alice has READ on dataset:ns1.kv",
             'policy 2 "kv" (version 3) allows it',
             "allow item 1 (user alice: read, write)",
             "allow item 2 (group etl: read)",
-            "to have it denied, one of these suffices",
+            "to have it denied, do one of these",
         ],
     ),
     "no policy": (
@@ -36,8 +38,8 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
         False,
         [
             "bob needs READ on dataset:ns1.kv; bob needs READ on namespace:ns1",
-            "no policy gives it",
-            'policy 2 "kv" says nothing: no item is for this user and access type',
+            "no policy allows it",
+            'policy 2 "kv" says nothing: no item matches this user and access type',
             "to have it allowed, do all of this",
             "add READ for bob to a policy on dataset:ns1.kv",
             "add READ for bob to a policy on namespace:ns1",
@@ -47,26 +49,26 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
         ["mallory", *GET_KV, *ETL],
         False,
         [
-            'policy 2 "kv" (version 3) denies it',
+            'policy 2 "kv" (version 3) denies READ; granting READ would not help',
             "deny item 1 (user mallory: read)",
-            'take READ away from mallory in policy 2 "kv" (version 3): deny item 1 (user mallory: read), or add a deny'
-            " exception for mallory there; if no policy allows it then, one has to",
+            'revoke READ from mallory in policy 2 "kv" (version 3): deny item 1 (user mallory: read), or add a deny'
+            " exception for mallory there; then a policy must allow it",
         ],
     ),
     "an allow exception": (
         ["eve", *GET_KV, *ETL],
         False,
         [
-            'policy 2 "kv" would give it, but makes an exception',
+            'policy 2 "kv" would allow it, but has an exception',
             'policy 2 "kv": allow exception item 1 (user eve: read)',
-            "take eve out of the exceptions there",
+            "remove eve from the exceptions there",
         ],
     ),
     "deny all else": (
         ["bob", "dataset.get", "dataset:ns1.secret", *ETL],
         False,
         [
-            'policy 4 "closed" (version 3) denies all that it does not allow',
+            'policy 4 "closed" (version 3) denies everything it does not allow',
             'add READ for bob to policy 4 "closed" (version 3)',
         ],
     ),
@@ -95,7 +97,7 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
         ["bob", "dataset.get", "dataset:ns1.day", *ETL],
         False,
         [
-            "no policy gives it here and now: a condition does not hold",
+            "no policy allows it now: a condition does not hold",
             'policy 5 "by day": allow item 1 (user bob: read under a condition)',
         ],
     ),
@@ -115,7 +117,11 @@ def test_the_tree_names_what_decides(
 def test_the_requirements_come_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for user in ("alice", "bob"):
         assert main(["explain", user, *GET_KV, *named(tmp_path)]) == 0
-        assert capsys.readouterr().out.splitlines()[-1] == "└── asked for by S003-dataset-get, S003-CORE-5"
+        assert capsys.readouterr().out.splitlines()[-3:] == [
+            "└── required by",
+            "    ├── S003-dataset-get: Getting a dataset needs READ on the dataset.",
+            "    └── S003-CORE-5: Getting an entity needs READ on it and READ on its parent.",
+        ]
 
 
 def explained(asked: list[str], files: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -162,7 +168,94 @@ def test_a_policy_that_can_not_be_used_is_to_be_repaired(tmp_path: Path, capsys:
     document = explained(["alice", *GET_KV], named(tmp_path, [*COMPANY, broken]), capsys)
     (reason, _) = document["alternatives"][0]
     assert "`ranger-cdap policies lint` shows" in reason["change"]
-    assert reason["why"].startswith('policy 8 "p8" (version 3) cannot be used, so it denies everybody: ')
+    assert reason["why"].startswith('policy 8 "p8" (version 3) is unusable, so it denies everyone: ')
+
+
+TAGGED = {
+    "op": "add_or_update",
+    "tagVersion": 1,
+    "tagDefinitions": {"1": {"id": 1, "name": "PII"}},
+    "tags": {"1": {"id": 1, "type": "PII"}},
+    "serviceResources": [
+        {
+            "id": 5,
+            "resourceElements": {
+                level: {"values": [value]} for level, value in {"instance": "cdap", **dataset("kv")}.items()
+            },
+        }
+    ],
+    "resourceToTagIds": {"5": [1]},
+}
+
+
+def with_tag_policy(folder: Path, one: dict[str, Any]) -> list[str]:
+    """The files of the company, with a policy of the tag service `tagdev`, and the tag PII on the dataset kv."""
+    files = named(folder)
+    path = folder / "policies.json"
+    definition = {
+        "name": "tag",
+        "resources": [{"name": "tag"}],
+        "accessTypes": [{"name": f"cdap:{access}"} for access in ("read", "write", "admin", "execute")],
+    }
+    linked = {"serviceName": "tagdev", "policies": [one], "serviceDef": definition}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"tagPolicies": linked}))
+    (folder / "tags.json").write_text(json.dumps(TAGGED | {"serviceName": "cdapdev"}))
+    return [*files, "--tags", str(folder / "tags.json")]
+
+
+def test_a_tag_policy_is_named_with_tag_and_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deny = policy(30, {}, name="no PII", denyPolicyItems=[item("cdap:read", groups=["etl"])])
+    deny["resources"] = {"tag": {"values": ["PII"]}}
+    document = explained(["alice", *GET_KV, *ETL], with_tag_policy(tmp_path, deny), capsys)
+    (reason, _) = document["alternatives"][0]
+    place = 'policy 30 "no PII" (version 3) about the tag `PII` in the tag service `tagdev`'
+    assert reason["why"] == f"{place} denies READ; granting READ would not help"
+    assert reason["change"] == (
+        f"revoke READ from alice in {place}: deny item 1 (group etl: cdap:read), or add a deny exception for alice"
+        " there, or take the tag `PII` off dataset:ns1.kv; then a policy must allow it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "warned"),
+    [
+        ("aliec", False),  # of one the store does not hold, when there is no store
+        ("carlo", True),
+        ("carol", False),  # in the store
+        ("mallory", False),  # a policy names them
+        ("olga", False),  # a role names them
+    ],
+)
+def test_a_user_that_ranger_does_not_know_is_reported(
+    user: str, warned: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = named(tmp_path) if user != "aliec" else named(tmp_path)[:4]
+    assert main(["explain", user, *GET_KV, *files]) == 0
+    told = capsys.readouterr().err
+    assert ("warning: Ranger knows no user `carlo`; did you mean `carol`?" in told) is warned
+    assert ("knows no user" in told) is warned
+
+
+HIVE = {
+    "serviceName": "hivedev",
+    "policyVersion": 1,
+    "policies": [],
+    "serviceDef": {"name": "hive", "resources": [{"name": "database"}], "accessTypes": [{"name": "select"}]},
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["explain", "alice", *GET_KV], ["who", GET_KV[1]], ["matrix", "ns1"]],
+    ids=lambda command: str(command[0]),
+)
+def test_policies_of_another_service_type_are_refused(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hive.json"
+    path.write_text(json.dumps(HIVE))
+    assert main([*command, "--policies", str(path)]) == 3
+    assert "its policies are of a service of type `hive`, not of CDAP" in " ".join(capsys.readouterr().err.split())
 
 
 def test_of_a_super_user_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,13 +265,13 @@ def test_of_a_super_user_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(json.dumps(configured))
     document = explained(["root", *GET_KV], files, capsys)
     assert document["allowed"] is True
-    assert document["changes"] == ["take root and their groups out of the super users of the service"]
+    assert document["changes"] == ["remove root and their groups from the super users of the service"]
 
 
 def test_what_plays_no_part_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deploy = ["explain", "alice", "application.deploy", "application:ns1.shop"]
     assert main([*deploy, "--impersonate", "svc", *named(tmp_path)]) == 0
-    assert "`application.deploy` cannot be decided unless it is said what plays the part of" in capsys.readouterr().out
+    assert "`application.deploy` cannot be decided without an entity for" in capsys.readouterr().out
 
 
 def test_nothing_is_cached_and_nothing_audited(

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_ranger import grant
 
 from ranger_cdap.cli.main import main
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from tests.cli.live_ranger import grant
 
 KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
 GET = ["alice", "dataset.get", "dataset:ns1.kv"]
@@ -104,6 +104,6 @@ def test_what_is_logged_is_not_said_to_the_quiet(options: list[str], said: bool,
     config.chmod(0o644)
     program = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "config", "show", *options]
     done = subprocess.run(program, capture_output=True, text=True, check=True)
-    assert ("holds a secret and can be read by everybody" in done.stderr) is said
+    assert ("holds a secret and is world-readable" in done.stderr) is said
     assert said or done.stderr == ""
     assert "s3cret" not in done.stdout + done.stderr

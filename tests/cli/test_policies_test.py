@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
-from policy_world import named
 
 from ranger_cdap.cli.main import main
 from ranger_cdap.embedded_admin.rules.tag_definition import BASE as TAG_DEFINITION
+from tests.cli.fixtures import named
 
 HELD = """
 [[expect]]
@@ -117,12 +117,12 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "groups in one text": (ONE.replace('["etl"]', '"etl"'), "Expected `array`, got `str` - at `$.groups`"),
     "neither allowed nor denied": (ONE.replace('"allowed"', '"maybe"'), "Invalid enum value 'maybe'"),
     "an unknown operation": (ONE.replace("dataset.get", "dataset.gett"), "did you mean `dataset.get`?"),
-    "an operation on something else": (ONE.replace("dataset:ns1.kv", "topic:ns1.t"), "is about a dataset"),
+    "an operation on something else": (ONE.replace("dataset:ns1.kv", "topic:ns1.t"), "applies to a dataset"),
     "an unknown type": (ONE.replace("dataset:", "datset:"), "did you mean `dataset`?"),
     "a name with a star": (ONE.replace("ns1.kv", "ns1.*"), "is not a name that CDAP allows"),
     "a name that leaves its folder": (ONE.replace("ns1.kv", "../../etc/passwd"), "is not a name that CDAP allows"),
     "an unknown role": (ONE + '\nwith = { jars = ["artifact:n.a"] }', "did you mean `jar`?"),
-    "a role for another type": (ONE + '\nwith = { jar = ["dataset:n.a"] }', "is of type artifact"),
+    "a role for another type": (ONE + '\nwith = { jar = ["dataset:n.a"] }', "must be of type artifact"),
     "an impersonated nobody": (ONE + '\nimpersonate = ""', "the impersonated user has no name"),
     "one good, one bad": (f"{ONE}\n{ONE.replace('alice', '')}", "expectation 2: "),
     "too much": (b"#" * (17 << 20), "is larger than 16 MB"),

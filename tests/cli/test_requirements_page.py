@@ -86,6 +86,6 @@ def test_what_a_sentence_says_of_a_row() -> None:
         "READ application", was="READ|WRITE|ADMIN|ALL application", note="which part was removed is a guess"
     )
     assert REQUIREMENTS.sections()["000"]["S000-program-list"] == (
-        "Program, list: needs READ on the application. Before: READ, WRITE, ADMIN or ALL on the application."
+        "Listing programs needs READ on the application. Before: READ, WRITE, ADMIN or ALL on the application."
         " (Which part was removed is a guess.)"
     )

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.cli.settings_page import page, said_of
+from ranger_cdap.cli.settings_page import field_descriptions, page
 from ranger_cdap.config import (
     CallerSettings,
     ConfirmSettings,
@@ -78,7 +78,7 @@ def test_the_page_is_the_one_that_is_made(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("struct", TABLES.values(), ids=TABLES)
 def test_every_setting_has_a_sentence(struct: type[Table]) -> None:
-    said = said_of(struct)
+    said = field_descriptions(struct)
     assert list(said) == [field.name for field in msgspec.structs.fields(struct)]
     assert not [name for name, text in said.items() if "|" in text or "\n" in text or not text.endswith(".")]
 
@@ -113,11 +113,11 @@ def test_what_has_no_variable_has_none(row: Row, tmp_path: Path) -> None:
         load_settings(tmp_path / "empty.toml", {variable: "1"})
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.default == "must be given"], ids=label)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.default == "required"], ids=label)
 def test_what_must_be_given_has_no_default(row: Row) -> None:
     table, name = row.table.strip("[]").split(".")
     given = {"name": "n", "kind": "audit", "roles": ["audit"]}
-    wanted = {other.key for other in ROWS if other.table == row.table and other.default == "must be given"}
+    wanted = {other.key for other in ROWS if other.table == row.table and other.default == "required"}
     full = {key: given[key] for key in wanted}
     assert parse_settings({table: {name: [full]}}, origin="a test")
     with pytest.raises(ConfigError, match=f"`{row.key}`"):

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from policy_world import COMPANY, dataset, item, named, policy
 
 from ranger_cdap.cli.main import main
+from tests.cli.fixtures import COMPANY, dataset, item, named, policy
 
 KV = "dataset:ns1.kv"
 

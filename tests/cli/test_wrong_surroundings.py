@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from policy_world import named
 
 from ranger_cdap.cli.main import main
+from tests.cli.fixtures import named
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
@@ -98,7 +98,7 @@ def test_a_password_is_asked_for_on_a_terminal_only(
     monkeypatch.setattr(sys, "stdin", io.StringIO("Not-A-Terminal\n"))
 
     assert main(command.split()) == 3
-    assert "there is no terminal to ask for the password of admin" in capsys.readouterr().err
+    assert "RANGER_CDAP_SETUP_PASSWORD to the password of admin" in capsys.readouterr().err
 
 
 def test_an_export_is_no_download_and_that_is_said(
@@ -110,4 +110,4 @@ def test_an_export_is_no_download_and_that_is_said(
 
     for command in (["who", "namespace:ns1"], ["policies", "lint"], ["eval", "--requests", "-"]):
         assert main([*command, "--policies", "all.json"]) == 3
-        assert "`all.json` cannot be used: it is no policy download; take a plugin's cache" in capsys.readouterr().err
+        assert "`all.json` cannot be used: not a policy download; use a plugin's cache" in capsys.readouterr().err

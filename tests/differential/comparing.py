@@ -13,7 +13,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
-from strategies import REQUESTS_A_SCENARIO
+
+from tests.differential.strategies import REQUESTS_A_SCENARIO
 
 Json = Mapping[str, Any]
 Judge = Callable[[Json], Sequence[Json]]

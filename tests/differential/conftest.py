@@ -1,19 +1,12 @@
-"""The judges: Ranger's Java engine, one JVM for the whole run, and another one that can run JavaScript."""
+"""Ranger's Java engine where policies are in JavaScript, which Java 17 cannot run by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from java_engine import JavaEngine, missing_tool
 
-
-@pytest.fixture(scope="session")
-def java() -> Iterator[JavaEngine]:
-    if sentence := missing_tool():
-        pytest.skip(sentence)
-    with JavaEngine() as engine:
-        yield engine
+from tests.differential.java_engine import JavaEngine, missing_tool
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from definitions import cdap_definition
-from strategies import numbered
+from tests.differential.definitions import cdap_definition
+from tests.differential.strategies import numbered
 
 Json = dict[str, Any]
 

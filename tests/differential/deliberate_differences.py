@@ -5,8 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from phenomena_tags import tag_definition
-from strategies import numbered
+from tests.differential.small_documents import (
+    ASKED,
+    AT_HOME,
+    BY_TWO_PRIORITIES,
+    DEFINITION,
+    LATER,
+    LONG,
+    LOST_TAG,
+    NO_NUMBER,
+    OF_TAGS,
+    OPEN,
+    OPTION,
+    SCRIPT,
+    TAG_CLOSES,
+    TAG_OPENS,
+    TWO_GROUPS,
+    UNHEARD_OF,
+    UNTIMED,
+    A,
+    T,
+    by_cluster,
+    changed,
+    closed,
+    dated,
+    expired,
+    first_of_tags,
+    item,
+    on,
+    policy,
+    tagged,
+    without_enricher,
+    zone,
+)
+from tests.differential.strategies import numbered
 
 Json = dict[str, Any]
 
@@ -15,30 +47,6 @@ REFUSED = "refused"
 
 FAILS = "fails"
 """The decision fails."""
-
-NOW = 1_700_000_000_000
-PACKAGE = "org.apache.ranger.plugin.conditionevaluator."
-DEFINITION: Json = {
-    "name": "t",
-    "resources": [
-        {"name": "r0", "level": 10, "isValidLeaf": True},
-        {"name": "r1", "level": 20, "parent": "r0", "isValidLeaf": True},
-        {"name": "r2", "level": 30, "parent": "r1"},
-    ],
-    "accessTypes": [{"name": "read"}, {"name": "write"}],
-    "policyConditions": [
-        {"name": "ip", "evaluator": PACKAGE + "RangerIpMatcher"},
-        {"name": "script", "evaluator": PACKAGE + "RangerScriptConditionEvaluator"},
-        {
-            "name": "expired",
-            "evaluator": PACKAGE + "RangerScriptTemplateConditionEvaluator",
-            "evaluatorOptions": {"scriptTemplate": "ctx.isAccessedAfter('date');"},
-        },
-    ],
-}
-TAG_DEFINITION = tag_definition(DEFINITION, with_enricher=True)
-LONG = "a" * 8_193
-ASKED: Json = {"resource": {"r0": "a"}, "user": "alice", "accessType": "read", "accessTime": NOW}
 
 
 @dataclass(frozen=True)
@@ -70,89 +78,31 @@ class Difference:
         return {"policies": {**download, **inside}, **beside, "requests": [self.asked]}
 
 
-def on(**levels: list[Any]) -> Json:
-    return {name: {"values": values} for name, values in levels.items()}
+_OTHER_SOURCE = "tags in the request beside a tag enricher, or a download of tags without one"
+_CLUSTER = "the cluster of a request, in a condition of a tag policy"
+ASKED_AS_TAGGED = ASKED | {"tags": [{"type": "T"}]}
 
 
-def item(access: str = "read", **more: Any) -> Json:
-    return {"groups": ["public"], "accesses": [{"type": access}], **more}
-
-
-def policy(resources: Json, allow: list[Json], deny: list[Json] | None = None, **more: Any) -> Json:
-    return {"resources": resources, "policyItems": allow, "denyPolicyItems": deny or [], **more}
-
-
-A = on(r0=["a"])
-OPEN = policy(A, [item()])
-
-
-def closed(resources: Json = A, **more: Any) -> Json:
-    return policy(resources, [], [item()], **more)
-
-
-def tagged(*policies: Json, resource: Json = A, tag: Json | None = None) -> Json:
-    kept = numbered(list(policies), first=50, names="tag policy")
-    return {
-        "tagPolicies": {"serviceName": "tags", "policyVersion": 1, "serviceDef": TAG_DEFINITION, "policies": kept},
-        "tags": {
-            "serviceName": "s",
-            "tagVersion": 1,
-            "op": "add_or_update",
-            "tags": {"1": {"id": 1, "type": "T", **(tag or {})}},
-            "serviceResources": [{"id": 7, "resourceElements": resource}],
-            "resourceToTagIds": {"7": [1]},
-        },
-    }
-
-
-T = on(tag=["T"])
-TAG_OPENS = policy(T, [item("t:read")])
-TAG_CLOSES = policy(T, [], [item("t:read")])
-SCRIPT = [{"type": "script", "values": ["false"]}]
-
-
-def expired(*values: str) -> Json:
-    return item("t:read", conditions=[{"type": "expired", "values": list(values)}])
-
-
-def dated(date: str) -> Json:
-    return {"attributes": {"date": date}}
-
-
-UNHEARD_OF = [{"type": "unheard-of", "values": ["x"]}]
-AT_HOME = [{"type": "ip", "values": ["10.0.0.1"]}]
-LATER = [{"startTime": "later"}]
-NO_NUMBER = [{"recurrences": [{"schedule": {"minute": "0", "hour": "noon"}, "interval": {"hours": 1}}]}]
-TWO_GROUPS = {**ASKED, "allAccessTypes": ["read", "write"], "allAccessTypeGroups": [["read"], ["write"]]}
-BY_TWO_PRIORITIES = [
-    policy(A, [item()], policyPriority=1),
-    policy(A, [item("write")], [item("write", groups=["nobody"])]),
-    policy(A, [], [item("write")]),
-]
-UNTIMED = {key: value for key, value in ASKED.items() if key != "accessTime"}
-LOST_TAG = {**tagged(TAG_CLOSES), "tags": {**tagged()["tags"], "tags": {}}}
-OPTION: Json = {**DEFINITION, "options": {"enableDenyAndExceptionsInPolicies": "perhaps"}}
-
-
-def zone(**resource: list[str]) -> Json:
-    return {"securityZones": {"z": {"zoneName": "z", "resources": [resource], "policies": []}}}
-
-
-def changed(kind: int, new: Json) -> Json:
-    fields = {"id": 1, "version": 2, "name": "changed", "serviceType": "t", "policyType": 0}
-    delta = {"changeType": kind, "policiesVersion": 2, "policy": {**fields, **new}}
-    return {"deltas": {"serviceName": "s", "policyVersion": 2, "serviceDef": DEFINITION, "policyDeltas": [delta]}}
-
-
-_NO_DELTA = "deltas that cannot be applied (an unknown kind of change, no id, another type of service)"
+_NO_DELTA = (
+    "deltas that cannot be applied (an unknown kind of change, no id, another type of service or none, another type of "
+    "policy, the first policies of a tag service or none of its name, zones other than the known ones)"
+)
+_ODD_CASE = (
+    "letters whose capitals are equal but whose small letters are not, "
+    "where case does not count: `ſ` and `s`, `ı` and `i`, `ς` and `σ`, `µ` (U+00B5) and `μ`, `ϐ` and `β`"  # noqa: RUF001
+)
+ELSEWHERE_CLOSED = {**closed(on(r0=["q"])), "id": 2}
+_ANY_VALUE = (
+    "a level without values, or with an empty one, in a policy that comes by a delta, or in the one it replaces"
+)
 _TAG_ALLOWS = (
     "a tag allows, and a policy without a deny side that does **not** match the resource was a candidate of higher "
     "priority"
 )
-_KIND = "a condition of a kind nobody knows, or one in JavaScript that is not about a date in a tag"
+_KIND = "a condition of an unknown kind, or one in JavaScript that is not about a date in a tag"
 _NOTHING = "a condition with missing context (no client address, no context value, no time, no date in the tag)"
 _VALUE = "a condition about a date in a tag, with no value, several, or one that says neither yes nor no"
-_SCHEDULE = "a start or end that is no time, a time zone nobody knows"
+_SCHEDULE = "a start or end that is no time, an unknown time zone"
 _TAGGED = "a resource that carries tags, and has no id, or an unknown level, or fits no hierarchy"
 _ZONE = "a resource of a security zone with an unknown level, or that fits no hierarchy"
 
@@ -228,7 +178,7 @@ SWITCHED = [
         "two policies with one id", None, False, True, [{**OPEN, "id": 5}, {**policy(on(r0=["b"]), []), "id": 5}]
     ),
     Difference(
-        "an access type nobody knows, in a deny item or allow exception",
+        "an unknown access type, in a deny item or allow exception",
         True,
         False,
         True,
@@ -236,6 +186,20 @@ SWITCHED = [
     ),
     Difference(_ZONE, True, False, True, [OPEN], zone(r0=["a"], rr=["b"])),
     Difference(_ZONE, True, False, True, [OPEN], zone(r0=["a"], r2=["b"])),
+    Difference("a tag without a type", True, False, True, [], tagged(TAG_OPENS, tag={"type": None})),
+    Difference(_OTHER_SOURCE, True, False, True, [OPEN], tagged(TAG_CLOSES, resource=on(r0=["z"])), ASKED_AS_TAGGED),
+    Difference(_OTHER_SOURCE, True, False, True, [OPEN], without_enricher(tagged(TAG_CLOSES))),
+    Difference(_OTHER_SOURCE, False, False, False, [], without_enricher(tagged(TAG_OPENS))),
+    Difference(_CLUSTER, True, False, True, [], by_cluster("Not"), ASKED | {"clusterName": "c2"}),
+    Difference(_CLUSTER, False, False, False, [], by_cluster(""), ASKED | {"clusterName": "c1"}),
+    Difference(
+        "a tag policy with deny-all-else, not audited, without an item of the component",
+        True,
+        False,
+        True,
+        [OPEN],
+        tagged(policy(T, [item("other:read")], isDenyAllElse=True, isAuditEnabled=False)),
+    ),
     Difference(
         "tag policies, but no tags given to the engine",
         None,
@@ -331,17 +295,45 @@ BOTH_MODES = [
         BY_TWO_PRIORITIES,
         asked=TWO_GROUPS,
     ),
-    Difference("access types in another case (`READ` against `read`)", True, False, False, [policy(A, [item("READ")])]),
     Difference(
-        "a level without values in a policy that comes by a delta, or in the one it replaces",
+        "`_admin` among several access types of a request for another one",
+        True,
         False,
+        False,
+        [policy(A, [item("write", delegateAdmin=True)])],
+        asked=ASKED | {"allAccessTypes": ["_admin", "read"]},
+    ),
+    *(
+        Difference(_ODD_CASE, java, ours, ours, policies, asked={**ASKED, "resource": {"r0": asked}})
+        for java, ours, asked, policies in (
+            (True, False, "sx", [policy(on(r0=["*"]), [item()]), closed(on(r0=["\u017fx"]))]),
+            (False, True, "sx", [policy(on(r0=["\u017fx"]), [item()])]),
+            (False, True, "\u017fx", [policy(on(r0=["sx"]), [item()])]),
+            (True, True, "qsx", [policy(on(r0=["q\u017fx"]), [item()])]),
+            (False, True, "qsx", [policy(on(r0=["q\u017fx"]), [item()]), policy(on(r0=["qz"]), [item()])]),
+            (True, False, "qsx", [policy(on(r0=["q*"]), [item()]), closed(on(r0=["q\u017fx"]))]),
+        )
+    ),
+    Difference("access types in another case (`READ` against `read`)", True, False, False, [policy(A, [item("READ")])]),
+    Difference(_ANY_VALUE, False, True, True, [policy(A, [])], changed(1, policy(on(r0=[]), [item()]))),
+    Difference(_ANY_VALUE, False, True, True, [policy(A, [])], changed(1, policy(on(r0=[""]), [item()]))),
+    Difference(
+        "a security zone of everything, written as a first level without values (`[]`) instead of `*`, and a resource "
+        "below that level",
         True,
-        True,
-        [policy(A, [])],
-        changed(1, policy(on(r0=[]), [item()])),
+        False,
+        False,
+        [policy(on(r0=["*"], r1=["*"]), [item()])],
+        zone(r0=[]),
+        {**ASKED, "resource": {"r0": "a", "r1": "x"}},
     ),
     Difference(_NO_DELTA, None, REFUSED, REFUSED, [OPEN], changed(7, policy(A, []))),
     Difference(_NO_DELTA, None, REFUSED, REFUSED, [OPEN], changed(1, {**OPEN, "serviceType": "x"})),
+    Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], changed(0, {**closed(), "id": 2, "serviceType": None})),
+    Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], changed(1, {**policy(A, []), "policyType": 1})),
+    Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**tagged(), **first_of_tags()}),
+    Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**tagged(policy(T, [])), **changed(1, OF_TAGS)}),
+    Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**zone(r0=["a"]), **changed(0, ELSEWHERE_CLOSED)}),
     Difference(
         _TAG_ALLOWS,
         True,
@@ -362,11 +354,16 @@ BOTH_MODES = [
 
 ELSEWHERE = {
     # rows that no single answer can show, and where they are looked at
+    "a blank text or `null` as text in place of a boolean or number, a fraction or other digits than 0 to 9 in place "
+    "of an integer, an id with a plus or leading zeros as a key of tags": (
+        "differential/test_spellings.py",
+        "def test_a_stricter_reading_never_allows_more",
+    ),
     "the time zone of a date in a tag": (
-        "engine/test_expiry.py",
+        "engine/compiled/test_expiry.py",
         "def test_a_date_is_read_in_two_formats_and_as_utc",
     ),
-    "an empty set of roles in the request": ("engine/test_engine_deciding.py", "roles=frozenset()"),
+    "an empty set of roles in the request": ("engine/decide/test_deciding.py", "roles=frozenset()"),
     "which allowing policy is named for `_any` and for several access types": (
         "differential/comparing.py",
         "def compared_fields",
@@ -377,7 +374,7 @@ ELSEWHERE = {
     ),
     "ACLs (`who_can`)": ("differential/test_who_can.py", "def test_who_can_says_what_evaluate_decides"),
     "`{USER}` in a resource, in ACLs": (
-        "engine/test_engine_zones_tags_acl.py",
+        "engine/decide/test_zones_tags_acl.py",
         "def test_who_can_agrees_with_evaluate",
     ),
 }

@@ -46,11 +46,10 @@ def without(scenario: Json, steps: Steps) -> Json | None:
 
 
 def main() -> None:
-    import our_engine
-    from comparing import FIELDS
-    from java_engine import HarnessError, JavaEngine
-
     from ranger_cdap.errors import RangerCdapError
+    from tests.differential import our_engine
+    from tests.differential.comparing import FIELDS
+    from tests.differential.java_engine import HarnessError, JavaEngine
 
     with JavaEngine() as java:
 

@@ -10,7 +10,7 @@ import msgspec
 from ranger_cdap.cli.evaluate import read_options
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEngine
 from ranger_cdap.engine.model.request import ElementScope, MatchingScope, RequestTag
-from ranger_cdap.engine.model.wire import decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
 
 Json = Mapping[str, Any]
 Groups = Mapping[str, Sequence[str]]

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
-from phenomena_conditions import condition_scenarios, schedule_scenarios, schedules
-from phenomena_deltas import delta_scenarios
-from phenomena_plugin import privilege_scenarios, proxy_scenarios, user_store_scenarios
-from phenomena_settings import setting_scenarios
-from phenomena_tags import tag_and_zone_scenarios, tag_scenarios
-from phenomena_zones import zone_scenarios
-from strategies import core_scenarios, everywhere, request_resources
+
+from tests.differential.phenomena_conditions import condition_scenarios, schedule_scenarios, schedules
+from tests.differential.phenomena_deltas import delta_scenarios
+from tests.differential.phenomena_plugin import privilege_scenarios, proxy_scenarios, user_store_scenarios
+from tests.differential.phenomena_settings import setting_scenarios
+from tests.differential.phenomena_tags import tag_and_zone_scenarios, tag_scenarios
+from tests.differential.phenomena_zones import zone_scenarios
+from tests.differential.strategies import core_scenarios, everywhere, request_resources
 
 Json = dict[str, Any]
 

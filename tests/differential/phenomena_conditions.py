@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hypothesis import strategies as st
-from strategies import core_scenarios, everywhere, rarely, some
+
+from tests.differential.strategies import core_scenarios, everywhere, rarely, some
 
 Json = dict[str, Any]
 

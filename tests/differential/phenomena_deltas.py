@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from definitions import paths
 from hypothesis import strategies as st
-from strategies import core_policies, core_scenarios
+
+from tests.differential.definitions import paths
+from tests.differential.strategies import core_policies, core_scenarios
 
 Json = dict[str, Any]
 

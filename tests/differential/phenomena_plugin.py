@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from definitions import paths
 from hypothesis import strategies as st
-from strategies import GROUPS, ROLES, USERS, core_scenarios, everywhere, numbered, some
+
+from tests.differential.definitions import paths
+from tests.differential.strategies import GROUPS, ROLES, USERS, core_scenarios, everywhere, numbered, some
 
 Json = dict[str, Any]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from definitions import paths
 from hypothesis import strategies as st
-from strategies import GROUPS, NAMES, ROLES, USERS, core_scenarios, everywhere, rarely, some
+
+from tests.differential.definitions import paths
+from tests.differential.strategies import GROUPS, NAMES, ROLES, USERS, core_scenarios, everywhere, rarely, some
 
 Json = dict[str, Any]
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
-from phenomena_conditions import TAG_TYPES, epoch_ms, moments, schedules
-from phenomena_zones import zone_resources, zone_scenarios
-from reference_order import has_deny
-from strategies import core_policies, core_scenarios, everywhere, numbered, rarely
+
+from tests.differential.phenomena_conditions import TAG_TYPES, epoch_ms, moments, schedules
+from tests.differential.phenomena_zones import zone_resources, zone_scenarios
+from tests.differential.reference_order import has_deny
+from tests.differential.strategies import core_policies, core_scenarios, everywhere, numbered, rarely
 
 Json = dict[str, Any]
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from definitions import paths
 from hypothesis import strategies as st
-from strategies import NAMES, core_policies, core_scenarios, numbered
+
+from tests.differential.definitions import paths
+from tests.differential.strategies import NAMES, core_policies, core_scenarios, numbered
 
 Json = dict[str, Any]
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ranger_cdap.engine.compiled.conditions import Circumstances
+from ranger_cdap.engine.compiled.conditions import ConditionContext
 from ranger_cdap.engine.compiled.wildcard import matches, normalise
 from tests.ranger_source import ranger_file, ranger_files, read_ranger_file
 
@@ -215,12 +215,14 @@ def strict(text: str) -> str:
     return text if '"' in text else text.replace("'", '"')
 
 
-def simple_matcher(values: Sequence[str], options: Mapping[str, Any]) -> Callable[[Circumstances], bool | None] | None:
+def simple_matcher(
+    values: Sequence[str], options: Mapping[str, Any]
+) -> Callable[[ConditionContext], bool | None] | None:
     """The condition that Ranger's tests bring along: a value of the context matches one of the condition's values."""
     name = options.get("CONTEXT_NAME")
     patterns = [normalise(value) for value in values]
 
-    def holds(circumstances: Circumstances) -> bool:
+    def holds(circumstances: ConditionContext) -> bool:
         value = circumstances.context.get(str(name), "")
         return not (patterns and name) or (bool(value.strip()) and any(matches(one, value) for one in patterns))
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reference_order import has_deny, java_set_order, rank
-from reference_person import Person
-from reference_resources import DESCENDANT, SELF, SELF_AND_ALL_DESCENDANTS, match
+from tests.differential.reference_order import has_deny, java_set_order, rank
+from tests.differential.reference_person import Person
+from tests.differential.reference_resources import DESCENDANT, SELF, SELF_AND_ALL_DESCENDANTS, match
 
 Json = Mapping[str, Any]
 
@@ -40,7 +40,8 @@ class Evaluation:
         """The access types to look at, and the groups of which each must be satisfied by one of its members [§9]."""
         if self.any_access:
             asked = java_set_order(access["name"] for access in self.service_def["accessTypes"])
-            return asked, [asked] if self.ignore_descendant_deny else [[access] for access in asked]
+            together = self.request.get("allAccessTypeGroups") or [asked]
+            return asked, together if self.ignore_descendant_deny else [[access] for access in asked]
         asked = self.request.get("allAccessTypes") or [self.request["accessType"]]
         return asked, self.request.get("allAccessTypeGroups") or [asked]
 

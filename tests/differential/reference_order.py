@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reference_resources import Element, fits, hierarchies
+from tests.differential.reference_resources import Element, fits, hierarchies
 
 Json = Mapping[str, Any]
 

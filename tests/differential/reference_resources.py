@@ -99,8 +99,14 @@ class Element:
         return text.startswith(expanded.rstrip("*")) if stars else text == expanded
 
 
+def utf16_units(text: str) -> str:
+    data = text.encode("utf-16-be", "surrogatepass")
+    return "".join(chr(high * 256 + low) for high, low in zip(data[::2], data[1::2], strict=True))
+
+
 def wildcard_match(pattern: str, text: str) -> bool:
-    """`*` any text, `?` one character, which takes away the meaning of stars right before it [§5.1.1]."""
+    """`*` any text, `?` one UTF-16 unit, which takes away the meaning of stars right before it [§5.1.1]."""
+    pattern, text = utf16_units(pattern), utf16_units(text)
     reached = {0}  # the places in the text to which the pattern has come
     for sign in re.sub(r"\*+(?=\?)", "", pattern):
         if sign == "*":

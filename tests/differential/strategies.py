@@ -12,8 +12,9 @@ from __future__ import annotations
 from itertools import cycle, product
 from typing import Any
 
-from definitions import definitions, paths
 from hypothesis import strategies as st
+
+from tests.differential.definitions import definitions, paths
 
 Json = dict[str, Any]
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from authorizer_world import authorizer
-from corpus import Case, cases
-from our_engine import load
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
 from ranger_cdap.cdap.profile import ACTIONS, Operation, Privilege, Profile
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import InvalidInput
+from tests.authz.fixtures import authorizer
+from tests.differential.corpus import Case, cases
+from tests.differential.our_engine import load
 
 Json = dict[str, Any]
 

@@ -6,15 +6,15 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from definitions import paths
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from our_engine import decide
-from strategies import core_scenarios, numbered
-from test_reference_engine import reference
 
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.engine.compiled import cost
+from tests.differential.definitions import paths
+from tests.differential.our_engine import decide
+from tests.differential.strategies import core_scenarios, numbered
+from tests.differential.test_reference_engine import reference
 
 Json = dict[str, Any]
 
@@ -31,7 +31,7 @@ ENOUGH = 100_000
 @given(core_scenarios(), st.sampled_from((0, 50, 100, 200, 2_000)))
 def test_too_few_steps_never_allow_more(scenario: Json, steps: int) -> None:
     scenario = with_everything_allowed(scenario)
-    with patch.object(cost, "MOST_STEPS", steps):
+    with patch.object(cost, "MAX_STEPS", steps):
         ours = decide(scenario, EngineOptions())
     pairs = zip(scenario["requests"], ours, reference(scenario), strict=True)
     assert [request for request, our, naive in pairs if our["allowed"] and not naive["allowed"]] == []
@@ -61,6 +61,6 @@ def with_everything_allowed(scenario: Json) -> Json:
 @laws
 @given(core_scenarios())
 def test_enough_steps_change_nothing(scenario: Json) -> None:
-    with patch.object(cost, "MOST_STEPS", ENOUGH):
+    with patch.object(cost, "MAX_STEPS", ENOUGH):
         ours = decide(scenario, EngineOptions())
     assert ours == decide(scenario, EngineOptions())

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from deliberate_differences import BOTH_MODES, ELSEWHERE, FAILS, REFUSED, SWITCHED, Difference
-from java_engine import HarnessError, JavaEngine
-from our_engine import AS_RANGER, load, read_request
 
-from ranger_cdap.engine import EngineOptions, PolicyEngine, decode_service_policies
+from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.decode import decode_service_policies
+from tests.differential.deliberate_differences import BOTH_MODES, ELSEWHERE, FAILS, REFUSED, SWITCHED, Difference
+from tests.differential.java_engine import HarnessError, JavaEngine
+from tests.differential.our_engine import AS_RANGER, load, read_request
 
 ROOT = Path(__file__).parents[2]
 ALL = [*SWITCHED, *BOTH_MODES]

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import pytest
-from comparing import compare
-from java_engine import JavaEngine
-from our_engine import decide
-from phenomena import PHENOMENA
-from strategies import core_scenarios
-from test_reference_engine import KNOWN, reference
+
+from tests.differential.comparing import compare
+from tests.differential.java_engine import JavaEngine
+from tests.differential.our_engine import decide
+from tests.differential.phenomena import PHENOMENA
+from tests.differential.strategies import core_scenarios
+from tests.differential.test_reference_engine import KNOWN, reference
 
 AT_LEAST = {"core": 9_000}
 OTHERS = 3_000

@@ -12,12 +12,12 @@ from itertools import chain, product
 from typing import Any
 
 import pytest
-from comparing import FIELDS
-from java_engine import JavaEngine
-from our_engine import AS_RANGER, decide
-from reference_engine import evaluate
 
 from ranger_cdap.engine import EngineOptions
+from tests.differential.comparing import FIELDS
+from tests.differential.java_engine import JavaEngine
+from tests.differential.our_engine import AS_RANGER, decide
+from tests.differential.reference_engine import evaluate
 
 Json = dict[str, Any]
 Form = tuple[bool, bool, bool, bool, bool]

@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from our_engine import load, read_request
-from phenomena_zones import zone_scenarios
-from strategies import GROUPS, core_scenarios
 
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.engine.model.wire import replaced
+from ranger_cdap.ranger_model.document import replaced
+from tests.differential.our_engine import load, read_request
+from tests.differential.phenomena_zones import zone_scenarios
+from tests.differential.strategies import GROUPS, core_scenarios
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from java_engine import HarnessError, JavaEngine
+
+from tests.differential.java_engine import HarnessError, JavaEngine
 
 pytestmark = pytest.mark.java
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from java_engine import JavaEngine
-from our_engine import AS_RANGER, load
-from phenomena import who_can_scenarios
-from who_can_table import access_types, table_of
 
 from ranger_cdap.engine import ResourceAccess
+from tests.differential.java_engine import JavaEngine
+from tests.differential.our_engine import AS_RANGER, load
+from tests.differential.phenomena import who_can_scenarios
+from tests.differential.who_can_table import access_types, table_of
 from tests.ranger_source import MISSING, ranger_file, read_ranger_file
 
 Json = dict[str, Any]
@@ -61,7 +61,7 @@ def levels_of(policy: Json) -> Iterator[Json]:
 def ours(table: ResourceAccess) -> Table:
     kinds = {"users": table.users, "groups": table.groups, "roles": table.roles}
     return {
-        (kind, name, access): entry.standing.value
+        (kind, name, access): entry.status.value
         for kind, rows in kinds.items()
         for name, row in rows.items()
         for access, entry in row.items()

@@ -7,9 +7,9 @@ import shutil
 import subprocess
 
 import pytest
-from java_engine import CLASS_PATH
 
 from ranger_cdap.policies.client.downloader import Capability
+from tests.differential.java_engine import CLASS_PATH
 
 pytestmark = pytest.mark.java
 FEATURES = "org.apache.ranger.plugin.util.RangerPluginCapability$RangerPluginFeature"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from date_texts import DATES, ONLY_JAVA_READS, at, date_texts
-from deliberate_differences import DEFINITION, OPEN, PACKAGE, item, on, policy
 from hypothesis import HealthCheck, Phase, given, settings
-from java_engine import JavaEngine
-from our_engine import decide
-from phenomena_tags import tag_definition
-from strategies import numbered
 
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.engine.compiled.tag_date import read_date
+from tests.date_texts import DATES, ONLY_JAVA_READS, at, date_texts
+from tests.differential.java_engine import JavaEngine
+from tests.differential.our_engine import decide
+from tests.differential.phenomena_tags import tag_definition
+from tests.differential.small_documents import DEFINITION, OPEN, PACKAGE, item, on, policy
+from tests.differential.strategies import numbered
 
 Json = dict[str, Any]
 

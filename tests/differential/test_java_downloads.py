@@ -15,17 +15,18 @@ from apache_ranger.model.ranger_policy import RangerPolicy
 from apache_ranger.model.ranger_role import RangerRole
 from apache_ranger.model.ranger_service_tags import RangerServiceTags
 from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser
-from java_engine import CLASS_PATH, JavaEngine, build
-from wire_tap import Exchange, WireTap
 
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.embedded_admin.api.left_out import LEFT_OUT
 from ranger_cdap.embedded_admin.api.routes import ROUTES
+from ranger_cdap.embedded_admin.api.unsupported import UNSUPPORTED
 from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from servicedef import service_definition
+from tests.differential.java_engine import CLASS_PATH, JavaEngine, build
+from tests.differential.wire_tap import Exchange, WireTap
 
 pytestmark = pytest.mark.java
 
@@ -43,7 +44,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[EmbeddedAdmin]:
 
 @pytest.fixture
 def admin(server: EmbeddedAdmin) -> Iterator[RangerAdmin]:
-    with RangerAdmin(server.url, username="admin", password=PASSWORD) as admin:
+    with RangerAdmin(AdminConnection(server.url, username="admin", password=PASSWORD)) as admin:
         admin.create_service_def(service_definition())
         configs = dict.fromkeys(RIGHTS, "plugin")
         admin.create_service({"name": SERVICE, "type": "cdap", "isEnabled": True, "configs": configs})
@@ -73,7 +74,7 @@ def reading(name: str, namespace: str, **readers: list[str]) -> Policy:
         name=name,
         service=SERVICE,
         resources={level: PolicyResource(values=[value]) for level, value in values.items()},
-        policyItems=[PolicyItem(**readers, accesses=[PolicyItemAccess(type="read")])],
+        policy_items=[PolicyItem(**readers, accesses=[PolicyItemAccess(type="read")])],
     )
 
 
@@ -120,7 +121,7 @@ def test_java_s_plugin_asks_for_changes_gets_them_and_decides_as_with_all_polici
         changed = reading("ns2", "ns2", users=["bob"])
         changed.id = second.id
         admin.update_policy(changed)
-        third.isEnabled = False
+        third.is_enabled = False
         admin.update_policy(third)
         admin.create_policy(reading("ns4", "ns4", users=["bob"]))
         java.refresh(SERVICE)
@@ -168,7 +169,7 @@ def test_every_path_of_java_s_client_is_served_or_left_out() -> None:
     constants = ZipFile(jar).read("org/apache/ranger/plugin/util/RangerRESTUtils.class")
     paths = {found.decode() for found in re.findall(rb"/service/[\w/]+", constants)}
     assert "/service/public/v2/api/roles/grant/" in paths
-    known = [row.path for row in ROUTES] + [path for left in LEFT_OUT for _, path in left.requests]
+    known = [row.path for row in ROUTES] + [path for left in UNSUPPORTED for _, path in left.requests]
     assert [path for path in paths if not any(f"{one}/".startswith(path) for one in known)] == []
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from java_engine import JavaEngine
 
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
-from ranger_cdap.engine.model.wire import Policy
-from ranger_cdap.policies.manage.service_setup import Change, Found, PolicyStep, Wanted, plan
+from ranger_cdap.policies.manage.service_setup import CurrentState, DesiredState, PolicyStep, SetupAction, plan
+from ranger_cdap.ranger_model.policy import Policy
 from servicedef import service_definition
 from spark_sync.grants.grant_policy import policy_for
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
+from tests.differential.java_engine import JavaEngine
 
 pytestmark = pytest.mark.java
 
@@ -31,8 +31,8 @@ def sent(policy: Policy) -> dict[str, Any]:
 
 def set_up(**wanted: Any) -> list[Policy]:
     """The policies of `ranger-cdap setup` on an empty Ranger."""
-    steps = plan(Wanted(service=SERVICE, instance="cdap", **wanted), Found(None, None, ()))
-    return [step.body for step in steps if isinstance(step, PolicyStep) and step.change is Change.CREATE]
+    steps = plan(DesiredState(service=SERVICE, instance="cdap", **wanted), CurrentState(None, None, ()))
+    return [step.body for step in steps if isinstance(step, PolicyStep) and step.change is SetupAction.CREATE]
 
 
 def synchronised() -> list[Policy]:

@@ -8,15 +8,15 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from our_engine import AS_RANGER, decide, load, read_request
-from phenomena import validity_scenarios
-from phenomena_conditions import condition_scenarios
-from phenomena_deltas import delta_scenarios
-from phenomena_tags import tag_and_zone_scenarios
-from strategies import core_scenarios, numbered
 
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.engine.model.wire import replaced
+from ranger_cdap.ranger_model.document import replaced
+from tests.differential.our_engine import AS_RANGER, decide, load, read_request
+from tests.differential.phenomena import validity_scenarios
+from tests.differential.phenomena_conditions import condition_scenarios
+from tests.differential.phenomena_deltas import delta_scenarios
+from tests.differential.phenomena_tags import tag_and_zone_scenarios
+from tests.differential.strategies import core_scenarios, numbered
 
 Json = Mapping[str, Any]
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_evaluated_allows_nothing_that_ranger_would_not(before: J
     st.integers(1, 2_000_000_000_000),
     st.sampled_from(["10.0.0.1", "192.168.1.7", None]),
 )
-def test_a_decision_that_is_not_conditional_is_the_same_at_any_time_and_from_anywhere(
+def test_an_unconditional_decision_is_the_same_at_any_time_and_from_anywhere(
     scenario: Json, time: int, address: str | None
 ) -> None:
     engine = load(scenario, SAFE)

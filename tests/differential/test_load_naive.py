@@ -9,12 +9,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from our_engine import decide
-from strategies import core_scenarios
-from test_reference_engine import reference
 
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import PolicySetError
+from tests.differential.our_engine import decide
+from tests.differential.strategies import core_scenarios
+from tests.differential.test_reference_engine import reference
 
 Json = dict[str, Any]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from java_engine import JavaEngine
-from test_reference_engine import ask, load_values
 
-from ranger_cdap.engine.compiled.matcher import Element, compile_element
+from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
 from ranger_cdap.engine.compiled.service_def import LevelOptions
+from tests.differential.java_engine import JavaEngine
+from tests.differential.test_reference_engine import ask, load_values
 
 PATTERNS = ["".join(letters) for length in range(1, 6) for letters in product("*?ab", repeat=length)]
 TEXTS = ["".join(letters) for length in range(4) for letters in product("ab", repeat=length)]
 
 
-def level(pattern: str) -> Element:
+def level(pattern: str) -> ResourceMatcher:
     return compile_element([pattern], False, LevelOptions(ignore_case=False))
 
 
@@ -28,7 +28,7 @@ def test_every_short_pattern_covers_the_beginnings_java_says(java: JavaEngine) -
     wrong = [
         (pattern.values, text, answer["allowed"])
         for (pattern, text), answer in zip(product(levels, TEXTS), answers, strict=True)
-        if answer["allowed"] != pattern.begins(text, None)
+        if answer["allowed"] != pattern.covers_prefix(text, None)
     ]
     assert wrong == []
 
@@ -36,5 +36,5 @@ def test_every_short_pattern_covers_the_beginnings_java_says(java: JavaEngine) -
 @pytest.mark.parametrize("pattern", ["*a" * 300 + "b", "a*" * 300 + "?b", "*?" * 300 + "b"])
 def test_a_pattern_full_of_stars_comes_to_an_end(pattern: str) -> None:
     """Java searches these for longer than anybody waits."""
-    assert level(pattern).begins("a" * 300, None) is True
+    assert level(pattern).covers_prefix("a" * 300, None) is True
     assert level(pattern).covers("a" * 300, None) is False

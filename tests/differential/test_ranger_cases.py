@@ -7,10 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from java_engine import JavaEngine
-from our_engine import AS_RANGER, decide
-from ranger_cases import FOLDER, LEFT_OUT, PREFIX, SIMPLE_MATCHER, RangerCase, ranger_cases, simple_matcher
 
+from tests.differential.java_engine import JavaEngine
+from tests.differential.our_engine import AS_RANGER, decide
+from tests.differential.ranger_cases import (
+    FOLDER,
+    LEFT_OUT,
+    PREFIX,
+    SIMPLE_MATCHER,
+    RangerCase,
+    ranger_cases,
+    simple_matcher,
+)
 from tests.ranger_source import MISSING, checkout, ranger_files
 
 CASES = list(ranger_cases())

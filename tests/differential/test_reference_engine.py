@@ -8,11 +8,12 @@ from itertools import product
 from typing import Any
 
 import pytest
-from comparing import compare
-from java_engine import JavaEngine
-from reference_engine import evaluate
-from reference_resources import expand, wildcard_match
-from strategies import core_scenarios
+
+from tests.differential.comparing import compare
+from tests.differential.java_engine import JavaEngine
+from tests.differential.reference_engine import evaluate
+from tests.differential.reference_resources import expand, wildcard_match
+from tests.differential.strategies import core_scenarios
 
 Json = Mapping[str, Any]
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from java_engine import JavaEngine
-from our_engine import AS_RANGER, decide, load
-from phenomena_conditions import condition_scenarios, schedule_scenarios
-from phenomena_settings import setting_scenarios
-from phenomena_tags import tag_and_zone_scenarios, tag_scenarios
-from phenomena_zones import zone_scenarios
-from strategies import core_scenarios
-from who_can_table import Claim, claims_about, contradicted, table_of
 
-from ranger_cdap.engine import EngineOptions, Standing
+from ranger_cdap.engine import AccessStatus, EngineOptions
+from tests.differential.java_engine import JavaEngine
+from tests.differential.our_engine import AS_RANGER, decide, load
+from tests.differential.phenomena_conditions import condition_scenarios, schedule_scenarios
+from tests.differential.phenomena_settings import setting_scenarios
+from tests.differential.phenomena_tags import tag_and_zone_scenarios, tag_scenarios
+from tests.differential.phenomena_zones import zone_scenarios
+from tests.differential.strategies import core_scenarios
+from tests.differential.who_can_table import Claim, claims_about, contradicted, table_of
 
 Json = Mapping[str, Any]
 
@@ -93,8 +93,8 @@ def test_only_conditions_and_times_make_an_entry_conditional(phenomenon: str) ->
         text = json.dumps(scenario)
         engine = load(scenario, EngineOptions())
         tables = [table_of(engine, asked) for asked in scenario["requests"][::12]]
-        rows = [row for t in tables for part in (t.users, t.groups, t.roles) for row in (t.everybody, *part.values())]
-        found = {entry.standing for row in rows for entry in row.values()}
-        assert Standing.CONDITIONAL not in found or any(f'"{key}": [{{' in text for key in UNCONDITIONAL)
+        rows = [row for t in tables for part in (t.users, t.groups, t.roles) for row in (t.all_users, *part.values())]
+        found = {entry.status for row in rows for entry in row.values()}
+        assert AccessStatus.CONDITIONAL not in found or any(f'"{key}": [{{' in text for key in UNCONDITIONAL)
 
     law()

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from our_engine import read_request
-
-from ranger_cdap.engine import PolicyEngine, ResourceAccess, Standing
+from ranger_cdap.engine import AccessStatus, PolicyEngine, ResourceAccess
+from tests.differential.our_engine import read_request
 
 Json = Mapping[str, Any]
-Claim = tuple[Json, Standing | None]
+Claim = tuple[Json, AccessStatus | None]
 """A request, and how who asks stands to it; None: nothing is said of him, so he is not allowed."""
 
 SOMEBODY = "somebody else"
@@ -22,12 +21,12 @@ BEYOND = ("groups", "roles", "elementScopes", "tags", "allAccessTypes", "allAcce
 """What no entry is about: persons who are several things at once, and more than one plain question."""
 
 
-def contradicted(claims: Sequence[Claim], answers: Sequence[Json]) -> list[tuple[Json, Standing | None, Json]]:
+def contradicted(claims: Sequence[Claim], answers: Sequence[Json]) -> list[tuple[Json, AccessStatus | None, Json]]:
     """The claims that a judge does not share; a conditional entry claims nothing."""
     return [
-        (request, standing, answer)
-        for (request, standing), answer in zip(claims, answers, strict=True)
-        if standing is not Standing.CONDITIONAL and (standing is Standing.ALLOWED) is not answer["allowed"]
+        (request, status, answer)
+        for (request, status), answer in zip(claims, answers, strict=True)
+        if status is not AccessStatus.CONDITIONAL and (status is AccessStatus.ALLOWED) is not answer["allowed"]
     ]
 
 
@@ -39,24 +38,24 @@ def table_of(engine: PolicyEngine, request: Json) -> ResourceAccess:
 def claims_about(engine: PolicyEngine, where: Json, circumstances: Sequence[Json]) -> Iterator[Claim]:
     """Everything a table says of one resource, in each of the circumstances."""
     table = table_of(engine, where)
-    rows: list[tuple[Json, Mapping[str, Any]]] = [({"user": SOMEBODY}, table.everybody)]
+    rows: list[tuple[Json, Mapping[str, Any]]] = [({"user": SOMEBODY}, table.all_users)]
     rows += [({"user": name}, row) for name, row in table.users.items()]
     rows += [({"user": SOMEBODY, "groups": [name]}, row) for name, row in table.groups.items()]
     rows += [({"user": SOMEBODY, "roles": [name]}, row) for name, row in table.roles.items()]
     for (who, row), access, circumstance in product(rows, access_types(engine), circumstances):
         entry = row.get(access)
-        yield {**circumstance, **where, **who, "accessType": access}, entry and entry.standing
+        yield {**circumstance, **where, **who, "accessType": access}, entry and entry.status
 
 
 def access_types(engine: PolicyEngine) -> list[str]:
-    return [*(access.name for access in engine.service_def.accessTypes), "_admin"]
+    return [*(access.name for access in engine.service_def.access_types), "_admin"]
 
 
-def claimed(engine: PolicyEngine, request: Json) -> Standing | None:
+def claimed(engine: PolicyEngine, request: Json) -> AccessStatus | None:
     """What the table says of the user of one request."""
     table = table_of(engine, request)
-    entry = table.users.get(request["user"], table.everybody).get(request["accessType"])
-    return entry and entry.standing
+    entry = table.users.get(request["user"], table.all_users).get(request["accessType"])
+    return entry and entry.status
 
 
 def is_in_a_table(engine: PolicyEngine, scenario: Json, request: Json) -> bool:

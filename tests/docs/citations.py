@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from markdown_pages import ROOT, anchors, pages, prose_of, text_of, tracked
+from tests.docs.markdown_pages import ROOT, anchors, pages, prose_of, text_of, tracked
 
 # What a command makes for one machine alone.
 MADE = ("docker/secrets", "jvm/*/target*")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from markdown_pages import Block, blocks
+from tests.docs.markdown_pages import Block, blocks
 
 _PROMPT = "$ "
 _MARK = "@@after@@"

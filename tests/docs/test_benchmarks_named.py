@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 import pytest
-from markdown_pages import ROOT, pages, text_of
 
 from ranger_cdap.cli.commands_page import commands
 from ranger_cdap.cli.main import command_line
+from tests.docs.markdown_pages import ROOT, pages, text_of
 
 BENCHMARKS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py")}
 RUN = {name for name, source in BENCHMARKS.items() if '__name__ == "__main__"' in source}

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 import pytest
-from markdown_pages import ROOT, Block, blocks, pages, prose_of
 
 from ranger_cdap.cli.main import command_line
 from ranger_cdap.config import parse_settings
+from tests.docs.markdown_pages import ROOT, Block, blocks, pages, prose_of
 
 # What is about other programs, and the formats of records, stand in blocks of these languages and in no other.
 _OTHERS = {"", "text", "console", "sql", "xml", "ini", "yaml", "jsonl", "diff", "mermaid"}
@@ -66,7 +66,7 @@ def test_json_lines_can_be_read(block: Block) -> None:
 
 @pytest.mark.parametrize("block", blocks_in("python"), ids=str)
 def test_python_is_python_and_imports_what_there_is(block: Block) -> None:
-    """That the README's example does what it says, `tests/test_readme.py` shows."""
+    """That the README's example does what it says, `tests/docs/test_readme.py` shows."""
     for node in ast.walk(ast.parse(block.text)):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(("ranger_cdap", "spark_sync")):
             module = importlib.import_module(str(node.module))

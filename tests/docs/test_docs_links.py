@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from markdown_pages import ROOT, anchors, links, pages, prose_of, tracked
+
+from tests.docs.markdown_pages import ROOT, anchors, links, pages, prose_of, tracked
 
 INDEX = ROOT / "docs" / "README.md"
 # What a command makes for one machine alone.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from console_session import play
-from markdown_pages import ROOT
+from tests.docs.console_session import play
+from tests.docs.markdown_pages import ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "decide-for-another-service.md"
 

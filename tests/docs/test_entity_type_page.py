@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from markdown_pages import ROOT, Block, blocks
+
+from tests.docs.markdown_pages import ROOT, Block, blocks
 
 PAGE = ROOT / "docs" / "how-to" / "add-an-entity-type.md"
 COPIED = ("ranger_cdap", "servicedef", "spark_sync", "tests", "docs", "examples", "pyproject.toml", "setup.cfg")

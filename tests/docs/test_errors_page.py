@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from markdown_pages import ROOT
 
 from ranger_cdap.cli.errors import kinds, page
 from ranger_cdap.errors import RangerCdapError
+from tests.docs.markdown_pages import ROOT
 
 FILE = ROOT / "docs" / "reference" / "errors.md"
 TROUBLE = ROOT / "docs" / "how-to" / "troubleshoot.md"

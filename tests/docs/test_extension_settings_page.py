@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from markdown_pages import ROOT
+from tests.docs.markdown_pages import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "extension-settings.md").read_text(encoding="utf-8")
 SOURCES = ROOT / "jvm" / "extension-common" / "src" / "main" / "java" / "rangercdap" / "extension"

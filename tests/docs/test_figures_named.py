@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from markdown_pages import ROOT, pages, text_of
 
 from ranger_cdap.cli.errors import kinds
+from tests.docs.markdown_pages import ROOT, pages, text_of
 
 METRICS = ROOT / "docs" / "reference" / "metrics.md"
 KNOWN = set(re.findall(r"^\| `(\w+)`", text_of(METRICS), re.MULTILINE))

@@ -6,15 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from markdown_pages import ROOT, blocks, text_of
-
 import servicedef
 from ranger_cdap.config import RangerSettings, Secret, load_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import Change, Wanted
+from ranger_cdap.policies.manage.service_setup import DesiredState, SetupAction
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from tests.docs.markdown_pages import ROOT, blocks, text_of
 
 PAGE = ROOT / "docs" / "how-to" / "migrate-from-cdap-security-extn.md"
 
@@ -27,7 +26,7 @@ def test_the_predecessors_file_becomes_these_settings(tmp_path: Path) -> None:
 
     settings: Any = load_settings(file, {})
 
-    section = text_of(PAGE).split("is taken:")[1].split("`ranger-cdap config show`")[0]
+    section = text_of(PAGE).split("these settings are read:")[1].split("`ranger-cdap config show`")[0]
     said = re.findall(r"^\| `(\w+)\.(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)
     assert len(said) == 6
     assert [(t, k, str(getattr(getattr(settings, t), k))) for t, k, _ in said] == said
@@ -49,7 +48,7 @@ def policy(name: str, **levels: str) -> Policy:
         service="cdapdev",
         name=name,
         resources={level: PolicyResource(values=[value]) for level, value in levels.items()},
-        policyItems=[PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])],
+        policy_items=[PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])],
     )
 
 
@@ -66,14 +65,14 @@ def test_setup_lets_the_old_definition_grow_and_the_old_policies_stay() -> None:
         admin.create_service({"name": "cdapdev", "type": "cdap", "isEnabled": True, "configs": {}})
         before = admin.create_policy(on_a_dataset)
 
-        steps = service_setup.plan(Wanted("cdapdev", "cdap"), service_setup.look(admin, "cdapdev"))
+        steps = service_setup.plan(DesiredState("cdapdev", "cdap"), service_setup.read_state(admin, "cdapdev"))
         service_setup.carry_out(steps, admin)
 
         assert admin.create_policy(on_a_namespace).id is not None
         assert before in admin.list_policies("cdapdev")
-        grown = service_setup.look(admin, "cdapdev").definition
+        grown = service_setup.read_state(admin, "cdapdev").definition
         assert grown is not None
         ours = servicedef.service_definition()["resources"]
         assert {row["name"] for row in grown["resources"] if row["isValidLeaf"]} == {row["name"] for row in ours}
-        again = service_setup.plan(Wanted("cdapdev", "cdap"), service_setup.look(admin, "cdapdev"))
-        assert {step.change for step in again} == {Change.KEEP}
+        again = service_setup.plan(DesiredState("cdapdev", "cdap"), service_setup.read_state(admin, "cdapdev"))
+        assert {step.change for step in again} == {SetupAction.KEEP}

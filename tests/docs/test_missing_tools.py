@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from markdown_pages import ROOT, tracked
 
+from tests.docs.markdown_pages import ROOT, tracked
 from tests.missing_tools import names_a_missing_tool
 
 FILES = [ROOT / name for name in sorted(tracked()) if name.endswith(".py") and (ROOT / name).is_file()]

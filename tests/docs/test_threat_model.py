@@ -7,7 +7,8 @@ import re
 from functools import cache
 
 import pytest
-from markdown_pages import ROOT, text_of
+
+from tests.docs.markdown_pages import ROOT, text_of
 
 PAGE = ROOT / "docs" / "explanation" / "threat-model.md"
 NAMED = list(dict.fromkeys(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text_of(PAGE))))

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from embedded_caller import PASSWORD, Caller, prepared
 
 from ranger_cdap.embedded_admin import EmbeddedAdmin
+from tests.embedded_admin.caller import PASSWORD, Caller, prepared
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import random
 from typing import Any
 
 import pytest
-from engine_world import engine as build
-from engine_world import item, on, policy
 from msgspec.structs import replace
 
 from ranger_cdap.engine import AccessRequest, ElementScope, MatchingScope, PolicyEngine, RequestTag
+from tests.engine.fixtures import engine as build
+from tests.engine.fixtures import item, on, policy
 
 ENGINE = {
     "names only": [

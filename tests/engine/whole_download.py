@@ -6,17 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine_world import CONDITIONS, SAFE, SHOP, item, on, policy
-
-from ranger_cdap.engine import (
-    AccessRequest,
-    EngineOptions,
-    PolicyEngine,
-    decode_roles,
-    decode_service_policies,
-    decode_service_tags,
-)
+from ranger_cdap.engine import AccessRequest, EngineOptions, PolicyEngine
 from ranger_cdap.engine.model.request import MatchingScope
+from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
+from tests.engine.fixtures import CONDITIONS, SAFE, SHOP, TAG_ENRICHERS, item, on, policy
 
 Json = dict[str, Any]
 Place = tuple[str | int, ...]
@@ -59,8 +52,9 @@ RICH = policy(
     isDenyAllElse=False,
 )
 EVERYWHERE = policy(2, on(hall="*", shelf="*"), [item("@public", "read", "write", "own", delegateAdmin=True)])
-STRICT = policy(3, on(hall="h"), [item("@public", "read")], [item("alice %boss", "own")], isDenyAllElse=True)
-GLOB = policy(4, on(hall="h", shelf="no*"), [], [item("@public", "read")])
+PLAIN: Json = {"isEnabled": True, "isAuditEnabled": True, "policyPriority": 0, "policyType": 0}
+STRICT = policy(3, on(hall="h"), [item("@public", "read")], [item("alice %boss", "own")], **PLAIN, isDenyAllElse=True)
+GLOB = policy(4, on(hall="h", shelf="no*"), [], [item("@public", "read")], **PLAIN)
 
 DEFINITION: Json = {
     **SHOP,
@@ -75,9 +69,10 @@ TAG_DEFINITION: Json = {
     "resources": [{"name": "tag", "matcherOptions": {"wildCard": "true"}}],
     "accessTypes": [{"name": "shop:read"}, {"name": "shop:own", "impliedGrants": ["shop:read"]}],
     "policyConditions": [{"name": "ip", "evaluator": CONDITIONS + "RangerIpMatcher"}],
+    "contextEnrichers": TAG_ENRICHERS,
 }
 TAG_POLICIES = [
-    policy(21, {"tag": {"values": ["SECRET"]}}, [], [item("@public", "shop:own", conditions=AT_HOME)]),
+    policy(21, {"tag": {"values": ["SECRET"]}}, [], [item("@public", "shop:own", conditions=AT_HOME)], **PLAIN),
     policy(22, {"tag": {"values": ["OPEN*"]}}, [item("@public", "shop:read")]),
     policy(23, {"tag": {"values": ["ZONED"]}}, [], [item("@public", "shop:read")], zoneName="east"),
 ]

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from extension_driver import JARS, Extension, missing_tool
-from extension_secrets import SECRETS, TOKEN, secret_file
-from scripted_service import ScriptedService
+
+from tests.extension.driver import JARS, Extension, missing_tool
+from tests.extension.scripted_service import ScriptedService
+from tests.extension.secrets_in_text import SECRETS, TOKEN, secret_file
 
 Properties = dict[str, str]
 

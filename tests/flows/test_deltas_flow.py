@@ -12,10 +12,11 @@ import pytest
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.documents import holds_deltas
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from servicedef import service_definition
 
 SERVICE = "cdapdev"
@@ -28,7 +29,7 @@ USERS = ("alice", "bob")
 def admin() -> Iterator[RangerAdmin]:
     with (
         EmbeddedAdmin(admin_password=PASSWORD.reveal(), policy_deltas=True) as server,
-        RangerAdmin(server.url, username="admin", password=PASSWORD) as admin,
+        RangerAdmin(AdminConnection(server.url, username="admin", password=PASSWORD)) as admin,
     ):
         admin.create_service_def(service_definition())
         admin.create_service({"name": SERVICE, "type": "cdap", "isEnabled": True, "configs": {}})
@@ -59,7 +60,7 @@ def policy(draw: random.Random, name: str) -> Policy:
     resources = {"instance": PolicyResource(values=["cdap"]), "namespace": PolicyResource(values=[name])}
     deny = [item] if draw.random() < 0.3 else []
     return Policy(
-        service=SERVICE, name=name, resources=resources, policyItems=[] if deny else [item], denyPolicyItems=deny
+        service=SERVICE, name=name, resources=resources, policy_items=[] if deny else [item], deny_policy_items=deny
     )
 
 
@@ -74,7 +75,7 @@ def edit(admin: RangerAdmin, draw: random.Random) -> None:
         admin.delete_policy(there.id)
     else:
         changed = policy(draw, name)
-        changed.id, changed.isEnabled = there.id, draw.random() < 0.8
+        changed.id, changed.is_enabled = there.id, draw.random() < 0.8
         admin.update_policy(changed)
 
 
@@ -93,7 +94,7 @@ def decisions(snapshot: Snapshot) -> list[tuple[bool, int]]:
 def test_edits_that_come_as_changes_decide_like_a_whole_download(admin: RangerAdmin, tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     seen = set()
-    watched = Watched(admin.url, username="admin", password=PASSWORD)
+    watched = Watched(AdminConnection(admin.url, username="admin", password=PASSWORD))
     with refresher(admin, tmp_path / "kept", watched) as kept:
         kept.refresh()
         for step in range(25):

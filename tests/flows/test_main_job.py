@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.engine.model.wire import Policy
-from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, Stage, open_stage, tell
+from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, DemoEnvironment, open_demo, run_demo
 from spark_sync.report import RunReport
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -24,16 +24,16 @@ def values(policy: Policy) -> tuple[str, ...]:
     return tuple(resource.values[0] for resource in policy.resources.values())
 
 
-def policies_within(stage: Stage, namespace: str) -> list[Policy]:
-    return [policy for policy in stage.admin.list_policies(SERVICE) if namespace in values(policy)]
+def policies_within(environment: DemoEnvironment, namespace: str) -> list[Policy]:
+    return [policy for policy in environment.admin.list_policies(SERVICE) if namespace in values(policy)]
 
 
 def test_creations_become_grants_and_the_deletions_take_them_back(spark: SparkSession, tmp_path: Path) -> None:
-    with open_stage(tmp_path, EXAMPLES) as stage:
+    with open_demo(tmp_path, EXAMPLES) as environment:
         said: list[str] = []
         shown: list[RunReport] = []
 
-        assert tell(stage, spark, said.append, shown.append) == []
+        assert run_demo(environment, spark, said.append, shown.append) == []
 
         granted = {str(life.entity): life.creator for life in shown[0].granted}
         assert granted[str(DATASET)] == CREATOR
@@ -44,36 +44,36 @@ def test_creations_become_grants_and_the_deletions_take_them_back(spark: SparkSe
         assert {life.creator for life in shown[0].waiting} == {"svc"}
         # Dropped before the end of the first part, or never really created.
         assert not {"dataset:ns1.ds1", "namespace:nsb", "dataset_module:ns1.probemod"} & set(granted)
-        assert policies_within(stage, "ns1")
+        assert policies_within(environment, "ns1")
 
-        stage.deliver("2-from-the-deletions")
-        report = stage.run_sync(spark)
+        environment.deliver("2-from-the-deletions")
+        report = environment.run_sync(spark)
 
         assert "dataset:ns1.kv" in {str(life.entity) for life in report.revoked}
-        assert policies_within(stage, "ns1") == []
-        assert not stage.may_read(CREATOR).allowed
+        assert policies_within(environment, "ns1") == []
+        assert not environment.may_read(CREATOR).allowed
         # What was not deleted keeps its grant.
         assert {str(life.entity) for life in shown[0].granted if life.entity.namespace == "ns2"} == {
             f"{next(iter(set(policy.resources) - {'instance', 'namespace', 'program'}), 'namespace')}:"
             + ".".join(v for v in values(policy)[1:] if v != "*")
-            for policy in policies_within(stage, "ns2")
+            for policy in policies_within(environment, "ns2")
         }
 
 
 def test_every_grant_is_one_policy_for_one_user_on_one_entity(spark: SparkSession, tmp_path: Path) -> None:
-    with open_stage(tmp_path, EXAMPLES) as stage:
-        before = {policy.id for policy in stage.admin.list_policies(SERVICE)}
-        stage.take_baseline(spark)
-        stage.deliver("1-until-the-deletions")
-        report = stage.run_sync(spark)
+    with open_demo(tmp_path, EXAMPLES) as environment:
+        before = {policy.id for policy in environment.admin.list_policies(SERVICE)}
+        environment.take_baseline(spark)
+        environment.deliver("1-until-the-deletions")
+        report = environment.run_sync(spark)
 
-        ours = [policy for policy in stage.admin.list_policies(SERVICE) if policy.id not in before]
+        ours = [policy for policy in environment.admin.list_policies(SERVICE) if policy.id not in before]
         assert len(ours) == len(report.granted) > 0
         for policy in ours:
-            (item,) = policy.policyItems
+            (item,) = policy.policy_items
             assert len(item.users) == 1
-            assert [item.groups, item.roles, item.delegateAdmin] == [[], [], False]
-            assert [policy.denyPolicyItems, policy.allowExceptions, policy.denyExceptions] == [[], [], []]
+            assert [item.groups, item.roles, item.delegate_admin] == [[], [], False]
+            assert [policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions] == [[], [], []]
             assert {access.type for access in item.accesses} == {"read", "write", "admin", "execute"}
             for level, resource in policy.resources.items():
                 (value,) = resource.values

@@ -16,11 +16,12 @@ from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.downloader import Downloader, capabilities
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from servicedef import service_definition
 
 SERVICE = "cdapdev"
@@ -36,7 +37,7 @@ def server() -> Iterator[EmbeddedAdmin]:
 @pytest.fixture
 def admin(server: EmbeddedAdmin) -> Iterator[RangerAdmin]:
     """An administrator, in a Ranger Admin that has the service, its accounts and the users of the tests."""
-    with RangerAdmin(server.url, username="admin", password=ADMIN) as admin:
+    with RangerAdmin(AdminConnection(server.url, username="admin", password=ADMIN)) as admin:
         admin.create_service_def(service_definition())
         rights = ("policy.download.auth.users", "tag.download.auth.users", "userstore.download.auth.users")
         configs = dict.fromkeys(rights, "cdapsvc")
@@ -57,7 +58,9 @@ def plugin(url: str, cache_dir: Path, *, username: str = "cdapsvc", password: Se
         ranger=RangerSettings(url=url, service=SERVICE),
         plugin=PluginSettings(username=username, password=password, cache_dir=cache_dir),
     )
-    return PolicyRefresher(RangerAdmin(url, username=username, password=password, attempts=1), settings)
+    return PolicyRefresher(
+        RangerAdmin(AdminConnection(url, username=username, password=password, attempts=1)), settings
+    )
 
 
 def reading(name: str, user: str, namespace: str, *, guid: str | None = None) -> Policy:
@@ -66,7 +69,7 @@ def reading(name: str, user: str, namespace: str, *, guid: str | None = None) ->
         name=name,
         service=SERVICE,
         resources={"instance": PolicyResource(values=["cdap"]), "namespace": PolicyResource(values=[namespace])},
-        policyItems=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type="read")])],
+        policy_items=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type="read")])],
     )
 
 
@@ -96,7 +99,7 @@ def test_a_policy_decides_with_the_next_refresh_until_it_is_deleted(
     assert not may_read(refresher.refresh(), "alice", "ns1")
 
 
-def test_ranger_s_page_of_plugins_shows_the_version_in_force_and_what_the_plugin_can_do(
+def test_rangers_plugin_page_shows_the_version_in_effect_and_the_capabilities(
     server: EmbeddedAdmin, admin: RangerAdmin, refresher: PolicyRefresher
 ) -> None:
     def listed() -> dict[str, Any]:
@@ -211,12 +214,12 @@ def test_policies_are_found_by_name_guid_and_in_lists(admin: RangerAdmin) -> Non
     assert admin.policy_by_name(SERVICE, "another") is None
 
 
-def test_a_change_raises_the_version_by_one_and_a_second_policy_on_the_resource_is_refused(admin: RangerAdmin) -> None:
+def test_a_change_raises_the_version_and_a_second_policy_on_a_resource_is_refused(admin: RangerAdmin) -> None:
     created = admin.create_policy(reading("p1", "alice", "ns1"))
-    created.policyItems[0].users = ["bob"]
+    created.policy_items[0].users = ["bob"]
     changed = admin.update_policy(created)
     assert (created.version, changed.version) == (1, 2)
-    assert changed.policyItems[0].users == ["bob"]
+    assert changed.policy_items[0].users == ["bob"]
     for name, namespace, code in (("p1", "ns2", 3006), ("p2", "ns1", 3010)):
         with pytest.raises(errors.RequestRejected) as caught:
             admin.create_policy(reading(name, "alice", namespace))

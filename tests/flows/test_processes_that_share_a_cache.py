@@ -15,13 +15,14 @@ import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import Wanted
+from ranger_cdap.policies.manage.service_setup import DesiredState
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PROCESSES, ROUNDS, LONGEST = 10, 5, 30.0
 PASSWORD = Secret("Correct-Horse-1")
@@ -60,7 +61,7 @@ def read_by(number: int) -> Policy:
         service=SERVICE,
         name=f"p{number}",
         resources={"instance": PolicyResource(values=["cdap"]), "namespace": PolicyResource(values=[f"ns{number}"])},
-        policyItems=[PolicyItem(groups=["public"], accesses=[PolicyItemAccess(type="read")])],
+        policy_items=[PolicyItem(groups=["public"], accesses=[PolicyItemAccess(type="read")])],
     )
 
 
@@ -71,7 +72,7 @@ def watch(directory: Path, over: Event) -> tuple[set[int], list[str]]:
     while not over.is_set():
         for path in directory.glob("*.json"):
             json.loads(path.read_bytes())
-        if (found := cache.look(time.time())) is not None:
+        if (found := cache.peek(time.time())) is not None:
             versions.add(found[0].versions.policies)
     return versions, said
 
@@ -82,13 +83,13 @@ def test_ten_processes_refreshing_at_once(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     with (
         EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server,
-        RangerAdmin(server.url, username="admin", password=PASSWORD) as admin,
+        RangerAdmin(AdminConnection(server.url, username="admin", password=PASSWORD)) as admin,
         spawn.Manager() as manager,
         ProcessPoolExecutor(PROCESSES + 1, mp_context=spawn) as pool,
     ):
         admin.create_user("plugin", PASSWORD)
-        wanted = Wanted(SERVICE, "cdap", plugin_account="plugin")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, SERVICE)), admin)
+        wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin")
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
         barrier, over = manager.Barrier(PROCESSES + 1), manager.Event()
         watching = pool.submit(watch, directory, over)
         running = [pool.submit(refresh_with_the_others, server.url, directory, barrier) for _ in range(PROCESSES)]

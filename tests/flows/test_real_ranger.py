@@ -19,18 +19,13 @@ from apache_ranger.client.ranger_client import RangerClient
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.engine.model.wire import (
-    Policy,
-    PolicyItem,
-    PolicyItemAccess,
-    PolicyResource,
-    decode_service_policies,
-    decode_service_tags,
-)
 from ranger_cdap.errors import AccessForbidden, RequestRejected, ServiceNotFound
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.service_setup import Change, Wanted, carry_out, look, plan
+from ranger_cdap.policies.manage.service_setup import DesiredState, SetupAction, carry_out, plan, read_state
+from ranger_cdap.ranger_model.decode import decode_service_policies, decode_service_tags
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PASSWORD = Secret("Correct-horse-7")
 PEOPLE = ("rcdap-alice", "rcdap-bob")
@@ -64,7 +59,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[Address]:
 
 @pytest.fixture(scope="module")
 def admin(address: Address) -> Iterator[RangerAdmin]:
-    with RangerAdmin(address.url, username=address.user, password=address.password) as admin:
+    with RangerAdmin(AdminConnection(address.url, username=address.user, password=address.password)) as admin:
         for name in PEOPLE:
             if not admin.user_exists(name):
                 admin.create_user(name, PASSWORD)
@@ -74,8 +69,8 @@ def admin(address: Address) -> Iterator[RangerAdmin]:
 @pytest.fixture
 def service(address: Address, admin: RangerAdmin) -> Iterator[str]:
     """A service of our own, set up as `ranger-cdap setup` does it; alice is the plugin's account."""
-    wanted = Wanted(f"rcdap-{secrets.token_hex(4)}", "cdap", plugin_account=ALICE, admin_users=(BOB,))
-    carry_out(plan(wanted, look(admin, wanted.service)), admin)
+    wanted = DesiredState(f"rcdap-{secrets.token_hex(4)}", "cdap", plugin_account=ALICE, admin_users=(BOB,))
+    carry_out(plan(wanted, read_state(admin, wanted.service)), admin)
     yield wanted.service
     client = RangerClient(address.url, (address.user, address.password.reveal()))
     client.session.trust_env = False
@@ -88,12 +83,12 @@ def reading(service: str, name: str, namespace: str) -> Policy:
         name=name,
         service=service,
         resources={level: PolicyResource(values=[value]) for level, value in values.items()},
-        policyItems=[PolicyItem(users=[ALICE], accesses=[PolicyItemAccess(type="read")])],
+        policy_items=[PolicyItem(users=[ALICE], accesses=[PolicyItemAccess(type="read")])],
     )
 
 
 def download(address: Address, service: str, known: int = -1, *, user: str = ALICE) -> bytes | None:
-    with RangerAdmin(address.url, username=user, password=PASSWORD, attempts=1) as plugin:
+    with RangerAdmin(AdminConnection(address.url, username=user, password=PASSWORD, attempts=1)) as plugin:
         return plugin.download_policies(service, last_known_version=known, by=Downloader(f"cdap@test-{service}"))
 
 
@@ -101,7 +96,7 @@ def readers(admin: RangerAdmin, answer: bytes | None, namespace: str) -> set[str
     """Who may read it by the downloaded policies; without the tags no engine judges tag policies."""
     assert answer is not None
     policies = decode_service_policies(answer)
-    tags = admin.download_tags(policies.serviceName, last_known_version=-1, by=Downloader("cdap@test"))
+    tags = admin.download_tags(policies.service_name, last_known_version=-1, by=Downloader("cdap@test"))
     assert tags is not None
     engine = PolicyEngine.build(policies, tags=decode_service_tags(tags))
     resource = {"instance": "cdap", "namespace": namespace}
@@ -110,8 +105,8 @@ def readers(admin: RangerAdmin, answer: bytes | None, namespace: str) -> set[str
 
 
 def test_a_second_set_up_changes_nothing(admin: RangerAdmin, service: str) -> None:
-    steps = plan(Wanted(service, "cdap", plugin_account=ALICE, admin_users=(BOB,)), look(admin, service))
-    assert [str(step) for step in steps if step.change is not Change.KEEP] == []
+    steps = plan(DesiredState(service, "cdap", plugin_account=ALICE, admin_users=(BOB,)), read_state(admin, service))
+    assert [str(step) for step in steps if step.change is not SetupAction.KEEP] == []
 
 
 def test_a_policy_is_downloaded_and_decides_until_it_is_deleted(
@@ -120,7 +115,7 @@ def test_a_policy_is_downloaded_and_decides_until_it_is_deleted(
     made = admin.create_policy(reading(service, "p1", "ns1"))
     answer = download(address, service)
     assert (readers(admin, answer, "ns1"), readers(admin, answer, "ns2")) == ({ALICE}, set())
-    version = decode_service_policies(answer or b"").policyVersion
+    version = decode_service_policies(answer or b"").policy_version
     assert version is not None
     assert download(address, service, version) is None
     assert made.id is not None
@@ -137,7 +132,7 @@ def test_the_same_resource_or_name_is_refused_a_second_time(admin: RangerAdmin, 
 
 def test_an_unknown_user_is_refused(admin: RangerAdmin, service: str) -> None:
     item = PolicyItem(users=["rcdap-nobody"], accesses=[PolicyItemAccess(type="read")])
-    stranger = msgspec.structs.replace(reading(service, "p1", "ns1"), policyItems=[item])
+    stranger = msgspec.structs.replace(reading(service, "p1", "ns1"), policy_items=[item])
     with pytest.raises(RequestRejected, match="rcdap-nobody"):
         admin.create_policy(stranger)
 

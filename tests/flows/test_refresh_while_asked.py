@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from readers import reading
 
 import servicedef
 from ranger_cdap.authz.authorizer import Authorizer
@@ -17,6 +16,7 @@ from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Settings
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from tests.readers import reading
 
 SERVICE = "cdapdev"
 KV = entity_id("dataset", ["ns1", "kv"])

@@ -20,10 +20,10 @@ import pytest
 
 from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import Wanted
+from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.other_users import GROUP, SERVICE, SYNC, People, only_root, people
 from tests.short_lived_java import QUICK_JAVA
 
@@ -49,14 +49,14 @@ def ranger() -> Iterator[tuple[str, RangerAdmin]]:
     ):
         for name in ("plugin", "sync", "alice"):
             admin.create_user(name, PASSWORD)
-        wanted = Wanted(RANGER_SERVICE, "cdap", plugin_account="plugin", sync_account="sync")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, RANGER_SERVICE)), admin)
+        wanted = DesiredState(RANGER_SERVICE, "cdap", plugin_account="plugin", sync_account="sync")
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, RANGER_SERVICE)), admin)
         admin.create_policy(
             Policy(
                 service=RANGER_SERVICE,
                 name="alice works in ns1",
                 resources={"instance": PolicyResource(values=["cdap"]), "namespace": PolicyResource(values=["ns1"])},
-                policyItems=[
+                policy_items=[
                     PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type=kind) for kind in ("read", "write")])
                 ],
             )
@@ -209,7 +209,7 @@ def test_a_creation_becomes_a_grant_and_each_user_has_only_its_own(ranger: tuple
             report = json.loads(sync("run", "--json"))
         assert [life["entity"] for life in report["granted"]] == ["dataset:ns1.purchases"], report
         (grant,) = [policy for policy in admin.list_policies(RANGER_SERVICE) if "dataset" in policy.resources]
-        assert [item.users for item in grant.policyItems] == [["alice"]]
+        assert [item.users for item in grant.policy_items] == [["alice"]]
 
         (file, *_) = sorted(events.glob("*.jsonl"))
         before = {path.name: path.read_bytes() for path in events.iterdir() if path.is_file()}

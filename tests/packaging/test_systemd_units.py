@@ -11,10 +11,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from container_world import parse_command
 
 from ranger_cdap.config import Settings, parse_settings
 from ranger_cdap.config.secret_files import NEEDS, Program
+from tests.docker.fixtures import parse_command
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "examples" / "systemd"

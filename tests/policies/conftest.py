@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 import responses
 import stamina
-from policy_documents import SERVICE
-from refresher_world import URL, Clock, FakeRanger, Started
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from tests.policies.documents import SERVICE
+from tests.policies.fixtures import URL, Clock, FakeRanger, Started
 
 Script = Callable[[socket.socket], None]
 
@@ -101,7 +102,7 @@ def started(ranger: FakeRanger, settings: Settings, clock: Clock) -> Iterator[St
     keepers: list[PolicyRefresher] = []
 
     def start(**more: Any) -> PolicyRefresher:
-        admin = RangerAdmin(URL, username="cdapsvc", password=settings.plugin.password)
+        admin = RangerAdmin(AdminConnection(URL, username="cdapsvc", password=settings.plugin.password))
         keepers.append(PolicyRefresher(admin, settings, **({"clock": clock} | more)))
         return keepers[-1]
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from policy_documents import SERVICE, policies, policy, roles, users
-from refresher_world import FRESH, GONE, NO_SERVICE, NOT_READY, OFF, Clock, may_read
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.policies.client import exchange
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from tests.policies.documents import SERVICE, policies, policy, roles, users
+from tests.policies.fixtures import FRESH, GONE, NO_SERVICE, NOT_READY, OFF, Clock, may_read
 
 READ_TIMEOUT = 0.3
 VERSION = re.compile(rb'"(?:policy|role|userStore)Version": (\d+)')
@@ -95,7 +96,9 @@ def starts(ranger: Ranger, clock: Clock, tmp_path: Path) -> Iterator[Callable[..
     )
 
     def start(*, allow_older: bool = False) -> PolicyRefresher:
-        admin = RangerAdmin(url, username="svc", password=Secret("x"), read_timeout=READ_TIMEOUT, attempts=1)
+        admin = RangerAdmin(
+            AdminConnection(url, username="svc", password=Secret("x"), read_timeout=READ_TIMEOUT, attempts=1)
+        )
         keepers.append(PolicyRefresher(admin, settings, clock=clock, allow_older=allow_older))
         return keepers[-1]
 
@@ -132,7 +135,7 @@ def breaking_off(request: Request) -> None:
 LOGIN_PAGE = b"<!doctype html><html><title>Ranger - Sign In</title></html>"
 FAULTS: list[tuple[str, Fault, str]] = [
     ("hanging", hanging, "no answer within the time-out"),
-    ("dripping bytes", dripping, "too slowly"),
+    ("dripping bytes", dripping, "too slow"),
     ("breaking off", breaking_off, "broke off"),
     ("answering 500", answering(500, b""), "500"),
     ("answering HTML", answering(502, b"<html>proxy</html>"), "502"),

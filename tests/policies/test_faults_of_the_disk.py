@@ -11,10 +11,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from policy_documents import SERVICE, policies, policy, roles
-from refresher_world import FRESH, Clock, FakeRanger, Started, may_read
 
 from ranger_cdap.config import Secret, Settings
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.cache import PolicyCache
@@ -22,6 +21,8 @@ from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.policies.refresh.refresh_state import LastContact
 from tests.disk_faults import NOBODY, ended_well, full_disk, in_a_child
+from tests.policies.documents import SERVICE, policies, policy, roles
+from tests.policies.fixtures import FRESH, Clock, FakeRanger, Started, may_read
 
 
 def test_a_full_disk(started: Started, ranger: FakeRanger, clock: Clock) -> None:
@@ -60,7 +61,7 @@ def test_a_read_only_cache_directory(
     here = msgspec.structs.replace(settings.plugin, cache_dir=Path("cache/of"))
 
     def plugin() -> PolicyRefresher:
-        admin = RangerAdmin(settings.ranger.url, username="svc", password=Secret("x"))
+        admin = RangerAdmin(AdminConnection(settings.ranger.url, username="svc", password=Secret("x")))
         return PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=here))
 
     def as_another() -> None:

@@ -18,10 +18,10 @@ import pytest
 
 from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import Wanted
+from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 SECRETS = {
     "admin": "Marked-0-admin/Password",
@@ -163,8 +163,8 @@ def fill(url: str) -> None:
         for name in ("plugin", "sync"):
             admin.create_user(f"cdap{name}", Secret(SECRETS[name]))
         admin.create_user("alice", Secret(SECRETS["plugin"]))
-        wanted = Wanted("cdapdev", "cdap", plugin_account="cdapplugin", sync_account="cdapsync")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, "cdapdev")), admin)
+        wanted = DesiredState("cdapdev", "cdap", plugin_account="cdapplugin", sync_account="cdapsync")
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, "cdapdev")), admin)
         for levels in (("ns1",), ("ns1", "kv")):
             named = dict(zip(("instance", "namespace", "dataset"), ("cdap", *levels), strict=False))
             admin.create_policy(
@@ -172,7 +172,7 @@ def fill(url: str) -> None:
                     service="cdapdev",
                     name=".".join(levels),
                     resources={level: PolicyResource(values=[value]) for level, value in named.items()},
-                    policyItems=[PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])],
+                    policy_items=[PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])],
                 )
             )
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ranger_cdap.config import Secret, SourceSettings
-from spark_sync.demo import open_stage
+from spark_sync.demo import open_demo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +38,7 @@ def test_what_the_job_keeps_and_says_holds_no_secret(
     (log / "access.log").write_text("\n".join(LINES) + "\n")
     kept = tmp_path / "kept"
     kept.mkdir()
-    with open_stage(kept, EXAMPLES) as stage:
+    with open_demo(kept, EXAMPLES) as stage:
         router = SourceSettings(name="router", kind="http-access", path=log, marker=Secret(MARKER))
         sync = msgspec.structs.replace(stage.settings.sync, sources=(router,))
         stage = replaced(stage, settings=msgspec.structs.replace(stage.settings, sync=sync))

@@ -204,7 +204,7 @@ def test_neither_reads_the_secrets_of_the_other_nor_the_service_the_ledger(place
     [(0o2775, IDS[SERVICE]), (0o755, 0), (0o750, GROUP_ID)],
     ids=["as Kubernetes leaves it to fsGroup", "as an administrator makes it", "as the image has it"],
 )
-def test_on_the_root_of_a_volume_the_service_makes_a_directory_that_the_sync_job_only_reads(
+def test_on_the_root_of_a_volume_the_sync_job_can_only_read_what_the_service_makes(
     place: Place, mode: int, group: int
 ) -> None:
     volume = place.directory / "volume"
@@ -240,7 +240,7 @@ def test_a_service_that_is_not_in_the_group_does_not_start(place: Place) -> None
         outside = Place(People(others.directory, (SYNC,), place.people.python), place.directory)
         ended, _, told = outside.run(SERVICE, "serve")
         assert ended == 3
-        assert f"user `{SERVICE}`, who runs this, is not in the group `{GROUP}` of `service.events_group`" in told
+        assert f"user `{SERVICE}`, which runs this program, is not in the group `{GROUP}` of" in told
         assert "usermod -aG" in told
         assert outside.doctor(SERVICE)[RECORDS][0] == Health.FAILED
 
@@ -253,11 +253,11 @@ def test_files_of_another_user_end_the_start_of_the_service(place: Place, mode: 
     assert place.doctor("root")[RECORDS][0] == Health.FAILED
     ended, said, told = place.run(SERVICE, "serve")
     assert (ended, said) == (3, "")
-    assert f"`{file}` belongs to another user than `{SERVICE}`" in told
+    assert f"`{file}` does not belong to `{SERVICE}`" in told
     assert "chown -R" in told
 
 
-def test_a_group_that_is_named_later_taken_away_or_changed_counts_from_the_next_start(place: Place) -> None:
+def test_a_change_of_the_events_group_counts_from_the_next_start(place: Place) -> None:
     def seen() -> set[tuple[int, bool]]:
         files = (*published(place), place.events / ".watermark")
         return {(path.stat().st_mode & 0o777, path.stat().st_gid == GROUP_ID) for path in files}
@@ -383,7 +383,7 @@ def test_what_is_wrong_is_told_to_everyone_who_can_see_it(
         assert found[check][0] == health, (user, found[check])
 
 
-def test_a_sync_user_who_is_not_in_the_group_is_told_so_and_a_run_ends_with_what_to_do(place: Place) -> None:
+def test_a_sync_user_outside_the_group_reads_what_to_do(place: Place) -> None:
     with people(members=(SERVICE,)) as others:
         outside = Place(People(others.directory, (SERVICE,), place.people.python), place.directory)
         for user in (SYNC, "root"):
@@ -392,7 +392,7 @@ def test_a_sync_user_who_is_not_in_the_group_is_told_so_and_a_run_ends_with_what
             assert "usermod -aG" in found[SOURCE][1]
             assert f"user `{SYNC}` is not in the group `{GROUP}`" in found[RECORDS][1]
         ended, _, said = outside.run(SYNC, "sync", "run")
-        assert (ended, "cannot be looked at: Permission denied" in said) == (3, True), said
+        assert (ended, "cannot be read: Permission denied" in said) == (3, True), said
     published(place)[0].chmod(0o600)
     ended, _, said = place.run(SYNC, "sync", "run")
     assert (ended, "set `service.events_group`" in said) == (3, True), said

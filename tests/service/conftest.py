@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from service_world import READ_AND_WRITE, World, serving
+
+from tests.service.fixtures import READ_AND_WRITE, World, serving
 
 
 @pytest.fixture(scope="module")

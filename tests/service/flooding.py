@@ -1,4 +1,6 @@
-"""A hostile program: `python flooding.py PORT ATTACK` attacks until its input ends, then says what it was answered.
+"""A hostile program: `python -m tests.service.flooding PORT ATTACK` attacks until its input ends.
+
+Then it prints how often each status came.
 
 It may ask as a caller of the settings, one that has no special role, and from this machine.
 """
@@ -16,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 
-from service_world import basic
+from tests.service.fixtures import basic
 
 AUTHORIZE, MULTI = "/authz/v1/authorize", "/authz/v1/authorizeMulti"
 NAMED = {"serviceName": "cdapdev"}

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.engine import PolicyEngine, decode_service_policies
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.ranger_model.decode import decode_service_policies
 
 DATA = Path(__file__).parent / "data"
 

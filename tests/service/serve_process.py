@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from service_world import Answer, basic, secret_of
-
 from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import Wanted
-from ranger_cdap.service.http.callers import Role
+from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.service.http.callers import CallerRole
+from tests.service.fixtures import Answer, basic, secret_of
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"
@@ -69,8 +68,8 @@ def fill(server: EmbeddedAdmin) -> None:
     with RangerAdmin.connect(RangerSettings(url=server.url), "admin", PASSWORD) as admin:
         for name in ("plugin", "sync", "alice", "bob"):
             admin.create_user(name, PASSWORD)
-        wanted = Wanted(SERVICE, "cdap", plugin_account="plugin", sync_account="sync")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.look(admin, SERVICE)), admin)
+        wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin", sync_account="sync")
+        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
         read(admin, "alice", namespace="ns1")
         read(admin, "alice", namespace="ns1", dataset="kv")
 
@@ -83,7 +82,7 @@ def read(admin: RangerAdmin, user: str, **levels: str) -> Policy:
             service=SERVICE,
             name=f"{user} reads {'.'.join(levels.values())}",
             resources={level: PolicyResource(values=[value]) for level, value in resource.items()},
-            policyItems=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type="read")])],
+            policy_items=[PolicyItem(users=[user], accesses=[PolicyItemAccess(type="read")])],
         )
     )
 
@@ -106,7 +105,7 @@ def configuration(directory: Path, ranger_url: str, **changes: str) -> Path:
     lines = []
     for table, values in tables.items():
         lines += [f"[{table}]", *(f"{key} = {value}" for key, value in values.items())]
-    for role in Role:
+    for role in CallerRole:
         lines += ["[[service.callers]]", f'name = "{role}"', f'roles = ["{role}"]', f'secret = "{secret_of(role)}"']
     file = directory / "ranger-cdap.toml"
     file.write_text("\n".join(lines), encoding="utf-8")

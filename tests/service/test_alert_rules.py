@@ -17,12 +17,6 @@ from typing import Any
 
 import pytest
 import yaml
-from authorizer_world import policy
-from disk_faults import full_disk
-from event_samples import record
-from exported_figures import Labels, samples
-from journal_world import ask, question
-from service_world import World, serving
 
 from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.audit.commit import GroupCommit
@@ -35,6 +29,12 @@ from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
 from spark_sync.metrics_file import metrics_text
 from spark_sync.report import RunReport, SourceReport
+from tests.authz.fixtures import policy
+from tests.disk_faults import full_disk
+from tests.service.event_samples import record
+from tests.service.exported_figures import Labels, samples
+from tests.service.fixtures import World, serving
+from tests.service.journal_fixtures import ask, question
 
 FILE = Path(__file__).parents[2] / "examples" / "alerts" / "ranger-cdap.rules.yaml"
 RULES: dict[str, dict[str, Any]] = {
@@ -306,8 +306,8 @@ def test_what_is_wrong_with_the_sync_job_and_nothing_else_is_told(run: str) -> N
     assert {rule for rule in RULES if expression(rule).holds(now, now)} == told
 
 
-def test_the_oldest_that_is_owed_is_a_number_only_where_something_is() -> None:
-    name = ("ranger_cdap_sync_oldest_owed_timestamp_seconds", frozenset())
+def test_the_oldest_pending_time_is_nan_without_a_pending_change() -> None:
+    name = ("ranger_cdap_sync_oldest_pending_timestamp_seconds", frozenset())
     assert math.isnan(GOOD_RUN[name])
     waiting = (life(State.PENDING, 10), life(State.CLOSING, 30), life(State.BLOCKED, 99))
     assert after_a_run(waiting=waiting)[name] == NOW - 30

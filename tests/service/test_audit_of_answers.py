@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from authorizer_world import policy
-from event_samples import stamp
-from journal_world import EVERYTHING, ask, figure, on_disk, question
-from service_world import READ_AND_WRITE, World, serving
 
 from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.service.events import check_journal
+from tests.authz.fixtures import policy
 from tests.disk_faults import full_disk
+from tests.service.event_samples import stamp
+from tests.service.fixtures import READ_AND_WRITE, World, serving
+from tests.service.journal_fixtures import EVERYTHING, ask, figure, on_disk, question
 
 WHY = "access is denied while it cannot be audited (Input/output error)"
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings, ServiceSettings
-from ranger_cdap.service.api.routes import Row
-from ranger_cdap.service.http.callers import SHORTEST_SECRET, Role
-from ranger_cdap.service.table import ROWS
+from ranger_cdap.service.api.routes import ApiRoute
+from ranger_cdap.service.http.callers import SHORTEST_SECRET, CallerRole
+from ranger_cdap.service.table import ROUTES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "decision-service.md").read_text(encoding="utf-8")
@@ -30,12 +30,12 @@ def test_its_defaults_are_those_of_the_settings(name: str) -> None:
 
 
 def test_every_role_is_named() -> None:
-    assert [role for role in Role if f"| `{role}` |" not in PAGE] == []
+    assert [role for role in CallerRole if f"| `{role}` |" not in PAGE] == []
     assert f"at least {SHORTEST_SECRET} characters" in PAGE
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.path for row in ROWS])
-def test_every_endpoint_is_named(row: Row) -> None:
+@pytest.mark.parametrize("row", ROUTES, ids=[row.path for row in ROUTES])
+def test_every_endpoint_is_named(row: ApiRoute) -> None:
     page = GENERIC if row.path.startswith(("/authz/", "/access/")) else PAGE
     assert f"{row.path}`" in page
 

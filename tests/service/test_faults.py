@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from authorizer_world import policy
-from serve_process import ENFORCE_KV, PASSWORD, ask, configuration, fill, ranger_admin, serve, until
-from service_world import World, basic, serving
 
 from ranger_cdap.config import read_configuration
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.decision_service import DecisionService
+from tests.authz.fixtures import policy
+from tests.service.fixtures import World, basic, serving
+from tests.service.serve_process import ENFORCE_KV, PASSWORD, ask, configuration, fill, ranger_admin, serve, until
 
 DENY_KV = {**ENFORCE_KV, "principal": {"name": "bob"}}
 CALLERS_UNDER_LOAD = 4
@@ -69,7 +69,7 @@ class Load:
 
 
 @pytest.mark.slow
-def test_killed_and_started_again_under_load_it_allows_nothing_more_and_callers_recover(tmp_path: Path) -> None:
+def test_a_restart_under_load_allows_nothing_more_and_callers_recover(tmp_path: Path) -> None:
     with ranger_admin() as (server, _):
         config = configuration(tmp_path, server.url)
         with serve(config, tmp_path) as first:
@@ -148,7 +148,7 @@ def test_while_ranger_admin_is_down_the_last_policies_decide_and_the_state_is_sh
         until(lambda: shown_state(port) == "stale")
 
 
-def test_without_ranger_admin_and_without_a_cache_everything_is_denied_until_it_comes(tmp_path: Path) -> None:
+def test_without_ranger_admin_and_cache_everything_is_denied_until_it_comes(tmp_path: Path) -> None:
     database = tmp_path / "ranger.sqlite"
     with EmbeddedAdmin(database, admin_password=PASSWORD.reveal()) as server:
         fill(server)

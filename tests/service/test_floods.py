@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flooding import FLOODS, IDLE_CONNECTIONS
-from serve_process import ENFORCE_KV, Served, configuration, ranger_admin, serve
-from service_world import basic
 
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from tests.service.fixtures import basic
+from tests.service.flooding import FLOODS, IDLE_CONNECTIONS
+from tests.service.serve_process import ENFORCE_KV, Served, configuration, ranger_admin, serve
 
 ATTACKS = ("idle", "dripping", *FLOODS)
 QUESTIONS = 2_000
@@ -55,7 +55,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
                     "namespace": PolicyResource(values=["ns1"]),
                     "dataset": PolicyResource(values=values),
                 },
-                policyItems=[PolicyItem(users=["bob"], accesses=[PolicyItemAccess(type="read")])],
+                policy_items=[PolicyItem(users=["bob"], accesses=[PolicyItemAccess(type="read")])],
             )
         )
         with serve(configuration(directory, server.url), directory, quiet=True) as running:
@@ -101,7 +101,7 @@ def test_others_are_answered_as_before(served: Served, attack: str) -> None:
     forget_peak(pid)
     logged = len(served.log)
     hostile = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("flooding.py")), str(served.port), attack],
+        [sys.executable, "-m", "tests.service.flooding", str(served.port), attack],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

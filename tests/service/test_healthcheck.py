@@ -12,12 +12,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from authorizer_world import policy
-from service_world import World, serving
 
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from tests.authz.fixtures import policy
 from tests.certificates import Authority, put
+from tests.service.fixtures import World, serving
 
 DOCKER = Path(__file__).parents[2] / "docker"
 TLS = "tls_certificate", "tls_key"

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from serve_process import ENFORCE_KV, SERVICE, ask, configuration, ranger_admin, until
 
 from ranger_cdap.config import read_configuration
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import spread_out
+from ranger_cdap.policies.refresh.policy_refresher import jitter
 from ranger_cdap.service.decision_service import DecisionService
+from tests.service.serve_process import ENFORCE_KV, SERVICE, ask, configuration, ranger_admin, until
 
 POLL = 1.0
 LONGEST_SPREAD = 1.1
@@ -91,10 +91,10 @@ def test_a_right_taken_away_is_gone_after_the_refresh_and_what_is_kept(
             lasted = time.monotonic() - taken
             assert not extension.enforce(ENFORCE_KV)
         finally:
-            admin.create_policy(msgspec.structs.replace(policy, id=None, guid=None))
+            admin.create_policy(msgspec.structs.replace(policy, id=None, guid=""))
     print(f"kept {kept:g} s, others ask: {others_ask}: gone after {lasted:.2f} s (at most {longest:.1f} s)")  # noqa: T201
     assert lasted <= longest
 
 
 def test_a_refresh_is_never_later_than_the_longest_spread() -> None:
-    assert max(spread_out() for _ in range(10_000)) <= LONGEST_SPREAD
+    assert max(jitter() for _ in range(10_000)) <= LONGEST_SPREAD

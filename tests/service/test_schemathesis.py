@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import requests
 import schemathesis
-from authorizer_world import policy
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -18,11 +17,12 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from service_world import basic, serving
 
 from ranger_cdap.service.api.openapi import document
-from ranger_cdap.service.http.callers import Role
-from ranger_cdap.service.table import ROWS
+from ranger_cdap.service.http.callers import CallerRole
+from ranger_cdap.service.table import ROUTES
+from tests.authz.fixtures import policy
+from tests.service.fixtures import basic, serving
 
 CHECKS = [
     not_a_server_error,
@@ -33,8 +33,8 @@ CHECKS = [
 ]
 EXAMPLES = 10
 
-schema = schemathesis.openapi.from_dict(document(ROWS))
-ROLES_OF = {(row.method, row.path): row.roles for row in ROWS}
+schema = schemathesis.openapi.from_dict(document(ROUTES))
+ROLES_OF = {(row.method, row.path): row.roles for row in ROUTES}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def session() -> Iterator[requests.Session]:
         yield session
 
 
-TURNS = itertools.cycle((None, *Role))
+TURNS = itertools.cycle((None, *CallerRole))
 
 
 @schema.parametrize()

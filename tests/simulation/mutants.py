@@ -14,8 +14,8 @@ from spark_sync.ledger.request import UNKNOWN, Interval
 
 Mutant = Callable[[], Any]
 
-_author = fold._History._author
-_claim = fold._History._claim
+_author = fold._EntityFold._author
+_claim = fold._EntityFold._claim
 _named_by = matching._named_by
 _concerns = matching.concerns
 _open = matching._open
@@ -39,7 +39,7 @@ def _earliest_arrival_wins() -> Iterator[None]:
         found = _claim(self, first, floor)
         return replace(found, users=first.users, doubt="")
 
-    with patch.object(fold._History, "_claim", claim), patch.object(matching, "_united", _by_started):
+    with patch.object(fold._EntityFold, "_claim", claim), patch.object(matching, "_united", _by_started):
         yield
 
 
@@ -48,7 +48,7 @@ def _overlap_of_users_is_no_matter() -> Iterator[None]:
     def claim(self: Any, first: Any, floor: Any) -> Any:
         return replace(_claim(self, first, floor), users=first.users)
 
-    with patch.object(fold._History, "_claim", claim):
+    with patch.object(fold._EntityFold, "_claim", claim):
         yield
 
 
@@ -58,7 +58,7 @@ def _overlap_with_a_deletion_is_no_matter() -> Iterator[None]:
         found = _claim(self, first, floor)
         return found if not found.doubt else replace(found, users=first.users, doubt="")
 
-    with patch.object(fold._History, "_claim", claim):
+    with patch.object(fold._EntityFold, "_claim", claim):
         yield
 
 
@@ -129,7 +129,7 @@ MUTANTS: dict[str, Mutant] = {
     "the deletion of the last version ends nothing": _swap(absence, "_left_by", _ends_with_no_version),
     "a 404 counts though a creation is under way": _swap(absence, "_may_be_created_at", lambda *_: False),
     "a deletion that failed leaves no doubt": _swap(fold, "is_doubtful", lambda *_: False),
-    "an author is believed whatever was deleted since": _swap(fold._History, "_author", _whatever_was_deleted),
+    "an author is believed whatever was deleted since": _swap(fold._EntityFold, "_author", _whatever_was_deleted),
     "without records a deletion without an end leaves no doubt": _swap(matching, "_open", _no_end_no_doubt),
-    "a 200 restores whatever came between": _swap(fold._History, "_others_between", lambda *_: frozenset()),
+    "a 200 restores whatever came between": _swap(fold._EntityFold, "_others_between", lambda *_: frozenset()),
 }

@@ -10,15 +10,16 @@ from typing import Any
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
-from ranger_cdap.engine.model.wire import Policy, replaced
 from ranger_cdap.errors import RequestRejected
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.push import push
-from spark_sync.grants.resultant import as_the_profile_says
+from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.writer import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.ledger.event import EntityEvent
-from spark_sync.ledger.fold import enter_known, refold
+from spark_sync.ledger.fold import known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.ledger import Change, History, Ledger
+from spark_sync.ledger.ledger import History, Ledger, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.matching import concerns
 
@@ -105,7 +106,7 @@ class MemoryRanger:
                 for level, values in sorted(policy.resources.items())
                 if level != "instance"
             )
-            (item,) = policy.policyItems
+            (item,) = policy.policy_items
             found[levels] = item.users[0]
         return found
 
@@ -145,7 +146,7 @@ class MemoryLedger:
         found = (life for life in self.rows.values() if life.state in states)
         return sorted(found, key=lambda life: (life.entity, life.number))
 
-    def record(self, changes: Iterable[Change]) -> None:
+    def record(self, changes: Iterable[LedgerChange]) -> None:
         self.killer.step()
         for change in changes:
             for number in change.dropped:
@@ -159,7 +160,7 @@ class MemoryLedger:
     ) -> None:
         self.taken = taken
         for entity in found:
-            life = enter_known(entity, self.lives_of(entity), taken, versions.get(entity))
+            life = known_life(entity, self.lives_of(entity), taken, versions.get(entity))
             if life is not None:
                 self.rows[entity, life.number] = life
 
@@ -212,7 +213,7 @@ class Pipeline:
 
 def send(ledger: Ledger, ranger: MemoryRanger) -> None:
     """Push what the ledger owes."""
-    pushed = push(ledger, _SETTINGS, ranger, resultant=as_the_profile_says)
+    pushed = push(ledger, _SETTINGS, ranger, resultant=unchanged_accesses)
     assert pushed.error is None, pushed.error
 
 

@@ -17,8 +17,8 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.life import Life
-from spark_sync.reconcile.confirmation import ASKED_FOR, Existence, Round, answers, events_of, questions
+from spark_sync.ledger.life import UNDECIDED_STATES, Life
+from spark_sync.reconcile.confirmation import Existence, Round, answers, events_of, questions
 from spark_sync.sources.audit import read as read_audit
 from spark_sync.sources.data_plane import read as read_data_plane
 from spark_sync.sources.http_access import read as read_http_access
@@ -358,7 +358,7 @@ class Simulation:
             author = found.request.principal
             return Existence(True, author, self.stamps.clock(found.request.process, found.born))
 
-        return list(events_of(answers(questions(ledger.lives(ASKED_FOR)), look_up), asked))
+        return list(events_of(answers(questions(ledger.lives(UNDECIDED_STATES)), look_up), asked))
 
     def _at(self, time: int, step: Callable[[], None]) -> None:
         self._n += 1

@@ -13,7 +13,7 @@ from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent, Position
 from spark_sync.ledger.fold import refold
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.ledger import Change, History, Scope
+from spark_sync.ledger.ledger import History, LedgerChange, Scope
 from spark_sync.ledger.life import Life, State
 from tests.simulation.pipeline import Killer, MemoryRanger, Run, send
 from tests.simulation.scenario import MINUTE, START, Scenario, draw
@@ -71,10 +71,10 @@ def _run_together(scenarios: Sequence[Scenario]) -> None:
         scenario.service_offsets = [0, 700]
 
 
-def _by_namespace(settings: dict[str, FoldSettings]) -> Callable[[History], Change | None]:
+def _by_namespace(settings: dict[str, FoldSettings]) -> Callable[[History], LedgerChange | None]:
     """Folds the entities of each scenario with its own settings; Spark's workers cannot import tests."""
 
-    def decide(history: History) -> Change | None:
+    def decide(history: History) -> LedgerChange | None:
         return refold(history, settings[history.entity.parts[0]])
 
     return decide

@@ -15,8 +15,9 @@ import pytest
 import servicedef
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SourceSettings, SyncSettings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.engine.model.wire import Policy
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger_model.policy import Policy
 
 PASSWORD = "Sync-Test-Passw0rd"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -44,7 +45,7 @@ class Ranger:
         found = {}
         for policy in self.policies():
             levels = [values.values[0] for level, values in sorted(policy.resources.items()) if level != "instance"]
-            (item,) = policy.policyItems
+            (item,) = policy.policy_items
             found[" ".join(levels)] = item.users[0]
         return found
 
@@ -53,8 +54,8 @@ class Ranger:
 def embedded() -> Iterator[tuple[str, RangerAdmin, RangerAdmin]]:
     with (
         EmbeddedAdmin(None, admin_password=PASSWORD) as server,
-        RangerAdmin(server.url, username="admin", password=Secret(PASSWORD)) as admin,
-        RangerAdmin(server.url, username="sync", password=Secret(PASSWORD)) as sync,
+        RangerAdmin(AdminConnection(server.url, username="admin", password=Secret(PASSWORD))) as admin,
+        RangerAdmin(AdminConnection(server.url, username="sync", password=Secret(PASSWORD))) as sync,
     ):
         register_cdap(admin)
         yield server.url, admin, sync

@@ -40,7 +40,7 @@ def runs(*outcomes: RunReport | Exception, ended: threading.Event) -> Callable[[
 
 def followed(*outcomes: RunReport | Exception) -> list[RunReport]:
     ended, told = threading.Event(), list[RunReport]()
-    follow(runs(*outcomes, ended=ended), interval=0, ended=ended, told=told.append)
+    follow(runs(*outcomes, ended=ended), interval=0, ended=ended, on_report=told.append)
     return told
 
 
@@ -56,7 +56,7 @@ def test_what_passes_is_logged_once_when_it_begins_and_once_when_it_is_over(
         followed(GOOD, passing, passing, GOOD, GOOD)
     first, second = caplog.messages
     assert first.startswith("sync failed; retrying every 0 s: ")
-    assert second == "the sync job works again"
+    assert second == "sync works again"
 
 
 @pytest.mark.parametrize("refused", [AuthenticationFailed("no"), RunReport((), error=AuthenticationFailed("no"))])
@@ -86,7 +86,7 @@ def test_sigterm_ends_it_after_the_run_that_is_going_on() -> None:
 
     before = signal.getsignal(signal.SIGTERM)
     with until_terminated() as ended:
-        follow(run, interval=3600, ended=ended, told=told.append)
+        follow(run, interval=3600, ended=ended, on_report=told.append)
     assert told == [GOOD]
     assert signal.getsignal(signal.SIGTERM) is before
 

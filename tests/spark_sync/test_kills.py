@@ -88,7 +88,12 @@ class World:
     def policies(self, namespace: str) -> list[Any]:
         """What stands in Ranger about the namespace."""
         return sorted(
-            (str(policy.resources).replace(namespace, "NS0"), str(policy.policyItems), policy.version, policy.isEnabled)
+            (
+                str(policy.resources).replace(namespace, "NS0"),
+                str(policy.policy_items),
+                policy.version,
+                policy.is_enabled,
+            )
             for policy in self.ranger.policies()
             if policy.resources["namespace"].values == [namespace]
         )

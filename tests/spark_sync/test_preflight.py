@@ -85,7 +85,7 @@ STATE: list[tuple[Fault, int, str]] = [
 ]
 OF_A_RUN: list[tuple[Fault, int, str]] = [
     *STATE,
-    (the_kind_is_unknown, 3, "source `audit` has the kind `audti`; known are audit, "),
+    (the_kind_is_unknown, 3, "source `audit` has the unknown kind `audti`; known are audit, "),
     (the_directory_is_missing, 3, "`nowhere`, the directory of source `audit`, does not exist"),
     (two_have_one_name, 3, "two sources are named `audit`"),
     (nobody_signs_in, 3, "`sync.username` is not set"),
@@ -130,7 +130,7 @@ def test_a_state_directory_that_can_not_be_used_is_refused_by_every_command(
 def test_a_lease_that_is_held_is_refused(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with lease(tmp_path / "state"):
         ended, told = refused(words.split(), GOOD, capsys)
-    assert (ended, "a run of the sync job is going on in `state`" in told) == (5, True), told
+    assert (ended, "a sync run is in progress in `state`" in told) == (5, True), told
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,13 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import AdminUnreachable, ConflictingChange
-from spark_sync.ledger.event import EntityEvent, Kind
+from spark_sync.ledger.event import ChangeKind, EntityEvent
 from spark_sync.ledger.fold import fold
 from spark_sync.ledger.ledger import Baseline
 from spark_sync.ledger.life import Life, State
 from tests.spark_sync.conftest import Ranger, new_service, settings_of
-from tests.spark_sync.in_force import download, engine_of
-from tests.spark_sync.push_world import Watched
-from tests.spark_sync.reading import READERS
+from tests.spark_sync.grants.fixtures import Watched
+from tests.spark_sync.grants.in_effect import download, engine_of
 from tests.spark_sync.recorded_lines import (
     CALLER,
     JOURNAL,
@@ -44,6 +43,7 @@ from tests.spark_sync.recorded_lines import (
     put,
     write_watermark,
 )
+from tests.spark_sync.sources.reading import READERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,7 +71,7 @@ KINDS = {"audit": "audit", "data-plane": "data-plane", "router": "http-access"}
 class Happened:
     """Somebody creates or deletes what a source tells of so many seconds later; what CDAP takes is `seconds`."""
 
-    kind: Kind
+    kind: ChangeKind
     user: str
     at: int
     source: str
@@ -86,7 +86,7 @@ class Happened:
 
 HAPPENED = st.builds(
     Happened,
-    kind=st.sampled_from([Kind.CREATE, Kind.CREATE, Kind.CREATE, Kind.DELETE]),
+    kind=st.sampled_from([ChangeKind.CREATE, ChangeKind.CREATE, ChangeKind.CREATE, ChangeKind.DELETE]),
     user=st.sampled_from(PEOPLE),
     at=st.integers(0, LAST),
     source=st.sampled_from(["audit", "data-plane", "data-plane", "data-plane", "router"]),
@@ -108,9 +108,9 @@ def told(entity: EntityId, happened: Happened) -> Lines:
     if happened.source == "audit":
         return audited(user, entity, at, happened.kind.value)
     if happened.source == "data-plane":
-        does = created if happened.kind is Kind.CREATE else deleted
+        does = created if happened.kind is ChangeKind.CREATE else deleted
         return does(user, entity, at, seconds=happened.seconds, process=happened.process)
-    return put(user, entity, at) if happened.kind is Kind.CREATE else gone(user, entity, at)
+    return put(user, entity, at) if happened.kind is ChangeKind.CREATE else gone(user, entity, at)
 
 
 def gone(user: str, entity: EntityId, at: int) -> Lines:
@@ -241,7 +241,7 @@ def facts(lives: Iterable[Life]) -> list[tuple[Any, ...]]:
 
 @given(data=st.data(), histories=HISTORIES)
 @SETTINGS
-def test_disorder_repetition_and_conflicts_end_as_if_all_had_been_told_in_order_and_once(
+def test_disorder_and_repetition_end_as_if_every_event_had_come_in_order_and_once(
     new_world: Callable[[], World], data: st.DataObject, histories: list[list[Happened]]
 ) -> None:
     world = new_world()
@@ -276,7 +276,7 @@ def test_whatever_is_told_later_nobody_gains_what_somebody_has_made(
     world.run(lines, at=RUNS[-1])
     before, rows = world.allowed(), world.lives()
     alive = {life.entity for life in rows if life.is_open and life.state in (State.APPLIED, State.KNOWN)}
-    creations = [told(dataset(n), one) for n, one in late if one.kind is Kind.CREATE and dataset(n) in alive]
+    creations = [told(dataset(n), one) for n, one in late if one.kind is ChangeKind.CREATE and dataset(n) in alive]
     world.run([*reversed(lines), *creations], at=RUNS[-1] + 1)
     assert world.allowed() <= before
     after = {(life.entity, life.number): life for life in world.lives()}

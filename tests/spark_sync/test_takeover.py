@@ -20,11 +20,11 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.engine import ADMIN_ACCESS, ANY_ACCESS, AccessRequest, MatchingScope, PolicyEngine
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.ledger.life import State
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import Ranger, new_service, settings_of
-from tests.spark_sync.in_force import download, engine_of
+from tests.spark_sync.grants.in_effect import download, engine_of
 from tests.spark_sync.recorded_lines import CALLER, MARKER, TAKEN, Lines, write_watermark
 from tests.spark_sync.takeovers import (
     EVERYTHING,
@@ -242,7 +242,7 @@ def test_a_story_in_which_bob_took_over_would_be_noticed(worlds: dict[bool, Worl
             name="stolen",
             service=world.ranger.service,
             resources={level: PolicyResource(values=[value]) for level, value in to_resource(entity, "cdap").items()},
-            policyItems=[PolicyItem(users=["bob"], accesses=[PolicyItemAccess(type="read")])],
+            policy_items=[PolicyItem(users=["bob"], accesses=[PolicyItemAccess(type="read")])],
         )
         assert Gained("bob", "read", entity) in allowed(engine_of(world.downloaded, stolen), chapter)
 

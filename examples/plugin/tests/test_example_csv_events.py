@@ -1,4 +1,4 @@
-"""The event source `csv`: what it believes, and why it rejects the rest."""
+"""The event source `csv`: accepted lines, and the reasons for rejected ones."""
 
 from __future__ import annotations
 

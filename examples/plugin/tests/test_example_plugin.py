@@ -1,4 +1,4 @@
-"""The plugin as it is installed: found by its entry point, and what each of its hooks does."""
+"""The installed plugin: found by its entry point, and the effect of each of its hooks."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""CDAP's own permission checks, and the operations they stand for."""
+"""CDAP's permission checks, and the operations that they stand for."""

@@ -1,4 +1,4 @@
-"""The table `checks.toml`: which operations a permission on an entity type can stand for, and which methods ask."""
+"""The table `checks.toml`: operations that a permission on an entity type can stand for, and the calling methods."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import msgspec
 from ranger_cdap.cdap.profile import Operation, parse_privilege
 
 
-class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one permission on one entity type can stand for; the head of `checks.toml` says what the fields mean."""
+class CheckCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Operations that one permission on one entity type can stand for; the head of `checks.toml` has the fields."""
 
     strictest: tuple[str, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = {}
     steps: Mapping[str, tuple[str, ...]] = {}
     container: tuple[str, ...] = ()
-    sees: bool = False
+    visibility_only: bool = False
     filtered: bool = False
 
     @property
-    def tells(self) -> bool:
-        """Whether there is anything that a hint could tell."""
+    def has_hints(self) -> bool:
+        """Return true if a hint can select a row."""
         return any(self.rows.values())
 
-    def picked(self, frames: tuple[str, ...]) -> str | None:
-        """The row that the calling methods tell: a step of a larger operation first, then the nearest to the call."""
+    def select_by_hint(self, frames: tuple[str, ...]) -> str | None:
+        """Return the row selected by the calling methods: a step of a larger operation, else the nearest."""
         for table in (self.steps, self.rows):
             for frame in frames:
                 for verb, methods in table.items():
@@ -37,23 +37,23 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ChecksFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plumbing: tuple[str, ...]
     permissions: Mapping[str, tuple[str, ...]]
-    entity: Mapping[str, Mapping[str, Cell | str]]
-    child: Mapping[str, Mapping[str, Cell | str]]
+    entity: Mapping[str, Mapping[str, CheckCell | str]]
+    child: Mapping[str, Mapping[str, CheckCell | str]]
     operations: Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
-def cell_of(kind: str, permission: str, *, on_parent: bool) -> Cell | None:
-    """The cell of an entity type (of the child's, for a check on its parent); `None` if the table has none."""
+def cell_of(kind: str, permission: str, *, on_parent: bool) -> CheckCell | None:
+    """Return the cell of an entity type (the child's, for a check on its parent); `None` if the table has none."""
     section = _table().child if on_parent else _table().entity
     cell = section.get(kind, {}).get(permission) or section["every"].get(permission)
-    return Cell(strictest=(cell,), rows={cell: ()}) if isinstance(cell, str) else cell
+    return CheckCell(strictest=(cell,), rows={cell: ()}) if isinstance(cell, str) else cell
 
 
-def all_cells() -> Mapping[tuple[str, str, bool], Cell]:
-    """Every cell by entity type, permission and whether the check is on the parent; `every` for the common ones."""
+def all_cells() -> Mapping[tuple[str, str, bool], CheckCell]:
+    """Return every cell by entity type (`every` for the common ones), permission and "the check is on the parent"."""
     keys = [
         (kind, permission, on_parent)
         for section, on_parent in ((_table().entity, False), (_table().child, True))
@@ -66,13 +66,13 @@ def all_cells() -> Mapping[tuple[str, str, bool], Cell]:
 
 @cache
 def known_permissions() -> frozenset[str]:
-    """The permissions of CDAP 6.11, as `STANDARD.GET`."""
+    """Return the permissions of CDAP 6.11, as `STANDARD.GET`."""
     return frozenset(f"{kind}.{name}" for kind, names in _table().permissions.items() for name in names)
 
 
 @cache
 def own_row(kind: str, verb: str) -> Operation | None:
-    """The row of `checks.toml` for an operation that no requirement document speaks of; `None` if there is none."""
+    """Return the row of `checks.toml` for an operation that no requirement document covers; `None` if there is none."""
     privileges = _table().operations.get(kind, {}).get(verb)
     if privileges is None:
         return None
@@ -82,17 +82,17 @@ def own_row(kind: str, verb: str) -> Operation | None:
 
 
 def calling_methods(hint: str | None, most: int = 32) -> tuple[str, ...]:
-    """The methods a hint names, as `Class.method`, without what tells nothing; not many, as what asks is near."""
+    """Return the methods of a hint, as `Class.method`, without plumbing; at most `most`, since the caller is near."""
     frames = [".".join(frame.rsplit(".", 2)[-2:]) for frame in (hint or "").split()[:most]]
     return tuple(frame for frame in frames if _class_of(frame) not in _table().plumbing)
 
 
 def _class_of(frame: str) -> str:
-    """The class of a method, of `Handler$2.onFinish` the class that it is written in."""
+    """Return the class of a method; for `Handler$2.onFinish`, the enclosing class."""
     return frame.partition(".")[0].partition("$")[0]
 
 
 @cache
-def _table() -> _Table:
+def _table() -> _ChecksFile:
     text = files(__package__).joinpath("checks.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), _Table)
+    return msgspec.convert(tomllib.loads(text), _ChecksFile)

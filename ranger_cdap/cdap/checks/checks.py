@@ -1,9 +1,9 @@
-"""`CheckTable`: what a permission check of CDAP asks for, as operations of a profile. Pure; the table is `checks.toml`.
+"""Resolution of CDAP's permission checks to operations of a profile. Pure; the table is `checks.toml`.
 
-CDAP asks in its own words: a set of permissions on an entity, or one on the parent of an entity it does not name. One
-permission serves several operations; the method of CDAP that asks tells which, where it is known. Laws: no check
-resolves to nothing; whoever passes a check without a hint may do every operation the check can stand for (seeing a
-namespace apart).
+CDAP asks for a set of permissions on an entity, or for one on the parent of an entity that it does not name. One
+permission serves several operations; the calling method of CDAP, if known, selects one. Laws: no check resolves to
+nothing; a user who passes a check without a hint may perform every operation that the check can stand for (except
+seeing a namespace).
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from ranger_cdap.errors import InvalidEntity, InvalidInput
 
 _PERMISSION = re.compile(r"[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*", re.ASCII)
 
-# The core policy that speaks of a permission, where a profile has no row for the operation.
+# The core policy for a permission, where a profile has no row for the operation.
 _CORE = {"CREATE": "create", "GET": "get", "UPDATE": "update", "DELETE": "delete", "LIST": "list"}
 
 # An empty set of permissions: some privilege must exist.
 _NO_PERMISSION = ""
 
-# What decides where nothing else does.
+# The row of last resort.
 _OTHER = Operation(
     name="entity.other", entity="instance", requirements=(), alternatives=((parse_privilege("ADMIN entity"),),)
 )
 
 
 class Unknown(StrEnum):
-    """What the table does not know of a check; it is decided all the same, strictly, and counted."""
+    """Unknown element of a check; the check is still decided, strictly, and counted."""
 
     HINT = "unknown_hint"
     PERMISSION = "unknown_permission"
     ENTITY_TYPE = "unknown_entity_type"
 
 
-_Asked = tuple[list[Operation], Unknown | None]
+_Resolution = tuple[list[Operation], Unknown | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CdapCheck:
-    """A call of CDAP's authorizer: an entity as its type and idParts, and permissions like `STANDARD.GET`.
+    """Call of CDAP's authorizer: an entity as its type and idParts, and permissions like `STANDARD.GET`.
 
-    `child_type` makes it a check on the parent (`enforceOnParent`). `hint`: the methods of CDAP that ask, as
-    `Class.method`, nearest first, separated by blanks. `from_container`: it comes from a program that runs.
+    `child_type` makes it a check on the parent (`enforceOnParent`). `hint`: the calling methods of CDAP, as
+    `Class.method`, nearest first, separated by blanks. `from_container`: it comes from a running program.
     """
 
     entity_type: str
@@ -61,8 +61,8 @@ class CdapCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """An operation and the entity it is asked about; `compose` answers it."""
+class CheckedOperation:
+    """Operation and the entity it is evaluated on, by `compose`."""
 
     operation: Operation
     entity: EntityId
@@ -73,60 +73,59 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The questions that must all be answered by yes (never none), and what to count."""
+    """Operations that must all be allowed (at least one), and the unknown elements to count."""
 
-    questions: tuple[Question, ...]
+    operations: tuple[CheckedOperation, ...]
     unknown: frozenset[Unknown] = frozenset()
 
 
 class CheckTable:
-    """What CDAP's checks ask for under one profile."""
+    """Resolver of CDAP's checks to the operations of one profile."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._rows: dict[tuple[str, str, str], Operation] = {}
 
     def resolve(self, check: CdapCheck) -> Resolved:
-        """The operations the check stands for.
+        """Return the operations that the check stands for.
 
         Raises:
             InvalidEntity: the parts do not fit the entity type, or no child of that type lies in the entity.
-            InvalidInput: one of the permissions is no permission at all.
+            InvalidInput: one of the permissions is not of the form `STANDARD.GET`.
         """
         for permission in check.permissions:
             if not _PERMISSION.fullmatch(permission):
-                raise InvalidInput(f"`{permission[:80]}` is no permission of CDAP; write it like `STANDARD.GET`")
-        placed = resolve_entity(check.entity_type, check.id_parts)
-        entity, standing, kind = placed.entity, placed.standing, placed.entity.type
+                raise InvalidInput(f"`{permission[:80]}` is not a permission of CDAP; write it like `STANDARD.GET`")
+        resolved = resolve_entity(check.entity_type, check.id_parts)
+        entity, mapping, kind = resolved.entity, resolved.mapping, resolved.entity.type
         if check.child_type is not None:
-            kind, standing_of_child = type_of(check.child_type)
-            standing = max(standing, standing_of_child)
-            if standing is ResourceMapping.ITSELF and entity.type != entity_type(kind).parent:
-                raise InvalidEntity(f"a {kind} is not in `{entity}`")
-        unknown = {Unknown.ENTITY_TYPE} if standing is ResourceMapping.UNKNOWN else set()
-        questions: dict[tuple[str, object], Question] = {}
+            kind, mapping_of_child = type_of(check.child_type)
+            mapping = max(mapping, mapping_of_child)
+            if mapping is ResourceMapping.ITSELF and entity.type != entity_type(kind).parent:
+                raise InvalidEntity(f"`{entity}` cannot contain a {kind}")
+        unknown = {Unknown.ENTITY_TYPE} if mapping is ResourceMapping.UNKNOWN else set()
+        operations: dict[tuple[str, object], CheckedOperation] = {}
         for permission in check.permissions or (_NO_PERMISSION,):
-            if standing is ResourceMapping.ITSELF:
-                operations, not_known = self._asked(check, kind, entity, permission)
+            if mapping is ResourceMapping.ITSELF:
+                rows, not_known = self._rows_for(check, kind, entity, permission)
             else:
-                operations, not_known = _without_resource(standing, entity, permission)
+                rows, not_known = _without_resource(mapping, entity, permission)
             unknown |= {not_known} if not_known else set()
-            for operation in operations:
-                questions[operation.name, operation.alternatives] = Question(operation, entity)
-        return Resolved(tuple(questions.values()), frozenset(unknown))
+            for operation in rows:
+                operations[operation.name, operation.alternatives] = CheckedOperation(operation, entity)
+        return Resolved(tuple(operations.values()), frozenset(unknown))
 
     def row(self, kind: str, permission: str, verb: str) -> Operation:
-        """The row `<kind>.<verb>` as a check asks for it: of one person, and of what lies on the way to one entity.
+        """Return the row `<kind>.<verb>` reduced to one user, one entity and its ancestors.
 
-        CDAP asks about whatever else takes part in checks of their own, each of the person it concerns.
+        CDAP checks other entities that take part separately, each for the user concerned.
         """
         key = (kind, permission, verb)
         if key not in self._rows:
             self._rows[key] = _alone(self._found(kind, permission, verb))
         return self._rows[key]
 
-    def _asked(self, check: CdapCheck, kind: str, entity: EntityId, permission: str) -> _Asked:
-        """The rows for a permission on an entity, or on a child of it that has a resource of its own."""
+    def _rows_for(self, check: CdapCheck, kind: str, entity: EntityId, permission: str) -> _Resolution:
         if permission == _NO_PERMISSION:
             return [_on(entity, "any_privilege")], None
         on_parent = check.child_type is not None
@@ -135,8 +134,8 @@ class CheckTable:
         if cell is None or permission not in known_permissions():
             return [_on(entity, "other")], Unknown.PERMISSION
         methods = calling_methods(check.hint)
-        picked = cell.picked(methods)
-        if picked is None and cell.sees:
+        picked = cell.select_by_hint(methods)
+        if picked is None and cell.visibility_only:
             return [_on(entity, "see")], None
         verbs = (picked,) if picked else cell.container if check.from_container and cell.container else cell.strictest
         rows = [self.row(kind, name, verb) for verb in verbs]
@@ -144,10 +143,10 @@ class CheckTable:
             rows = [_listed(row, entity, filtered=cell.filtered) for row in rows]
         elif on_parent:
             rows = [_created(row, entity) for row in rows]
-        return rows, Unknown.HINT if methods and not picked and cell.tells else None
+        return rows, Unknown.HINT if methods and not picked and cell.has_hints else None
 
     def _found(self, kind: str, permission: str, verb: str) -> Operation:
-        """The profile's row, else ours, else its core policy for the operation or for the permission, else ADMIN."""
+        """Return the profile's row, else ours, else its core policy for the operation or the permission, else ADMIN."""
         name = f"{kind}.{verb}"
         if found := self._profile.rows.get(name) or own_row(kind, verb):
             return found
@@ -156,7 +155,7 @@ class CheckTable:
 
 
 def _alone(row: Operation) -> Operation:
-    """The row without what it needs of entities in other roles; all the rest is needed of the person asked about."""
+    """Return the row without privileges on entities in roles; the checked user needs all the others."""
     alternatives = (
         dict.fromkeys(replace(p, person="requesting", conditions=()) for p in alternative if p.target not in ROLES)
         for alternative in row.alternatives
@@ -165,29 +164,32 @@ def _alone(row: Operation) -> Operation:
 
 
 def _created(row: Operation, parent: EntityId) -> Operation:
-    """Creating an entity nobody names: what the row needs of what lies above it."""
+    """Return the row for creating an unnamed entity: only its privileges on ancestors."""
     own = ("entity", row.entity)
     alternatives = tuple(a for a in row.alternatives if not any(p.target in own for p in a))
     return replace(row, alternatives=alternatives) if alternatives else _on(parent, "other")
 
 
 def _listed(row: Operation, parent: EntityId, *, filtered: bool) -> Operation:
-    """Listing: what the row needs of the parent; where it asks for each and CDAP does not, the parent decides."""
+    """Return the row for listing: its privileges on the parent, also if it lists by entity and CDAP does not."""
     if row.lists == "parent":
         return row
     return _on(parent, "see" if filtered else "list_whole")
 
 
-def _without_resource(standing: ResourceMapping, entity: EntityId, permission: str) -> _Asked:
-    """What a permission needs of the nearest parent; where any privilege would do, as much as for looking at it."""
+def _without_resource(mapping: ResourceMapping, entity: EntityId, permission: str) -> _Resolution:
+    """Return the row for a permission on an entity without a resource, decided on its nearest ancestor.
+
+    A check of any privilege counts as GET.
+    """
     known = permission in known_permissions() or permission == _NO_PERMISSION
     verb = permission.partition(".")[2].lower() or "get"
-    inner = standing is ResourceMapping.WITHIN and known and own_row("inner", verb) is not None
+    inner = mapping is ResourceMapping.WITHIN and known and own_row("inner", verb) is not None
     return [_on(entity, verb, of="inner") if inner else _on(entity, "other")], None if known else Unknown.PERMISSION
 
 
 def _on(entity: EntityId, verb: str, *, of: str = "entity") -> Operation:
-    """One of our rows for any entity, about this one."""
+    """Return our row for entities of any type, applied to this one."""
     return _of_kind(entity.type, verb, of)
 
 

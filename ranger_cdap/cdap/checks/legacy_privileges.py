@@ -1,7 +1,7 @@
-"""CDAP's own mapping between its permissions and the four actions it had before them. Pure.
+"""Mapping between CDAP's permissions and its four legacy actions. Pure.
 
-It is that of `AuthorizerWrapper` and `Action` in CDAP 6.5 and later, with one law of ours: what is granted never
-allows more than what was asked for, so that merely looking is never granted as ADMIN.
+It is that of `AuthorizerWrapper` and `Action` in CDAP 6.5 and later, with one law of ours: a grant never allows more
+than was requested, so that read access is never granted as ADMIN.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ACCESSES: Final[Mapping[str, Mapping[str, str]]] = {
     "NAMESPACE.READ_REPOSITORY": {_EVERY: "read"},
     "NAMESPACE.WRITE_REPOSITORY": {_EVERY: "write"},
 }
-"""The access type a permission is granted as, by entity type; every other permission is granted as `admin`."""
+"""Access types granted for permissions, by entity type; every other permission is granted as `admin`."""
 
 PERMISSIONS: Final[Mapping[str, str]] = {
     "read": "STANDARD.GET",
@@ -33,19 +33,19 @@ PERMISSIONS: Final[Mapping[str, str]] = {
     "admin": "STANDARD.UPDATE",
     "execute": "APPLICATION.EXECUTE",
 }
-"""What CDAP shows of an access type."""
+"""CDAP's permission for each access type."""
 
 
 def accesses_of(kind: str, permissions: Iterable[str]) -> tuple[str, ...]:
-    """The access types that permissions on an entity of that type are granted as, in the order of `ACCESS_TYPES`.
+    """Return the access types granted for permissions on an entity of that type, in the order of `ACCESS_TYPES`.
 
     Raises:
-        InvalidInput: one of them is no permission of CDAP, or there is none.
+        InvalidInput: one of them is not a permission of CDAP, or there is none.
     """
     found = set()
     for permission in permissions:
         if permission not in known_permissions():
-            raise InvalidInput(f"`{permission[:80]}` is no permission of CDAP; write it like `STANDARD.GET`")
+            raise InvalidInput(f"`{permission[:80]}` is not a permission of CDAP; write it like `STANDARD.GET`")
         row = ACCESSES.get(permission, {_EVERY: "admin"})
         found.add(row.get(kind) or row[_EVERY])
     if not found:
@@ -54,5 +54,5 @@ def accesses_of(kind: str, permissions: Iterable[str]) -> tuple[str, ...]:
 
 
 def permissions_of(accesses: Iterable[str]) -> tuple[str, ...]:
-    """What CDAP shows of access types, without repetition."""
+    """Return CDAP's permissions for access types, without repetition."""
     return tuple(dict.fromkeys(PERMISSIONS[access] for access in accesses if access in PERMISSIONS))

@@ -1,8 +1,8 @@
-"""What CDAP's master user may create in user namespaces: a state machine of previews. Pure: the time comes in.
+"""Creation in user namespaces by CDAP's master user: a state machine of previews. Pure: the time is an argument.
 
-With CDAP's default settings an uploaded jar finishes as the master user, so what the master may create, everybody may
-deploy who sees the namespace. Law: unless `master.create` is `allow`, the master creates nothing in a user namespace
-but, by `preview`, the application of a preview that this service allowed to somebody else, once, within the hour.
+With CDAP's default settings the upload of a jar completes as the master user, so anyone who sees a namespace can deploy
+what the master may create. Law: unless `master.create` is `allow`, the master creates nothing in a user namespace
+except, with `preview`, the application of a preview that this service allowed to another user, once, within the hour.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ STARTS_A_PREVIEW = "DefaultPreviewRunner.startPreview"
 SYSTEM = "system"
 
 REMEMBERED_FOR = 3_600_000
-"""How long an allowed preview is remembered, in milliseconds."""
+"""Time for which an allowed preview is remembered, in milliseconds."""
 
 MOST_PREVIEWS = 10_000
-"""How many are remembered; while so many are, further ones are not, and the applications of those are denied."""
+"""Number of previews remembered; beyond it, further ones are not, and their applications are denied."""
 
 
 class MasterCreate(StrEnum):
@@ -38,7 +38,7 @@ class MasterCreate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A preview somebody was allowed: by whom, when last, and whether its application was created."""
+    """Allowed preview: its user, the time of the last check, and whether its application was created."""
 
     user: str
     time: int
@@ -47,25 +47,25 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Previews:
-    """The previews of the last hour by their application, not more than `MOST_PREVIEWS`."""
+    """Previews of the last hour by application, at most `MOST_PREVIEWS`."""
 
     by_application: Mapping[EntityId, Preview] = field(default_factory=dict)
 
     def remember(self, check: CdapCheck, user: str, master: str, now: int) -> Previews:
-        """These and, if it is one, the PREVIEW check that this service has just allowed to a user, not to the master.
+        """Return the previews with `check` added, if it is a preview just allowed to a user other than the master.
 
-        An application that was created stays used: asking again for its preview does not allow it a second time.
+        An application that was created stays used: another preview of it does not allow a second creation.
 
         Raises:
             InvalidEntity: the parts do not fit the entity type.
         """
-        placed = resolve_entity(check.entity_type, check.id_parts)
-        application = placed.entity
+        resolved = resolve_entity(check.entity_type, check.id_parts)
+        application = resolved.entity
         if (
             PREVIEW not in check.permissions
             or user == master
             or check.child_type is not None
-            or placed.standing is not ResourceMapping.ITSELF
+            or resolved.mapping is not ResourceMapping.ITSELF
             or application.type != "application"
         ):
             return self
@@ -76,7 +76,7 @@ class Previews:
         return Previews({**recent, application: Preview(user, now, used=known is not None and known.used)})
 
     def use(self, application: EntityId, now: int) -> Previews | None:
-        """These with that application used; `None` if nobody was allowed to preview it, or it was used before."""
+        """Return the previews with that application used; `None` if none was allowed or it was used before."""
         recent = self._recent(now)
         known = recent.get(application)
         if known is None or known.used:
@@ -93,7 +93,7 @@ class Previews:
 
 @dataclass(frozen=True, slots=True)
 class MasterDecision:
-    """Whether the master may create (`None`: the policies decide, as for everybody), and the previews afterwards."""
+    """Decision on a creation by the master (`None`: the policies decide), and the previews afterwards."""
 
     allowed: bool | None
     reason: str
@@ -101,10 +101,10 @@ class MasterDecision:
 
 
 def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now: int) -> MasterDecision:
-    """What the setting says of a check of the master user.
+    """Return the decision of the setting `master.create` on a check of the master user.
 
-    Whatever does not create in a user namespace is left to the policies, the namespace itself too, unless a preview
-    asks for it. What the setting denies no policy allows.
+    Checks that create nothing in a user namespace are left to the policies, as is creating the namespace itself,
+    unless a preview does so. No policy can allow what the setting denies.
 
     Raises:
         InvalidEntity: the parts do not fit the entity type.
@@ -115,7 +115,7 @@ def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now:
     made = (check.child_type or check.entity_type).upper()
     named = check.child_type is None
     if set(check.permissions) != {CREATE}:
-        return _denied("it asks for more than that at once", previews)
+        return _denied("it also asks for other permissions", previews)
     if mode is MasterCreate.ALLOW:
         return MasterDecision(True, "`master.create` is `allow`", previews)
     if made == "NAMESPACE" and named:
@@ -124,11 +124,11 @@ def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now:
     if mode is MasterCreate.DENY:
         return _denied("`master.create` is `deny`", previews)
     if made != "APPLICATION" or not named:
-        return _denied(f"a preview makes no `{made}`", previews)
+        return _denied(f"a preview creates no `{made}`", previews)
     used = previews.use(entity, now)
     if used is None:
-        return _denied("nobody was allowed to preview it in the last hour, or it was made already", previews)
-    return MasterDecision(True, "a preview that somebody else was allowed", used)
+        return _denied("no user was allowed to preview it in the last hour, or it was already created", previews)
+    return MasterDecision(True, "a preview that another user was allowed", used)
 
 
 def _denied(reason: str, previews: Previews) -> MasterDecision:

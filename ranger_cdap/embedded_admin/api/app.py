@@ -1,4 +1,4 @@
-"""The embedded Ranger Admin as an ASGI application: HTTP on one side, handlers and one transaction on the other."""
+"""ASGI application of the embedded Ranger Admin; each handler runs in one transaction."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ranger_cdap.embedded_admin.api.call import Call
-from ranger_cdap.embedded_admin.api.gate import MAX_BODY_BYTES, refuse_early, refuse_media
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
+from ranger_cdap.embedded_admin.api.request_guard import MAX_BODY_BYTES, refuse_early, refuse_media
 from ranger_cdap.embedded_admin.api.routes import ROUTES, Access, Row
 from ranger_cdap.embedded_admin.api.sign_in import LoginThrottle, basic_credentials
-from ranger_cdap.embedded_admin.model.answers import (
+from ranger_cdap.embedded_admin.model.responses import (
     NOT_AUTHENTICATED,
     SESSION_TIMEOUT,
-    Answer,
     Refusal,
+    ServerResponse,
     empty,
     page,
     refuse,
@@ -36,32 +36,32 @@ Clock = Callable[[], int]
 
 
 def epoch_ms() -> int:
-    """The time now, in milliseconds since 1970."""
+    """Return the current time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def create_app(store: Store, *, clock: Clock = epoch_ms, policy_deltas: bool = False) -> Starlette:
-    """The application over a store that `bootstrap.prepare` has filled."""
+    """Create the application over a store that `bootstrap.prepare` has initialized."""
     state = _ServerState(store, clock, policy_deltas)
     app = Starlette(
         routes=[Route(row.path, _endpoint(row, state), methods=[row.method]) for row in ROUTES],
         exception_handlers={HTTPException: state.no_such_route, sqlite3.Error: _database_failed, Exception: _failed},
     )
     app.router.redirect_slashes = False
-    app.add_middleware(_Gate)
+    app.add_middleware(_EarlyRejection)
     return app
 
 
 class _ServerState:
-    """Signs callers in and runs handlers."""
+    """Authentication of callers and execution of handlers."""
 
     def __init__(self, store: Store, clock: Clock, policy_deltas: bool) -> None:
         self._store = store
         self._clock = clock
         self._policy_deltas = policy_deltas
-        self._doorkeeper = LoginThrottle()
+        self._throttle = LoginThrottle()
 
-    def sign_in(self, request: Request) -> Login | Answer:
+    def sign_in(self, request: Request) -> Login | ServerResponse:
         """Return the caller, or the reason for rejecting the request."""
         credentials = basic_credentials(request.headers.get("authorization", ""))
         if credentials is None:
@@ -70,24 +70,24 @@ class _ServerState:
         name, password = credentials
         with self._store.transaction() as tables:
             login = tables.principals.login(name)
-        admitted = self._doorkeeper.admits(login, password, self._clock())
+        admitted = self._throttle.accepts(login, password, self._clock())
         return login if login is not None and admitted else NOT_AUTHENTICATED
 
-    def admit(self, row: Row, request: Request) -> Login | Answer:
-        """Who is calling, or the answer to somebody who may not use this row; the body is not needed for that."""
+    def admit(self, row: Row, request: Request) -> Login | ServerResponse:
+        """Return the caller, or the rejection if they may not use this route; the body is not read for that."""
         if row.access is Access.UNSECURED:
-            return refuse("Unauthenticated access not allowed", code=row.code).answer
+            return refuse("Unauthenticated access not allowed", code=row.code).response
         caller = self.sign_in(request)
-        if isinstance(caller, Answer):
+        if isinstance(caller, ServerResponse):
             return caller
         if row.access is Access.ADMIN_PAGE and not caller.is_admin:
             return page(403, "Access denied")
         if row.access is Access.ADMIN and not caller.is_admin:
-            return refuse("User is not allowed to access the API", status=403).answer
+            return refuse("User is not allowed to access the API", status=403).response
         return refuse_media(request.method, request.headers, row.takes, row.gives) or caller
 
-    def answer(self, row: Row, caller: Login, request: Request, body: bytes) -> Answer:
-        """What the handler says, inside one transaction."""
+    def handle(self, row: Row, caller: Login, request: Request, body: bytes) -> ServerResponse:
+        """Run the handler in one transaction and return its response."""
         if row.handler is None:
             return empty(404)
         try:
@@ -95,32 +95,32 @@ class _ServerState:
                 query = dict(request.query_params)
                 path, now = request.path_params, self._clock()
                 kind = request.headers.get("content-type", "")
-                return row.handler(Call(tables, caller, path, query, body, now, self._policy_deltas, kind))
+                return row.handler(AdminCall(tables, caller, path, query, body, now, self._policy_deltas, kind))
         except Refusal as refusal:
-            return refusal.answer
+            return refusal.response
 
     async def no_such_route(self, request: Request, error: Exception) -> Response:
-        """404 and 405 without a body, but nothing about paths for those who are not signed in."""
+        """Return 404 or 405 without a body; unauthenticated callers learn nothing about paths."""
         status = error.status_code if isinstance(error, HTTPException) else 404
         caller = await run_in_threadpool(self.sign_in, request)
-        return _response(caller if isinstance(caller, Answer) else empty(status))
+        return _to_http(caller if isinstance(caller, ServerResponse) else empty(status))
 
 
 def _endpoint(row: Row, state: _ServerState) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         caller = await run_in_threadpool(state.admit, row, request)
-        if isinstance(caller, Answer):
-            return _response(caller)
+        if isinstance(caller, ServerResponse):
+            return _to_http(caller)
         body = await _body(request)
         if body is None:
-            return _response(empty(413), close=True)
-        return _response(await run_in_threadpool(state.answer, row, caller, request, body))
+            return _to_http(empty(413), close=True)
+        return _to_http(await run_in_threadpool(state.handle, row, caller, request, body))
 
     return endpoint
 
 
 async def _body(request: Request) -> bytes | None:
-    """The body, or `None` if it is longer than we read."""
+    """Return the body, or `None` if it exceeds the limit."""
     chunks, length = [], 0
     try:
         async for chunk in request.stream():
@@ -133,26 +133,26 @@ async def _body(request: Request) -> bytes | None:
     return b"".join(chunks)
 
 
-def _response(answer: Answer, *, close: bool = False) -> Response:
-    headers = {"connection": "close"} if close or answer.status == 400 else {}
-    response = Response(answer.body, answer.status, headers)
-    if answer.content_type is not None:
-        response.headers["content-type"] = answer.content_type
-    return response
+def _to_http(response: ServerResponse, *, close: bool = False) -> Response:
+    headers = {"connection": "close"} if close or response.status == 400 else {}
+    sent = Response(response.body, response.status, headers)
+    if response.content_type is not None:
+        sent.headers["content-type"] = response.content_type
+    return sent
 
 
 async def _database_failed(request: Request, error: Exception) -> Response:
     _log.error("the database of the embedded Ranger Admin failed: %s", error)
-    return _response(page(500, "Internal Server Error"), close=True)
+    return _to_http(page(500, "Internal Server Error"), close=True)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__)
-    return _response(page(500, "Internal Server Error"), close=True)
+    return _to_http(page(500, "Internal Server Error"), close=True)
 
 
-class _Gate:
-    """Middleware: turns away what no route may see, and takes a trailing slash off, which Ranger allows."""
+class _EarlyRejection:
+    """Middleware that rejects malformed requests before routing and strips a trailing slash, which Ranger allows."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -164,7 +164,7 @@ class _Gate:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         refused = refuse_early(scope["method"], scope.get("raw_path") or scope["path"].encode(), headers)
         if refused is not None:
-            await _response(refused)(scope, receive, send)
+            await _to_http(refused)(scope, receive, send)
             return
         if scope["path"].endswith("/") and scope["path"] != "/":
             scope = {**scope, "path": scope["path"][:-1]}

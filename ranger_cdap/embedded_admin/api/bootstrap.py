@@ -1,4 +1,4 @@
-"""What a new database holds: built-in users and group, the administrator's password, the tag definition."""
+"""Initial content of a database: built-in users and group, the administrator's password, the tag definition."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ BUILT_IN_USERS: tuple[tuple[str, str, str], ...] = (
     ("{OWNER}", "", _USER_ROLE),
     ("{USER}", "", _USER_ROLE),
 )
-"""Name, first name, role in Ranger. Only the administrator gets a password, so nobody else of them can sign in."""
-EVERYBODY = "public"
+"""Name, first name, role in Ranger. Only the administrator gets a password, so no other can sign in."""
+PUBLIC_GROUP = "public"
 
 
 def prepare(tables: Tables, admin_password_hash: str, now: int) -> None:
-    """Make what is missing and set the administrator's password."""
+    """Create missing entries and set the administrator's password."""
     principals = tables.principals
     missing = set(principals.missing("users", [name for name, _, _ in BUILT_IN_USERS]))
     for name, first_name, role in BUILT_IN_USERS:
         if name in missing:
             user = User(name=name, first_name=first_name, description=name, user_role_list=[role])
             principals.insert_user(user, None, None, now)
-    if principals.group(EVERYBODY) is None:
-        principals.insert_group(Group(name=EVERYBODY, description="public group"), None, now)
+    if principals.group(PUBLIC_GROUP) is None:
+        principals.insert_group(Group(name=PUBLIC_GROUP, description="public group"), None, now)
     principals.set_password(ADMIN, admin_password_hash)
     refresh_tag_definition(tables, now)

@@ -1,4 +1,4 @@
-"""The handlers of many policies at once: export and import of files, deletion by a search."""
+"""Handlers of bulk operations on policies: export, import, and deletion by a search."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ from email.policy import HTTP
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.policy_api import chosen_policies
 from ranger_cdap.embedded_admin.api.policy_store import remove_policy
 from ranger_cdap.embedded_admin.api.policy_upsert import create, service_of, upsert
 from ranger_cdap.embedded_admin.api.rights import require_policy_right
-from ranger_cdap.embedded_admin.model.answers import JSON, Answer, empty, found, json_answer, not_found, refuse
-from ranger_cdap.embedded_admin.model.documents import Document, Policy, read_document
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy, read_document
+from ranger_cdap.embedded_admin.model.responses import (
+    JSON,
+    ServerResponse,
+    empty,
+    found,
+    json_response,
+    not_found,
+    refuse,
+)
 from ranger_cdap.embedded_admin.rules.policy_rules import signature
+from ranger_cdap.ranger_model.document import Document
 
 EXPORT = "text/json"
 UPLOAD = "multipart/form-data"
@@ -24,23 +33,23 @@ _PART = "file"
 
 
 class PolicyFile(Document):
-    """An exported file; who exported it when is not read."""
+    """An exported file, without its metadata."""
 
-    policies: list[Policy]
+    policies: list[AdminPolicy]
 
 
-def export_policies(call: Call) -> Answer:
+def export_policies(call: AdminCall) -> ServerResponse:
     """GET the policies a search finds as a file; 204 if it finds none."""
     policies = [msgspec.Raw(stored.listed) for stored in chosen_policies(call, call.query.get("serviceName"))]
     if not policies:
-        return Answer(204, content_type=EXPORT)
+        return ServerResponse(204, content_type=EXPORT)
     time = datetime.fromtimestamp(call.now / 1000, UTC).isoformat(timespec="seconds")
     about = {"Exported by": call.caller.shown_name, "Export time": time}
     file = {"metaDataInfo": about, "policies": policies}
-    return Answer(200, msgspec.json.encode(file), EXPORT)
+    return ServerResponse(200, msgspec.json.encode(file), EXPORT)
 
 
-def import_policies(call: Call) -> Answer:
+def import_policies(call: AdminCall) -> ServerResponse:
     """POST a file of policies: all of them are stored, or none."""
     if call.flag("isOverride"):
         raise refuse("the embedded Ranger Admin does not know `isOverride=true`: delete the policies first", 501)
@@ -54,10 +63,10 @@ def import_policies(call: Call) -> Answer:
             upsert(call, policy, merge=False)
         else:
             create(call, service, policy)
-    return Answer(204, content_type=JSON)
+    return ServerResponse(204, content_type=JSON)
 
 
-def _uploaded(call: Call) -> list[Policy]:
+def _uploaded(call: AdminCall) -> list[AdminPolicy]:
     head = f"Content-Type: {call.content_type}\r\n\r\n".encode()
     message = BytesParser(EmailMessage, policy=HTTP).parsebytes(head + call.body)
     for part in message.iter_parts() if message.is_multipart() else ():
@@ -70,11 +79,13 @@ def _uploaded(call: Call) -> list[Policy]:
     raise refuse(f"the part `{_PART}` with the name of a .json file is missing")
 
 
-def delete_policies(call: Call) -> Answer:
+def delete_policies(call: AdminCall) -> ServerResponse:
     """DELETE what a search in one service finds; the answer is the ids. All of them go, or none."""
-    service = found(call.tables.service(call.query.get("serviceName", "")), not_found())
+    if not call.query.get("serviceName", "").strip():
+        raise refuse("Invalid service name")
+    service = found(call.tables.service(call.query["serviceName"]), not_found())
     chosen = list(chosen_policies(call, service.name))
     require_policy_right(call, service, *(stored.document for stored in chosen))
     for stored in chosen:
         remove_policy(call, service, stored)
-    return json_answer([stored.stamp.id for stored in chosen]) if chosen else empty(204)
+    return json_response([stored.stamp.id for stored in chosen]) if chosen else empty(204)

@@ -1,4 +1,4 @@
-"""The handlers of service definitions."""
+"""Handlers of service definitions."""
 
 from __future__ import annotations
 
@@ -6,66 +6,68 @@ import uuid
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
-from ranger_cdap.embedded_admin.model.answers import (
-    Answer,
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
+from ranger_cdap.embedded_admin.model.documents import AdminServiceDef
+from ranger_cdap.embedded_admin.model.responses import (
+    ServerResponse,
     empty,
     found,
-    json_answer,
+    json_response,
     not_found,
     not_found_by_id,
     refuse,
     refuse_because,
     refuse_invalid,
 )
-from ranger_cdap.embedded_admin.model.documents import ServiceDef
 from ranger_cdap.embedded_admin.rules.definitions import check_definition, complete
 from ranger_cdap.embedded_admin.rules.tag_definition import TAG, tag_definition
 from ranger_cdap.embedded_admin.store.records import StoredDefinition
 from ranger_cdap.embedded_admin.store.tables import Tables
 
 
-def list_definitions(call: Call) -> Answer:
-    """GET all; a name in the query does not filter, as on the real server."""
-    return json_answer(call.page().of([stored.answer() for stored in call.tables.definitions()]))
+def list_definitions(call: AdminCall) -> ServerResponse:
+    """GET all, or the one of the parameter `serviceType`; a `name` does not filter, as on the real server."""
+    kind = call.query.get("serviceType") or None
+    chosen = [row.to_json() for row in call.tables.definitions() if kind in (None, row.document.name)]
+    return json_response(call.page().of(chosen))
 
 
-def get_definition(call: Call) -> Answer:
+def get_definition(call: AdminCall) -> ServerResponse:
     """GET one by id."""
-    return json_answer(_by_id(call).answer())
+    return json_response(_by_id(call).to_json())
 
 
-def get_definition_by_name(call: Call) -> Answer:
+def get_definition_by_name(call: AdminCall) -> ServerResponse:
     """GET one by name."""
-    return json_answer(_by_name(call).answer())
+    return json_response(_by_name(call).to_json())
 
 
-def create_definition(call: Call) -> Answer:
+def create_definition(call: AdminCall) -> ServerResponse:
     """POST a new one; its access types appear in the `tag` definition too."""
-    sent = call.read(ServiceDef, "RangerServiceDef")
+    sent = call.read(AdminServiceDef, "RangerServiceDef")
     problems = list(check_definition(sent, [stored.document for stored in call.tables.definitions()]))
     if problems:
         raise refuse_invalid(problems)
     document = msgspec.structs.replace(complete(sent), guid=sent.guid or str(uuid.uuid4()))
     stored = call.tables.insert_definition(document, call.caller.shown_name, call.now)
     refresh_tag_definition(call.tables, call.now)
-    return json_answer(stored.answer())
+    return json_response(stored.to_json())
 
 
-def update_definition(call: Call) -> Answer:
+def update_definition(call: AdminCall) -> ServerResponse:
     """PUT by id; the body may omit id and guid."""
     return _update(call, _by_id(call))
 
 
-def update_definition_by_name(call: Call) -> Answer:
+def update_definition_by_name(call: AdminCall) -> ServerResponse:
     """PUT by name."""
-    if call.read(ServiceDef, "RangerServiceDef").name != call.path["name"]:
+    if call.read(AdminServiceDef, "RangerServiceDef").name != call.path["name"]:
         raise refuse("serviceDef name mismatch")
     return _update(call, _by_name(call))
 
 
-def _update(call: Call, old: StoredDefinition) -> Answer:
-    sent = call.read(ServiceDef, "RangerServiceDef")
+def _update(call: AdminCall, old: StoredDefinition) -> ServerResponse:
+    sent = call.read(AdminServiceDef, "RangerServiceDef")
     others = [s.document for s in call.tables.definitions() if s.stamp.id != old.stamp.id]
     problems = list(check_definition(sent, others))
     if problems:
@@ -74,10 +76,10 @@ def _update(call: Call, old: StoredDefinition) -> Answer:
     document = msgspec.structs.replace(complete(sent), guid=old.stamp.guid)
     call.tables.update_definition(old, document, call.caller.shown_name, call.now)
     refresh_tag_definition(call.tables, call.now)
-    return json_answer(_by_id_of(call, old.stamp.id).answer())
+    return json_response(_by_id_of(call, old.stamp.id).to_json())
 
 
-def _refuse_removal_of_used(call: Call, old: StoredDefinition, new: ServiceDef) -> None:
+def _refuse_removal_of_used(call: AdminCall, old: StoredDefinition, new: AdminServiceDef) -> None:
     resources = {resource.name for resource in old.document.resources} - {r.name for r in new.resources}
     accesses = {access.name for access in old.document.access_types} - {a.name for a in new.access_types}
     if not resources and not accesses:
@@ -103,17 +105,17 @@ def _refuse_used(what: str, name: str) -> Exception:
     )
 
 
-def delete_definition(call: Call) -> Answer:
+def delete_definition(call: AdminCall) -> ServerResponse:
     """DELETE by id."""
     return _delete(call, _by_id(call))
 
 
-def delete_definition_by_name(call: Call) -> Answer:
+def delete_definition_by_name(call: AdminCall) -> ServerResponse:
     """DELETE by name."""
     return _delete(call, _by_name(call))
 
 
-def _delete(call: Call, stored: StoredDefinition) -> Answer:
+def _delete(call: AdminCall, stored: StoredDefinition) -> ServerResponse:
     name = stored.document.name
     if name == TAG or any(service.document.type == name for service in call.tables.services()):
         raise refuse_because(
@@ -126,7 +128,7 @@ def _delete(call: Call, stored: StoredDefinition) -> Answer:
 
 
 def refresh_tag_definition(tables: Tables, now: int) -> None:
-    """Write the `tag` definition anew over all others; it has no author because nobody sent it."""
+    """Recompute the `tag` definition from all others; it has no author."""
     document = tag_definition({stored.stamp.id: stored.document for stored in tables.definitions()})
     old = tables.definition(TAG)
     if old is None:
@@ -135,13 +137,13 @@ def refresh_tag_definition(tables: Tables, now: int) -> None:
         tables.update_definition(old, document, None, now)
 
 
-def _by_id(call: Call) -> StoredDefinition:
+def _by_id(call: AdminCall) -> StoredDefinition:
     return _by_id_of(call, call.path_id())
 
 
-def _by_id_of(call: Call, definition_id: int) -> StoredDefinition:
+def _by_id_of(call: AdminCall, definition_id: int) -> StoredDefinition:
     return found(call.tables.definition_by_id(definition_id), not_found_by_id(definition_id))
 
 
-def _by_name(call: Call) -> StoredDefinition:
+def _by_name(call: AdminCall) -> StoredDefinition:
     return found(call.tables.definition(call.path["name"]), not_found())

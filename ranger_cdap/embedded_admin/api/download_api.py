@@ -1,4 +1,4 @@
-"""The handlers of downloads: what a plugin asks for again and again."""
+"""Handlers of the downloads that plugins poll."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.plugin_api import note_download
 from ranger_cdap.embedded_admin.api.rights import (
+    GRANTORS,
     POLICY_DOWNLOAD,
     TAG_DOWNLOAD,
     USER_STORE_DOWNLOAD,
     require_download_right,
 )
-from ranger_cdap.embedded_admin.model.answers import (
-    Answer,
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy, to_json_object
+from ranger_cdap.embedded_admin.model.responses import (
+    ServerResponse,
     empty,
     found,
-    json_answer,
+    json_response,
     refuse_because,
     service_not_found,
 )
-from ranger_cdap.embedded_admin.model.documents import Policy, to_json_object
 from ranger_cdap.embedded_admin.rules.tag_definition import for_service_type
 from ranger_cdap.embedded_admin.rules.tag_rules import downloaded
-from ranger_cdap.embedded_admin.store.change_log import Change, folded
+from ranger_cdap.embedded_admin.store.change_log import LoggedChange, folded
 from ranger_cdap.embedded_admin.store.principals import ROLES, USER_STORE
 from ranger_cdap.embedded_admin.store.records import StoredDefinition, StoredService
 
@@ -40,12 +41,13 @@ PLUGIN_CONFIGS: dict[str, str] = {
 _PLUGIN_CONFIG_PREFIX = "ranger.plugin."
 
 
-def download_policies(call: Call) -> Answer:
+def download_policies(call: AdminCall) -> ServerResponse:
     """GET the enabled policies, or 304 if the caller has them.
 
-    If server and caller both speak of deltas: all policies, disabled ones too, or only what changed since.
+    If server and caller both support deltas: all policies, including disabled ones, or only the changes.
     """
-    service = _service(call, POLICY_DOWNLOAD, "policy")
+    # As in ServiceREST of 2.9.0: who forwards grants may download policies too, but not roles.
+    service = _service(call, "policy", POLICY_DOWNLOAD, GRANTORS)
     if _has(call, service, "policy", "lastKnownVersion", service.policy_version):
         return empty(304)
     answer, tags = _heads(call, service)
@@ -53,7 +55,7 @@ def download_policies(call: Call) -> Answer:
     known = call.version("lastKnownVersion")
     changes = call.tables.changes.since(service.stamp.id, known, service.policy_version) if with_deltas else None
     if changes is not None:
-        return json_answer(answer | {"policyDeltas": _deltas(call, changes)})
+        return json_response(answer | {"policyDeltas": _deltas(call, changes)})
     answer["policies"] = _policies(call, service, enabled_only=not with_deltas)
     if zones := _zones(call, service, enabled_only=not with_deltas):
         answer["securityZones"] = zones
@@ -62,10 +64,10 @@ def download_policies(call: Call) -> Answer:
             "policyVersion": tags.policy_version,
             "policies": _policies(call, tags, enabled_only=not with_deltas),
         }
-    return json_answer(answer)
+    return json_response(answer)
 
 
-def _deltas(call: Call, changes: list[Change]) -> list[dict[str, Any]]:
+def _deltas(call: AdminCall, changes: list[LoggedChange]) -> list[dict[str, Any]]:
     return [
         {
             "id": change.id,
@@ -77,20 +79,20 @@ def _deltas(call: Call, changes: list[Change]) -> list[dict[str, Any]]:
     ]
 
 
-def _changed_policy(call: Call, change: Change) -> dict[str, Any]:
+def _changed_policy(call: AdminCall, change: LoggedChange) -> dict[str, Any]:
     stored = call.tables.policy_by_id(change.policy_id)
     if stored is not None:
-        return stored.answer()
-    gone = Policy(policy_type=change.policy_type)
+        return stored.to_json()
+    gone = AdminPolicy(policy_type=change.policy_type)
     return {"id": change.policy_id, "serviceType": change.service_type} | to_json_object(gone)
 
 
-def _policies(call: Call, service: StoredService, *, zone: str = "", enabled_only: bool) -> list[msgspec.Raw]:
+def _policies(call: AdminCall, service: StoredService, *, zone: str = "", enabled_only: bool) -> list[msgspec.Raw]:
     stored = call.tables.policies(service.stamp.id, zone=zone, enabled_only=enabled_only)
     return [msgspec.Raw(row.listed) for row in stored]
 
 
-def _zones(call: Call, service: StoredService, *, enabled_only: bool) -> dict[str, Any]:
+def _zones(call: AdminCall, service: StoredService, *, enabled_only: bool) -> dict[str, Any]:
     return {
         zone.name: {
             "zoneName": zone.name,
@@ -103,14 +105,14 @@ def _zones(call: Call, service: StoredService, *, enabled_only: bool) -> dict[st
     }
 
 
-def _heads(call: Call, service: StoredService) -> tuple[dict[str, Any], StoredService | None]:
-    """The download without policies, and the linked tag service, whose download is inside it."""
-    answer = _head(service, _definition(call, service).answer()) | {"policyVersion": service.policy_version}
+def _heads(call: AdminCall, service: StoredService) -> tuple[dict[str, Any], StoredService | None]:
+    """Return the download without policies, and the linked tag service."""
+    answer = _head(service, _definition(call, service).to_json()) | {"policyVersion": service.policy_version}
     tags = call.tables.service(service.document.tag_service) if service.document.tag_service else None
     if tags is not None:
         stored = _definition(call, tags)
         own = StoredDefinition(stored.stamp, for_service_type(stored.document, service.document.type))
-        answer["tagPolicies"] = _head(tags, own.answer())
+        answer["tagPolicies"] = _head(tags, own.to_json())
     return answer, tags
 
 
@@ -126,24 +128,24 @@ def _head(service: StoredService, definition: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def download_roles(call: Call) -> Answer:
+def download_roles(call: AdminCall) -> ServerResponse:
     """GET all roles, or 304; without roles the field is left out."""
-    service = _service(call, POLICY_DOWNLOAD, "UserGroupRoles")
+    service = _service(call, "UserGroupRoles", POLICY_DOWNLOAD)
     version, changed = call.tables.principals.counter(ROLES)
     if _has(call, service, "role", "lastKnownRoleVersion", version):
         return empty(304)
     answer: dict[str, Any] = {"serviceName": service.name, "roleVersion": version, "roleUpdateTime": changed}
-    if roles := [role.answer() for role in call.tables.principals.roles()]:
+    if roles := [role.to_json() for role in call.tables.principals.roles()]:
         answer["rangerRoles"] = roles
-    return json_answer(answer)
+    return json_response(answer)
 
 
-def download_tags(call: Call) -> Answer:
+def download_tags(call: AdminCall) -> ServerResponse:
     """GET the tags of the service's resources, or 304."""
-    service = _service(call, TAG_DOWNLOAD, "tags")
+    service = _service(call, "tags", TAG_DOWNLOAD)
     if _has(call, service, "tag", "lastKnownVersion", service.tag_version):
         return empty(304)
-    return json_answer(
+    return json_response(
         {
             "op": "add_or_update",
             "serviceName": service.name,
@@ -156,9 +158,9 @@ def download_tags(call: Call) -> Answer:
     )
 
 
-def download_user_store(call: Call) -> Answer:
+def download_user_store(call: AdminCall) -> ServerResponse:
     """GET users with their groups, or 304."""
-    service = _service(call, USER_STORE_DOWNLOAD, "UsersAndGroups")
+    service = _service(call, "UsersAndGroups", USER_STORE_DOWNLOAD)
     version, changed = call.tables.principals.counter(USER_STORE)
     if _has(call, service, "userstore", "lastKnownUserStoreVersion", version):
         return empty(304)
@@ -173,23 +175,23 @@ def download_user_store(call: Call) -> Answer:
     }
     if members := {user.document.name: [name for _, name in user.groups] for user in users if user.groups}:
         answer["userGroupMapping"] = members
-    return json_answer(answer)
+    return json_response(answer)
 
 
-def _has(call: Call, service: StoredService, kind: str, parameter: str, version: int) -> bool:
-    """Whether the caller has that version already; either way the list of plugins records the request."""
+def _has(call: AdminCall, service: StoredService, kind: str, parameter: str, version: int) -> bool:
+    """Record the request in the plugin list, and return whether the caller has that version already."""
     known = call.version(parameter)
     note_download(call, service, kind, known, version)
     return known == version
 
 
-def _service(call: Call, setting: str, what: str) -> StoredService:
+def _service(call: AdminCall, what: str, *settings: str) -> StoredService:
     service = found(call.tables.service(call.path["name"]), service_not_found(call.path["name"]))
     if not service.document.is_enabled:
         raise refuse_because("OPER_NOT_ALLOWED_FOR_STATE", "Unauthorized access.")
-    require_download_right(call, service, setting, what)
+    require_download_right(call, service, settings, what)
     return service
 
 
-def _definition(call: Call, service: StoredService) -> StoredDefinition:
+def _definition(call: AdminCall, service: StoredService) -> StoredDefinition:
     return found(call.tables.definition(service.document.type), service_not_found(service.name))

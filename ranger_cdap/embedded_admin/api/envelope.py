@@ -1,19 +1,19 @@
-"""A list in an envelope, as Ranger answers some of them: the wanted part, and how much there is."""
+"""Paged lists in Ranger's envelope, with the total count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 
 T = TypeVar("T")
 
 
 def envelope(
-    call: Call, name: str, found: Sequence[T], shown: Callable[[T], Any], *, sorted_by: str | None = "id"
+    call: AdminCall, name: str, found: Sequence[T], shown: Callable[[T], Any], *, sorted_by: str | None = "id"
 ) -> dict[str, Any]:
-    """The wanted part of what was found, each `shown` so, under `name`; lists that say no order have no `sorted_by`."""
+    """Return the requested page under `name`, each row converted by `shown`; unordered lists have no `sorted_by`."""
     page = call.page()
     rows = [shown(row) for row in page.of(found)]
     order = {"sortType": "asc", "sortBy": sorted_by} if sorted_by else {}

@@ -1,28 +1,28 @@
-"""The handlers of grant and revoke: changes to the policy of one exact resource, on behalf of a grantor.
+"""Handlers of grant and revoke: changes to the policy of one exact resource, on behalf of a grantor.
 
-Nothing here validates the policy that comes out; the real server does not either, so clients must.
+The resulting policy is not validated, as on the real server, so clients must validate.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.policy_store import add_policy, replace_policy
 from ranger_cdap.embedded_admin.api.rights import GRANTORS, delegation, is_named, is_service_admin, may_administer
-from ranger_cdap.embedded_admin.model.answers import DONE, Answer, Refusal, found, json_answer, refuse
-from ranger_cdap.embedded_admin.model.documents import GrantRevoke, Policy, ServiceDef
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy, AdminServiceDef, GrantRevoke
+from ranger_cdap.embedded_admin.model.responses import DONE, Refusal, ServerResponse, found, json_response, refuse
 from ranger_cdap.embedded_admin.rules.grant_rules import granted, grantees, requested_resources, revoked
 from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.embedded_admin.store.records import StoredService
 
 
-def grant(call: Call) -> Answer:
+def grant(call: AdminCall) -> ServerResponse:
     """POST a grant: into the policy of exactly that resource, or into a new one named `grant-<milliseconds>`."""
     service, request = _service(call), call.read(GrantRevoke, "GrantRevokeRequest")
     zone = _zone(call, service, request)
     definition = _require_right(call, service, request, zone, "grant")
-    wanted = Policy(
+    wanted = AdminPolicy(
         service=service.name,
         description="created by grant",
         is_audit_enabled=request.enable_audit,
@@ -33,32 +33,32 @@ def grant(call: Call) -> Answer:
     if old is not None:
         _refuse_unknown_types(request, definition, old.document.name, service)
         replace_policy(call, service, old, granted(old.document, request))
-        return json_answer(DONE)
+        return json_response(DONE)
     named = msgspec.structs.replace(wanted, name=_free_name(call, service, zone))
     _refuse_unknown_types(request, definition, named.name, service)
     add_policy(call, service, granted(named, request))
-    return json_answer(DONE)
+    return json_response(DONE)
 
 
-def revoke(call: Call) -> Answer:
+def revoke(call: AdminCall) -> ServerResponse:
     """POST a revoke; a resource without a policy is fine, and an emptied policy stays."""
     service, request = _service(call), call.read(GrantRevoke, "GrantRevokeRequest")
     zone = _zone(call, service, request)
     _require_right(call, service, request, zone, "revoke")
-    wanted = Policy(service=service.name, resources=requested_resources(request), zone_name=zone)
+    wanted = AdminPolicy(service=service.name, resources=requested_resources(request), zone_name=zone)
     old = call.tables.policy_by_signature(service.stamp.id, signature(wanted), zone)
     if old is not None:
         replace_policy(call, service, old, revoked(old.document, request))
-    return json_answer(DONE)
+    return json_response(DONE)
 
 
-def _service(call: Call) -> StoredService:
+def _service(call: AdminCall) -> StoredService:
     name = call.path["name"]
     return found(call.tables.service(name), refuse(f'"RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={name}"', 404))
 
 
-def _zone(call: Call, service: StoredService, request: GrantRevoke) -> str:
-    """The zone that is named, or that has the resource; empty for none. Raises `Refusal` 400 for an unknown one."""
+def _zone(call: AdminCall, service: StoredService, request: GrantRevoke) -> str:
+    """Return the named zone, or the one of the resource; empty for none. Raises `Refusal` 400 for an unknown one."""
     zones = call.tables.zones
     if request.zone_name:
         if zones.by_name(request.zone_name) is None:
@@ -68,8 +68,10 @@ def _zone(call: Call, service: StoredService, request: GrantRevoke) -> str:
     return next((zone.name for zone in zones.all() if zone.holds(service.name, resource)), "")
 
 
-def _require_right(call: Call, service: StoredService, request: GrantRevoke, zone: str, what: str) -> ServiceDef:
-    """The service's definition, if this grantor may do this.
+def _require_right(
+    call: AdminCall, service: StoredService, request: GrantRevoke, zone: str, what: str
+) -> AdminServiceDef:
+    """Check the grantor's right and return the service's definition.
 
     Raises:
         Refusal: 403 with Ranger's text.
@@ -80,10 +82,10 @@ def _require_right(call: Call, service: StoredService, request: GrantRevoke, zon
     principals = call.tables.principals
     if request.grantor and principals.user(request.grantor) is None:
         raise _forbidden(f"Grantor user {request.grantor} doesn't exist")
-    whom = grantees(request)
-    if not whom:
+    named = grantees(request)
+    if not named:
         raise _forbidden("Grantee users/groups/roles list is empty")
-    for grantee in whom:
+    for grantee in named:
         if principals.missing(grantee.kind, [grantee.name]):
             raise _forbidden(f"Grantee {grantee.kind.removesuffix('s')} {grantee.name} doesn't exist")
     definition = call.tables.definition(service.document.type)
@@ -92,7 +94,7 @@ def _require_right(call: Call, service: StoredService, request: GrantRevoke, zon
     return definition.document
 
 
-def _grantor_may(call: Call, service: StoredService, request: GrantRevoke, zone: str) -> bool:
+def _grantor_may(call: AdminCall, service: StoredService, request: GrantRevoke, zone: str) -> bool:
     grantor = call.tables.principals.user(request.grantor) if request.grantor else None
     if grantor is None:
         return False
@@ -102,7 +104,9 @@ def _grantor_may(call: Call, service: StoredService, request: GrantRevoke, zone:
     return delegation(call, service, request.grantor, zone)(requested_resources(request), request.access_types)
 
 
-def _refuse_unknown_types(request: GrantRevoke, definition: ServiceDef, policy: str, service: StoredService) -> None:
+def _refuse_unknown_types(
+    request: GrantRevoke, definition: AdminServiceDef, policy: str, service: StoredService
+) -> None:
     where = f"policy='{policy}' service='{service.name}'"
     levels = {resource.name for resource in definition.resources}
     for level in request.resource:
@@ -114,7 +118,7 @@ def _refuse_unknown_types(request: GrantRevoke, definition: ServiceDef, policy: 
             raise refuse(f"{access}: is not a valid access-type. {where}", code=1)
 
 
-def _free_name(call: Call, service: StoredService, zone: str) -> str:
+def _free_name(call: AdminCall, service: StoredService, zone: str) -> str:
     # The real server refuses the second of two grants in one millisecond; here it takes the next free one.
     millis = call.now
     while call.tables.policy_by_name(service.stamp.id, f"grant-{millis}", zone):
@@ -123,4 +127,4 @@ def _free_name(call: Call, service: StoredService, zone: str) -> str:
 
 
 def _forbidden(message: str) -> Refusal:
-    return Refusal(json_answer({**DONE, "msgDesc": message}, 403))
+    return Refusal(json_response({**DONE, "msgDesc": message}, 403))

@@ -1,24 +1,24 @@
-"""The handlers of groups and memberships."""
+"""Handlers of groups and memberships."""
 
 from __future__ import annotations
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.envelope import envelope
-from ranger_cdap.embedded_admin.api.principals_in_use import let_go
-from ranger_cdap.embedded_admin.model.answers import (
-    Answer,
+from ranger_cdap.embedded_admin.api.principals_in_use import remove_from_policies
+from ranger_cdap.embedded_admin.model.documents import Group, GroupUser
+from ranger_cdap.embedded_admin.model.responses import (
+    ServerResponse,
     empty,
     found,
-    json_answer,
+    json_response,
     not_found_by_id,
     refuse_because,
     unknown,
 )
-from ranger_cdap.embedded_admin.model.documents import Group, GroupUser
 from ranger_cdap.embedded_admin.store.records import StoredGroup, StoredMember, dates
 
 
-def create_group(call: Call) -> Answer:
+def create_group(call: AdminCall) -> ServerResponse:
     """POST a new one."""
     sent = call.read(Group, "VXGroup")
     principals = call.tables.principals
@@ -27,74 +27,83 @@ def create_group(call: Call) -> Answer:
     if principals.group(sent.name) is not None:
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"{sent.name} already exists")
     principals.insert_group(sent, call.caller.shown_name, call.now)
-    return json_answer(_group(call, sent.name).answer())
+    return json_response(_group(call, sent.name).to_json())
 
 
-def get_group_by_name(call: Call) -> Answer:
+def get_group_by_name(call: AdminCall) -> ServerResponse:
     """GET one by name; an unknown one is 400 here."""
-    return json_answer(_group(call, call.path["name"]).answer())
+    return json_response(_group(call, call.path["name"]).to_json())
 
 
-def list_groups(call: Call) -> Answer:
-    """GET those whose name contains the parameter `name`, in an envelope."""
-    part = call.query.get("name", "").lower()
-    groups = [group for group in call.tables.principals.groups() if part in group.document.name.lower()]
-    return json_answer(envelope(call, "vXGroups", groups, StoredGroup.answer))
+def list_groups(call: AdminCall) -> ServerResponse:
+    """GET those whose name contains the parameter `name`, in an envelope; others than administrators get their own."""
+    part, own = call.query.get("name", "").lower(), {member.group_id for member in _visible_members(call)}
+    groups = [
+        group
+        for group in call.tables.principals.groups()
+        if part in group.document.name.lower() and (call.caller.is_admin or group.id in own)
+    ]
+    return json_response(envelope(call, "vXGroups", groups, StoredGroup.to_json))
 
 
-def add_group_user(call: Call) -> Answer:
-    """POST a membership; the same again answers the same."""
+def add_group_user(call: AdminCall) -> ServerResponse:
+    """POST a membership; idempotent."""
     sent = call.read(GroupUser, "VXGroupUser")
     group = _group(call, sent.name)
     user = found(call.tables.principals.user_by_id(sent.user_id), unknown(str(sent.user_id)))
     member_id, create_time = call.tables.principals.add_member(group.id, user.id, call.now)
     fields = dates(create_time, call.caller.shown_name)
-    return json_answer({"id": member_id, **fields, "name": sent.name, "parentGroupId": group.id, "userId": user.id})
+    return json_response({"id": member_id, **fields, "name": sent.name, "parentGroupId": group.id, "userId": user.id})
 
 
-def get_group(call: Call) -> Answer:
+def get_group(call: AdminCall) -> ServerResponse:
     """GET one by id."""
-    return json_answer(_by_id(call).answer())
+    return json_response(_by_id(call).to_json())
 
 
-def delete_group(call: Call) -> Answer:
+def delete_group(call: AdminCall) -> ServerResponse:
     """DELETE by name; refused while a role has the group as a member. Policies keep what is left of their items."""
     return _delete(call, _group(call, call.path["name"]))
 
 
-def delete_group_by_id(call: Call) -> Answer:
+def delete_group_by_id(call: AdminCall) -> ServerResponse:
     """DELETE by id, the same."""
     return _delete(call, _by_id(call))
 
 
-def list_group_users(call: Call) -> Answer:
-    """GET all memberships, in an envelope."""
-    return json_answer(envelope(call, "vXGroupUsers", call.tables.principals.members(), StoredMember.answer))
+def list_group_users(call: AdminCall) -> ServerResponse:
+    """GET all memberships, in an envelope; others than administrators get their own."""
+    return json_response(envelope(call, "vXGroupUsers", _visible_members(call), StoredMember.to_json))
 
 
-def get_group_users(call: Call) -> Answer:
+def get_group_users(call: AdminCall) -> ServerResponse:
     """GET a group with the users in it."""
     group, principals = _group(call, call.path["name"]), call.tables.principals
     users = [principals.user_by_id(member.user_id) for member in principals.members(group.document.name)]
-    return json_answer({"xgroupInfo": group.answer(), "xuserInfo": [user.answer() for user in users if user]})
+    return json_response({"xgroupInfo": group.to_json(), "xuserInfo": [user.to_json() for user in users if user]})
 
 
-def delete_group_user(call: Call) -> Answer:
+def delete_group_user(call: AdminCall) -> ServerResponse:
     """DELETE a membership by id."""
     if not call.tables.principals.delete_member(call.path_id(), call.now):
         raise not_found_by_id(call.path_id())
     return empty(204)
 
 
-def _delete(call: Call, stored: StoredGroup) -> Answer:
-    let_go(call, "groups", stored.document.name)
+def _delete(call: AdminCall, stored: StoredGroup) -> ServerResponse:
+    remove_from_policies(call, "groups", stored.document.name)
     call.tables.principals.delete_group(stored.id, call.now)
     return empty(204)
 
 
-def _group(call: Call, name: str) -> StoredGroup:
+def _visible_members(call: AdminCall) -> list[StoredMember]:
+    members, user = call.tables.principals.members(), call.tables.principals.user(call.caller.name)
+    return [member for member in members if call.caller.is_admin or (user and member.user_id == user.id)]
+
+
+def _group(call: AdminCall, name: str) -> StoredGroup:
     return found(call.tables.principals.group(name), unknown(name))
 
 
-def _by_id(call: Call) -> StoredGroup:
+def _by_id(call: AdminCall) -> StoredGroup:
     return found(call.tables.principals.group_by_id(call.path_id()), unknown(call.path["id"]))

@@ -1,4 +1,4 @@
-"""The handlers of the list of plugins, and what a download adds to it."""
+"""Handlers of the plugin list, and the entries downloads add to it."""
 
 from __future__ import annotations
 
@@ -6,35 +6,43 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.envelope import envelope
-from ranger_cdap.embedded_admin.model.answers import Answer, json_answer
+from ranger_cdap.embedded_admin.model.responses import ServerResponse, json_response
 from ranger_cdap.embedded_admin.store.plugin_list import ADDRESS, ADMIN_CAPABILITIES, ListedPlugin, read_plugin_id
 from ranger_cdap.embedded_admin.store.records import StoredService
 
 
-def note_download(call: Call, service: StoredService, kind: str, known: int, version: int) -> None:
-    """Write down that a plugin had one version and now has another; `kind` is the first part of Ranger's names."""
-    told = {
+def note_download(call: AdminCall, service: StoredService, kind: str, known: int, version: int) -> None:
+    """Record the version a plugin had and the one it downloads; `kind` is the prefix of Ranger's field names.
+
+    A download from the beginning, by a program that has nothing yet, leaves what the plugin reported as active.
+    """
+    info = {
         "pluginCapabilities": call.query.get("pluginCapabilities", "0"),
         "adminCapabilities": ADMIN_CAPABILITIES,
         f"{kind}DownloadTime": str(call.now),
         f"{kind}DownloadedVersion": str(version),
+    }
+    active = {
         f"{kind}ActiveVersion": str(known),
         f"{kind}ActivationTime": call.query.get("lastActivationTime", "0"),
     }
     plugin = read_plugin_id(call.query.get("pluginId", ""), service.name)
-    call.tables.plugins.note(service.name, plugin, told, call.now)
+    reported = info | active if known > 0 else info
+    call.tables.plugins.note(service.name, plugin, reported, call.now, first=active)
 
 
-def list_plugins(call: Call) -> Answer:
-    """GET all plugins, or those that fit the search."""
-    return json_answer([_answer(call, row) for row in call.page().of(_chosen(call))])
+def list_plugins(call: AdminCall) -> ServerResponse:
+    """GET all plugins, or those that match the search."""
+    return json_response([_answer(call, row) for row in call.page().of(_chosen(call))])
 
 
-def list_plugins_in_envelope(call: Call) -> Answer:
+def list_plugins_in_envelope(call: AdminCall) -> ServerResponse:
     """GET the same with the total count."""
-    return json_answer(envelope(call, "pluginInfoList", _chosen(call), partial(_answer, call), sorted_by="serviceName"))
+    return json_response(
+        envelope(call, "pluginInfoList", _chosen(call), partial(_answer, call), sorted_by="serviceName")
+    )
 
 
 _FILTERS: dict[str, Callable[[ListedPlugin], str]] = {
@@ -45,7 +53,7 @@ _FILTERS: dict[str, Callable[[ListedPlugin], str]] = {
 }
 
 
-def _chosen(call: Call) -> list[ListedPlugin]:
+def _chosen(call: AdminCall) -> list[ListedPlugin]:
     return [
         row
         for row in call.tables.plugins.all()
@@ -53,7 +61,7 @@ def _chosen(call: Call) -> list[ListedPlugin]:
     ]
 
 
-def _answer(call: Call, row: ListedPlugin) -> dict[str, Any]:
+def _answer(call: AdminCall, row: ListedPlugin) -> dict[str, Any]:
     service = call.tables.service(row.service)
     definition = call.tables.definition(service.document.type) if service else None
     fields: dict[str, Any] = {

@@ -1,12 +1,13 @@
-"""The handlers of policies."""
+"""Handlers of policies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.envelope import envelope
 from ranger_cdap.embedded_admin.api.policy_store import remove_policy
 from ranger_cdap.embedded_admin.api.policy_upsert import change, create, service_of, upsert
@@ -16,19 +17,19 @@ from ranger_cdap.embedded_admin.api.rights import (
     require_policy_reader,
     require_policy_right,
 )
-from ranger_cdap.embedded_admin.model.answers import (
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy
+from ranger_cdap.embedded_admin.model.responses import (
     JSON,
-    Answer,
+    ServerResponse,
     empty,
     found,
-    json_answer,
+    json_response,
     not_found,
     not_found_by_id,
     refuse,
     refuse_invalid,
 )
-from ranger_cdap.embedded_admin.model.documents import Policy
-from ranger_cdap.embedded_admin.model.problems import problem
+from ranger_cdap.embedded_admin.model.validation import failure
 from ranger_cdap.embedded_admin.rules.grant_rules import matches
 from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.embedded_admin.store.records import StoredPolicy, StoredService
@@ -36,40 +37,40 @@ from ranger_cdap.embedded_admin.store.records import StoredPolicy, StoredService
 _BY_RESOURCES = "matchByPolicySignature"
 
 
-def create_policy(call: Call) -> Answer:
+def create_policy(call: AdminCall) -> ServerResponse:
     """POST a new one; a guid that is sent is kept, an id or version is not.
 
     With `mergeIfExists`, `updateIfExists` or `deleteIfExists` an enabled policy of the same resources is merged with
     it, replaced, or deleted first; another `policyMatchingAlgorithm` than that by resources changes nothing.
     """
-    policy = call.read(Policy, "RangerPolicy")
+    policy = call.read(AdminPolicy, "RangerPolicy")
     merge, update = call.flag("mergeIfExists"), call.flag("updateIfExists")
     by_resources = call.query.get("policyMatchingAlgorithm", _BY_RESOURCES).lower() == _BY_RESOURCES.lower()
     if merge or (update and by_resources):
-        return json_answer(upsert(call, policy, merge=merge).answer())
+        return json_response(upsert(call, policy, merge=merge).to_json())
     service = service_of(call, policy)
     same = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
     if call.flag("deleteIfExists") and not update and same is not None:
         require_policy_right(call, service, same.document)
         remove_policy(call, service, same)
-    return json_answer(create(call, service, policy).answer())
+    return json_response(create(call, service, policy).to_json())
 
 
-def apply_policy(call: Call) -> Answer:
+def apply_policy(call: AdminCall) -> ServerResponse:
     """POST into the enabled policy of the same resources, merged unless `mergeIfExists=false`, or a new one."""
-    policy = call.read(Policy, "RangerPolicy")
-    return json_answer(upsert(call, policy, merge=call.flag("mergeIfExists", default=True)).answer())
+    policy = call.read(AdminPolicy, "RangerPolicy")
+    return json_response(upsert(call, policy, merge=call.flag("mergeIfExists", default=True)).to_json())
 
 
-def update_policy(call: Call) -> Answer:
-    """PUT by id. An old version in the body is accepted, as the real server does: the last writer wins."""
+def update_policy(call: AdminCall) -> ServerResponse:
+    """PUT by id. An old version in the body is accepted, as on the real server: the last writer wins."""
     sent_id = call.read(_Id, "RangerPolicy").id
     if sent_id is not None and sent_id != call.path_id():
         raise refuse("policyID mismatch")
     return _update(call, *_by_id(call))
 
 
-def update_policy_by_name(call: Call) -> Answer:
+def update_policy_by_name(call: AdminCall) -> ServerResponse:
     """PUT by service and name."""
     return _update(call, *_of_path(call))
 
@@ -78,32 +79,32 @@ class _Id(msgspec.Struct):
     id: int | None = None
 
 
-def _update(call: Call, service: StoredService, old: StoredPolicy) -> Answer:
-    policy = call.read(Policy, "RangerPolicy")
+def _update(call: AdminCall, service: StoredService, old: StoredPolicy) -> ServerResponse:
+    policy = call.read(AdminPolicy, "RangerPolicy")
     require_policy_right(call, service, old.document, policy)
     if policy.service not in ("", service.name):
-        raise refuse_invalid([problem(3027, old.stamp.id, service.name, policy.service)])
+        raise refuse_invalid([failure(3027, old.stamp.id, service.name, policy.service)])
     if policy.policy_type != old.document.policy_type:
-        raise refuse_invalid([problem(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
+        raise refuse_invalid([failure(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
     named = msgspec.structs.replace(policy, service=service.name)
-    return json_answer(change(call, service, old, named).answer())
+    return json_response(change(call, service, old, named).to_json())
 
 
-def get_policy(call: Call) -> Answer:
+def get_policy(call: AdminCall) -> ServerResponse:
     """GET one by id."""
     service, stored = _by_id(call)
     require_policy_reader(call, service, stored.document)
-    return json_answer(stored.answer())
+    return json_response(stored.to_json())
 
 
-def get_policy_by_name(call: Call) -> Answer:
+def get_policy_by_name(call: AdminCall) -> ServerResponse:
     """GET one by service and name."""
     service, stored = _of_path(call)
     require_policy_reader(call, service, stored.document)
-    return json_answer(stored.answer())
+    return json_response(stored.to_json())
 
 
-def get_policy_by_guid(call: Call) -> Answer:
+def get_policy_by_guid(call: AdminCall) -> ServerResponse:
     """GET one by guid; of the service named by `serviceName`, or of any."""
     wanted = call.query.get("serviceName")
     for service in call.tables.services():
@@ -111,11 +112,11 @@ def get_policy_by_guid(call: Call) -> Answer:
             stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"])
             if stored is not None:
                 require_policy_reader(call, service, stored.document)
-                return json_answer(stored.answer())
+                return json_response(stored.to_json())
     raise not_found()
 
 
-def delete_policy(call: Call) -> Answer:
+def delete_policy(call: AdminCall) -> ServerResponse:
     """DELETE by id."""
     service, stored = _by_id(call)
     require_policy_right(call, service, stored.document)
@@ -123,51 +124,70 @@ def delete_policy(call: Call) -> Answer:
     return empty(204)
 
 
-def delete_policy_by_name(call: Call) -> Answer:
-    """DELETE by the parameters `servicename` and `policyname`."""
+def delete_policy_by_name(call: AdminCall) -> ServerResponse:
+    """DELETE by the parameters `servicename` and `policyname`; without either it is 400."""
+    if "servicename" not in call.query or "policyname" not in call.query:
+        raise refuse("Invalid service name or policy name")
     service, stored = _by_name(call, call.query.get("servicename", ""), call.query.get("policyname", ""))
     require_policy_right(call, service, stored.document)
     remove_policy(call, service, stored)
     return empty(204)
 
 
-def list_policies(call: Call) -> Answer:
+def list_policies(call: AdminCall) -> ServerResponse:
     """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
-    return _raw_list(call.page().of(list(chosen_policies(call, call.query.get("serviceName")))))
+    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.query.get("serviceName")))))
 
 
-def list_policies_of_service(call: Call) -> Answer:
-    """GET those of one service; somebody without rights gets an empty list, not a refusal."""
-    return _raw_list(call.page().of(list(chosen_policies(call, call.path["name"]))))
+def list_policies_of_service(call: AdminCall) -> ServerResponse:
+    """GET those of one service; a caller without rights gets an empty list, not a rejection."""
+    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.path["name"]))))
 
 
-def list_policies_in_envelope(call: Call) -> Answer:
+def list_policies_in_envelope(call: AdminCall) -> ServerResponse:
     """GET those of one service, given by id, with the total count."""
     service = found(call.tables.service_by_id(call.path_id()), not_found_by_id(call.path_id()))
-    chosen = list(chosen_policies(call, service.name))
-    return json_answer(envelope(call, "policies", chosen, lambda stored: msgspec.Raw(stored.listed), sorted_by=None))
+    chosen = _sorted(call, chosen_policies(call, service.name))
+    return json_response(envelope(call, "policies", chosen, lambda stored: msgspec.Raw(stored.listed), sorted_by=None))
 
 
-def _raw_list(rows: Sequence[StoredPolicy]) -> Answer:
-    return Answer(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
+_ORDERS: dict[str, Callable[[StoredPolicy], Any]] = {
+    "policyId": lambda stored: stored.stamp.id,
+    "policyName": lambda stored: stored.document.name,
+    "serviceName": lambda stored: stored.document.service,
+    "createTime": lambda stored: stored.stamp.create_time,
+    "updateTime": lambda stored: stored.stamp.update_time,
+}
+"""Orders of a list by the parameter `sortBy`; with another one, or none, it stays in the order of creation."""
 
 
-def chosen_policies(call: Call, service_name: str | None) -> Iterator[StoredPolicy]:
-    """What the search parameters find in one service, or in all, of what the caller may see."""
+def _sorted(call: AdminCall, policies: Iterable[StoredPolicy]) -> list[StoredPolicy]:
+    order = _ORDERS.get(call.query.get("sortBy", ""))
+    if order is None:
+        return list(policies)
+    return sorted(policies, key=order, reverse=call.query.get("sortType", "").lower() == "desc")
+
+
+def _raw_list(rows: Sequence[StoredPolicy]) -> ServerResponse:
+    return ServerResponse(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
+
+
+def chosen_policies(call: AdminCall, service_name: str | None) -> Iterator[StoredPolicy]:
+    """Yield the policies that match the search, in one service or in all, and that the caller may see."""
     filtered = any(name in _FILTERS or name.startswith(_RESOURCE_PREFIX) for name in call.query)
     for service in call.tables.services():
         if service_name in (None, service.name):
             yield from _chosen_of(call, service, filtered=filtered)
 
 
-def _chosen_of(call: Call, service: StoredService, *, filtered: bool) -> Iterator[StoredPolicy]:
+def _chosen_of(call: AdminCall, service: StoredService, *, filtered: bool) -> Iterator[StoredPolicy]:
     sees_all, may_read = may_administer(call, service), policy_readers(call, service)
     for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", "")):
         if (sees_all or may_read(stored.document)) and (not filtered or _matches(call.query, stored.document)):
             yield stored
 
 
-_FILTERS: dict[str, Callable[[Policy, str], bool]] = {
+_FILTERS: dict[str, Callable[[AdminPolicy, str], bool]] = {
     "policyName": lambda policy, text: policy.name == text,
     "policyNamePartial": lambda policy, text: text.lower() in policy.name.lower(),
     "user": lambda policy, text: any(text in item.users for item in policy.items()),
@@ -179,14 +199,14 @@ _FILTERS: dict[str, Callable[[Policy, str], bool]] = {
     ),
     "policyLabelsPartial": lambda policy, text: any(text.lower() in label.lower() for label in policy.policy_labels),
 }
-"""Search parameter → whether a policy fits its value; a parameter that is not here does not filter."""
+"""Predicates by search parameter; other parameters do not filter."""
 
 
 _RESOURCE_PREFIX = "resource:"
-"""`resource:namespace=ns1` finds policies with a namespace that matches, by wildcard too."""
+"""`resource:namespace=ns1` finds policies with a matching namespace, also by wildcard."""
 
 
-def _matches(query: Mapping[str, str], policy: Policy) -> bool:
+def _matches(query: Mapping[str, str], policy: AdminPolicy) -> bool:
     for name, text in query.items():
         if name in _FILTERS and not _FILTERS[name](policy, text):
             return False
@@ -197,7 +217,7 @@ def _matches(query: Mapping[str, str], policy: Policy) -> bool:
     return True
 
 
-def _by_id(call: Call) -> tuple[StoredService, StoredPolicy]:
+def _by_id(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
     policy_id = call.path_id()
     stored = call.tables.policy_by_id(policy_id)
     service = call.tables.service(stored.document.service) if stored else None
@@ -206,11 +226,11 @@ def _by_id(call: Call) -> tuple[StoredService, StoredPolicy]:
     return service, stored
 
 
-def _of_path(call: Call) -> tuple[StoredService, StoredPolicy]:
+def _of_path(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
     return _by_name(call, call.path["name"], call.path["policy"])
 
 
-def _by_name(call: Call, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:
+def _by_name(call: AdminCall, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:
     service = call.tables.service(service_name)
     zone = call.query.get("zoneName", "")
     stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None

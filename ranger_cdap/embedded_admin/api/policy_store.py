@@ -1,4 +1,4 @@
-"""Putting policies into the store: validation, principals, versions."""
+"""Storage of policies: validation, principals, versions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.rights import may_administer
-from ranger_cdap.embedded_admin.model.answers import found, refuse, refuse_because, refuse_invalid
-from ranger_cdap.embedded_admin.model.documents import KINDS, Group, Policy, Role, ServiceDef, User
-from ranger_cdap.embedded_admin.model.problems import problem
+from ranger_cdap.embedded_admin.model.documents import KINDS, AdminPolicy, AdminRole, AdminServiceDef, Group, User
+from ranger_cdap.embedded_admin.model.responses import found, refuse, refuse_because, refuse_invalid
+from ranger_cdap.embedded_admin.model.validation import failure
 from ranger_cdap.embedded_admin.rules.default_policies import default_policies, default_users
 from ranger_cdap.embedded_admin.rules.policy_rules import (
     MAX_NAME_LENGTH,
@@ -20,17 +20,17 @@ from ranger_cdap.embedded_admin.rules.policy_rules import (
     check_policy,
     kept_signature,
 )
-from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED, Change
+from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED, LoggedChange
 from ranger_cdap.embedded_admin.store.records import EXTERNAL, StoredPolicy, StoredService
 
 
-def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolicy | None) -> Policy:
-    """The policy, complete and allowed to be stored.
+def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: StoredPolicy | None) -> AdminPolicy:
+    """Validate a policy and return it.
 
     Raises:
-        Refusal: 400; it breaks a rule of Ranger's validator, or names somebody Ranger does not know.
+        Refusal: 400; it violates a rule of Ranger's validator, or names an unknown user, group or role.
     """
-    unknown_type = refuse_invalid([problem(3007, policy.service)])
+    unknown_type = refuse_invalid([failure(3007, policy.service)])
     definition = found(call.tables.definition(service.document.type), unknown_type)
     own_id = old.stamp.id if old else None
     neighbours = Neighbours(
@@ -62,7 +62,7 @@ def checked(call: Call, service: StoredService, policy: Policy, old: StoredPolic
         )
     if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid):
         raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
-    _settle_principals(call, policy)
+    _require_known_principals(call, policy)
     _refuse_unknown_conditions(policy, definition.document)
     return policy
 
@@ -73,15 +73,15 @@ def _other(other: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
     return Neighbour(other.stamp.id, other.document.name)
 
 
-def _refuse_unknown_conditions(policy: Policy, definition: ServiceDef) -> None:
-    known = {row.get("name") for row in definition.policy_conditions}
+def _refuse_unknown_conditions(policy: AdminPolicy, definition: AdminServiceDef) -> None:
+    known = {row.name for row in definition.policy_conditions}
     for condition in [*policy.conditions, *(condition for item in policy.items() for condition in item.conditions)]:
         if condition.type not in known:
             where = f"policy='{policy.name}' service='{policy.service}'"
             raise refuse(f"{condition.type}: is not a valid policy-condition. {where}", code=1)
 
 
-def _settle_principals(call: Call, policy: Policy) -> None:
+def _require_known_principals(call: AdminCall, policy: AdminPolicy) -> None:
     named = {kind: [name for item in policy.items() for name in getattr(item, kind)] for kind in KINDS}
     if call.flag("createPrincipalsIfAbsent") and call.caller.is_admin:
         create_principals(call, **named)
@@ -92,9 +92,9 @@ def _settle_principals(call: Call, policy: Policy) -> None:
 
 
 def create_principals(
-    call: Call, *, users: Iterable[str] = (), groups: Iterable[str] = (), roles: Iterable[str] = ()
+    call: AdminCall, *, users: Iterable[str] = (), groups: Iterable[str] = (), roles: Iterable[str] = ()
 ) -> None:
-    """Make those that do not exist, without a password, as Ranger does for names that come with something else."""
+    """Create missing users, groups and roles, without a password, as Ranger does for names in other documents."""
     principals, author = call.tables.principals, call.caller.shown_name
     for name in principals.missing("users", users):
         user = User(name=name, user_role_list=["ROLE_USER"], user_source=EXTERNAL)
@@ -102,46 +102,46 @@ def create_principals(
     for name in principals.missing("groups", groups):
         principals.insert_group(Group(name=name, group_source=EXTERNAL), author, call.now)
     for name in principals.missing("roles", roles):
-        principals.insert_role(Role(name=name), author, call.now)
+        principals.insert_role(AdminRole(name=name), author, call.now)
 
 
-def add_policy(call: Call, service: StoredService, policy: Policy) -> StoredPolicy:
-    """Store a policy as it is, checked or not; it gets a guid and, if it has none, a name."""
+def add_policy(call: AdminCall, service: StoredService, policy: AdminPolicy) -> StoredPolicy:
+    """Store a policy without validation; a missing guid or name is generated."""
     guid = policy.guid or str(uuid.uuid4())
     named = msgspec.structs.replace(
         policy, guid=guid, service=service.name, name=policy.name or f"{service.name}-{guid}"
     )
     stored = call.tables.insert_policy(service, named, kept_signature(named), call.caller.shown_name, call.now)
-    _tell(call, service, stored, CREATED)
+    _record_change(call, service, stored, CREATED)
     return stored
 
 
-def add_default_policies(call: Call, service: StoredService, definition: ServiceDef, zone: str = "") -> None:
-    """Store the policies Ranger makes for a new service, or for its part of a zone, and the users they name."""
+def add_default_policies(call: AdminCall, service: StoredService, definition: AdminServiceDef, zone: str = "") -> None:
+    """Store the default policies of a new service, or of its part of a zone, and the users they name."""
     users = default_users(service.document.configs)
     create_principals(call, users=users)
     for policy in default_policies(service.name, definition, users):
         add_policy(call, service, msgspec.structs.replace(policy, zone_name=zone))
 
 
-def replace_policy(call: Call, service: StoredService, old: StoredPolicy, policy: Policy) -> StoredPolicy:
-    """Store a policy over its old version; the guid never changes, an empty name keeps the old one."""
+def replace_policy(call: AdminCall, service: StoredService, old: StoredPolicy, policy: AdminPolicy) -> StoredPolicy:
+    """Replace a policy; the guid never changes, an empty name keeps the old one."""
     named = msgspec.structs.replace(
         policy, guid=old.stamp.guid, service=service.name, name=policy.name or old.document.name
     )
     stored = call.tables.update_policy(service, old, named, kept_signature(named), call.caller.shown_name, call.now)
-    _tell(call, service, stored, UPDATED)
+    _record_change(call, service, stored, UPDATED)
     return stored
 
 
-def remove_policy(call: Call, service: StoredService, policy: StoredPolicy) -> None:
+def remove_policy(call: AdminCall, service: StoredService, policy: StoredPolicy) -> None:
     """Delete a policy."""
     call.tables.delete_policy(policy.stamp.id)
-    _tell(call, service, policy, DELETED)
+    _record_change(call, service, policy, DELETED)
 
 
-def _tell(call: Call, service: StoredService, stored: StoredPolicy, kind: int) -> None:
+def _record_change(call: AdminCall, service: StoredService, stored: StoredPolicy, kind: int) -> None:
     policy = stored.document
-    change = Change(kind, stored.stamp.id, policy.policy_type, service.document.type)
-    # What changes inside a zone is not written down, so plugins get everything then.
+    change = LoggedChange(kind, stored.stamp.id, policy.policy_type, service.document.type)
+    # Changes inside a zone are not logged, so plugins get all policies then.
     call.tables.raise_policy_version(service.stamp.id, call.now, None if policy.zone_name else change)

@@ -1,16 +1,16 @@
-"""Where a user, group or role is named by others, for those who want to delete or rename it."""
+"""References to a user, group or role, checked before it is deleted or renamed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ranger_cdap.embedded_admin.api.call import Call
-from ranger_cdap.embedded_admin.model.answers import refuse
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
+from ranger_cdap.embedded_admin.model.responses import refuse
 from ranger_cdap.embedded_admin.store.records import StoredService
 
 
-def roles_with(call: Call, kind: str, name: str) -> list[str]:
-    """The roles that have somebody of that kind as a direct member."""
+def roles_with(call: AdminCall, kind: str, name: str) -> list[str]:
+    """Return the roles with that user, group or role as a direct member."""
     return [
         role.document.name
         for role in call.tables.principals.roles()
@@ -18,8 +18,8 @@ def roles_with(call: Call, kind: str, name: str) -> list[str]:
     ]
 
 
-def replace_in_policies(call: Call, kind: str, name: str, others: Sequence[str]) -> list[StoredService]:
-    """Put others, or nobody, in the place of a name in all policies; the service of each policy that had it."""
+def replace_in_policies(call: AdminCall, kind: str, name: str, others: Sequence[str]) -> list[StoredService]:
+    """Replace a name by others, or by none, in all policies; return the service of each changed policy."""
     changed = []
     for service in call.tables.services():
         for stored in call.tables.policies(service.stamp.id):
@@ -34,11 +34,11 @@ def replace_in_policies(call: Call, kind: str, name: str, others: Sequence[str])
     return changed
 
 
-def let_go(call: Call, kind: str, name: str) -> None:
-    """Take a user or group that is being deleted out of all policies, and let their plugins know.
+def remove_from_policies(call: AdminCall, kind: str, name: str) -> None:
+    """Remove a user or group from all policies, and raise the policy versions of their services.
 
     Raises:
-        Refusal: 400; a role has it as a member.
+        Refusal: 400; it is a member of a role.
     """
     if roles := roles_with(call, kind, name):
         what = kind.removesuffix("s").capitalize()

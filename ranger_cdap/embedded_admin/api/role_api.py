@@ -1,27 +1,27 @@
-"""The handlers of roles."""
+"""Handlers of roles."""
 
 from __future__ import annotations
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.policy_store import create_principals
 from ranger_cdap.embedded_admin.api.principals_in_use import replace_in_policies, roles_with
 from ranger_cdap.embedded_admin.api.rights import may_administer
-from ranger_cdap.embedded_admin.model.answers import (
-    Answer,
+from ranger_cdap.embedded_admin.model.documents import AdminRole
+from ranger_cdap.embedded_admin.model.responses import (
+    ServerResponse,
     empty,
     found,
-    json_answer,
+    json_response,
     not_found_by_id,
     refuse,
     refuse_because,
     refuse_invalid,
 )
-from ranger_cdap.embedded_admin.model.documents import Role
-from ranger_cdap.embedded_admin.model.problems import problem
+from ranger_cdap.embedded_admin.model.validation import failure
 from ranger_cdap.embedded_admin.store.records import StoredRole, StoredService
 
 
-def create_role(call: Call) -> Answer:
+def create_role(call: AdminCall) -> ServerResponse:
     """POST a new one; unknown members are refused unless `createNonExistUserGroup` makes users and groups.
 
     Administrators of the service that `serviceName` names may do this too, but cannot make users and groups.
@@ -29,74 +29,74 @@ def create_role(call: Call) -> Answer:
     service = call.tables.service(call.query.get("serviceName", ""))
     if service is None or not may_administer(call, service):
         _require_admin(call)
-    sent = call.read(Role, "RangerRole")
+    sent = call.read(AdminRole, "RangerRole")
     require_sound_role(call, sent, None)
     call.tables.principals.insert_role(sent, call.caller.shown_name, call.now)
-    _tell_services(call, sent.name)
-    return json_answer(_role(call, sent.name).answer())
+    _raise_policy_versions(call, sent.name)
+    return json_response(_role(call, sent.name).to_json())
 
 
-def update_role(call: Call) -> Answer:
+def update_role(call: AdminCall) -> ServerResponse:
     """PUT by id."""
     _require_admin(call)
     old = _by_id(call)
-    sent = call.read(Role, "RangerRole")
+    sent = call.read(AdminRole, "RangerRole")
     require_sound_role(call, sent, old)
     if sent.name != old.document.name:
         replace_in_policies(call, "roles", old.document.name, [sent.name])
     store_role(call, old, sent)
-    return json_answer(_role(call, sent.name).answer())
+    return json_response(_role(call, sent.name).to_json())
 
 
-def store_role(call: Call, old: StoredRole, role: Role) -> None:
-    """Store a role over its old version, and tell the services whose policies name it."""
+def store_role(call: AdminCall, old: StoredRole, role: AdminRole) -> None:
+    """Replace a role, and raise the policy versions of services whose policies name it."""
     call.tables.principals.update_role(old.stamp.id, role, call.caller.shown_name, call.now)
-    _tell_services(call, role.name)
+    _raise_policy_versions(call, role.name)
 
 
-def get_role(call: Call) -> Answer:
+def get_role(call: AdminCall) -> ServerResponse:
     """GET one by id."""
     _require_admin(call)
-    return json_answer(_by_id(call).answer())
+    return json_response(_by_id(call).to_json())
 
 
-def get_role_by_name(call: Call) -> Answer:
+def get_role_by_name(call: AdminCall) -> ServerResponse:
     """GET one by name; an unknown one is 400 here."""
     _require_admin(call)
-    return json_answer(_role(call, call.path["name"]).answer())
+    return json_response(_role(call, call.path["name"]).to_json())
 
 
-def list_roles(call: Call) -> Answer:
+def list_roles(call: AdminCall) -> ServerResponse:
     """GET all."""
     _require_admin(call)
-    return json_answer(call.page().of([role.answer() for role in call.tables.principals.roles()]))
+    return json_response(call.page().of([role.to_json() for role in call.tables.principals.roles()]))
 
 
-def list_role_names(call: Call) -> Answer:
+def list_role_names(call: AdminCall) -> ServerResponse:
     """GET the names only."""
     _require_admin(call)
-    return json_answer([role.document.name for role in call.tables.principals.roles()])
+    return json_response([role.document.name for role in call.tables.principals.roles()])
 
 
-def list_roles_of_user(call: Call) -> Answer:
+def list_roles_of_user(call: AdminCall) -> ServerResponse:
     """GET the names of the roles that have the user as a direct member."""
     _require_admin(call)
-    return json_answer(roles_with(call, "users", call.path["name"]))
+    return json_response(roles_with(call, "users", call.path["name"]))
 
 
-def delete_role(call: Call) -> Answer:
+def delete_role(call: AdminCall) -> ServerResponse:
     """DELETE by id; refused while a policy or another role names it."""
     _require_admin(call)
     return _delete(call, _by_id(call))
 
 
-def delete_role_by_name(call: Call) -> Answer:
+def delete_role_by_name(call: AdminCall) -> ServerResponse:
     """DELETE by name."""
     _require_admin(call)
     return _delete(call, _role(call, call.path["name"]))
 
 
-def _delete(call: Call, role: StoredRole) -> Answer:
+def _delete(call: AdminCall, role: StoredRole) -> ServerResponse:
     name = role.document.name
     if _services_naming(call, name):
         raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more policies", code=1)
@@ -106,15 +106,15 @@ def _delete(call: Call, role: StoredRole) -> Answer:
     return empty(204)
 
 
-def require_sound_role(call: Call, sent: Role, old: StoredRole | None) -> None:
-    """Check a role before it is stored.
+def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None) -> None:
+    """Validate a role before it is stored.
 
     Raises:
-        Refusal: 400; it has no name or one that is taken, contains itself, or names somebody Ranger does not know.
+        Refusal: 400; its name is missing or taken, it contains itself, or a member is unknown to Ranger.
     """
     principals = call.tables.principals
     if not sent.name.strip():
-        raise refuse_invalid([problem(4003)])
+        raise refuse_invalid([failure(4003)])
     same = principals.role(sent.name)
     if same is not None and (old is None or same.stamp.id != old.stamp.id):
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
@@ -128,7 +128,7 @@ def require_sound_role(call: Call, sent: Role, old: StoredRole | None) -> None:
             raise refuse_because("INVALID_INPUT_DATA", f"{what} with name: {missing[0]} does not exist ")
 
 
-def _reaches(call: Call, role: Role, target: str) -> bool:
+def _reaches(call: AdminCall, role: AdminRole, target: str) -> bool:
     inside = {stored.document.name: stored.document for stored in call.tables.principals.roles()}
     open_names, seen = [member.name for member in role.roles], set[str]()
     while open_names:
@@ -141,12 +141,12 @@ def _reaches(call: Call, role: Role, target: str) -> bool:
     return False
 
 
-def _tell_services(call: Call, name: str) -> None:
+def _raise_policy_versions(call: AdminCall, name: str) -> None:
     for service in _services_naming(call, name):
         call.tables.raise_policy_version(service.stamp.id, call.now)
 
 
-def _services_naming(call: Call, name: str) -> list[StoredService]:
+def _services_naming(call: AdminCall, name: str) -> list[StoredService]:
     return [
         service
         for service in call.tables.services()
@@ -156,15 +156,15 @@ def _services_naming(call: Call, name: str) -> list[StoredService]:
     ]
 
 
-def _require_admin(call: Call) -> None:
+def _require_admin(call: AdminCall) -> None:
     if not call.caller.is_admin:
         raise refuse("User does not have permission for this operation", code=1)
 
 
-def _role(call: Call, name: str) -> StoredRole:
+def _role(call: AdminCall, name: str) -> StoredRole:
     refusal = refuse(f"User doesn't have permissions to get details for {name}", code=1)
     return found(call.tables.principals.role(name), refusal)
 
 
-def _by_id(call: Call) -> StoredRole:
+def _by_id(call: AdminCall) -> StoredRole:
     return found(call.tables.principals.role_by_id(call.path_id()), not_found_by_id(call.path_id()))

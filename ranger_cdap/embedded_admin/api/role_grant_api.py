@@ -1,30 +1,31 @@
-"""The handlers of grant and revoke of roles: members added and taken away, on behalf of a grantor."""
+"""Handlers of grant and revoke of roles, on behalf of a grantor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.rights import may_administer
 from ranger_cdap.embedded_admin.api.role_api import require_sound_role, store_role
-from ranger_cdap.embedded_admin.model.answers import DONE, Answer, json_answer, refuse
-from ranger_cdap.embedded_admin.model.documents import KINDS, GrantRevokeRole, Role, RoleMember
+from ranger_cdap.embedded_admin.model.documents import KINDS, AdminRole, GrantRevokeRole
+from ranger_cdap.embedded_admin.model.responses import DONE, ServerResponse, json_response, refuse
 from ranger_cdap.embedded_admin.store.principals import ADMIN_ROLE
+from ranger_cdap.ranger_model.role import RoleMember
 
 _Rule = Callable[[list[RoleMember], list[str], bool], list[RoleMember]]
 
 
-def grant_role(call: Call) -> Answer:
+def grant_role(call: AdminCall) -> ServerResponse:
     """PUT new members into the target roles; with `grantOption` they, and members named again, become its admins."""
     return _change(call, "grant", _granted)
 
 
-def revoke_role(call: Call) -> Answer:
+def revoke_role(call: AdminCall) -> ServerResponse:
     """PUT members out of the target roles; with `grantOption` they stay, but are no longer its admins."""
     return _change(call, "revoke", _revoked)
 
 
-def _change(call: Call, what: str, change: _Rule) -> Answer:
+def _change(call: AdminCall, what: str, change: _Rule) -> ServerResponse:
     request = call.read(GrantRevokeRole, "GrantRevokeRoleRequest")
     for name in request.target_roles:
         old = call.tables.principals.role(name)
@@ -35,7 +36,7 @@ def _change(call: Call, what: str, change: _Rule) -> Answer:
             setattr(role, kind, change(getattr(role, kind), getattr(request, kind), request.grant_option))
         require_sound_role(call, role, old)
         store_role(call, old, role)
-    return json_answer(DONE)
+    return json_response(DONE)
 
 
 def _granted(members: list[RoleMember], names: list[str], admin: bool) -> list[RoleMember]:
@@ -54,10 +55,10 @@ def _revoked(members: list[RoleMember], names: list[str], admin: bool) -> list[R
     return [member for member in members if member.name not in names]
 
 
-def _may(call: Call, request: GrantRevokeRole, role: Role) -> bool:
-    """Whether the grantor is a Ranger administrator or an admin of the role, and the caller may act for them.
+def _may(call: AdminCall, request: GrantRevokeRole, role: AdminRole) -> bool:
+    """Return whether the grantor is a Ranger administrator or an admin of the role, and the caller may act for them.
 
-    The groups the request claims for the grantor are not trusted: those known to Ranger count.
+    Groups claimed by the request are not trusted; only those known to Ranger count.
     """
     caller, service = call.caller, call.tables.service(call.path["name"])
     grantor = request.grantor or caller.name
@@ -71,7 +72,7 @@ def _may(call: Call, request: GrantRevokeRole, role: Role) -> bool:
     return ADMIN_ROLE in stored.document.user_role_list or _is_admin(call, role, grantor, groups)
 
 
-def _is_admin(call: Call, role: Role, user: str, groups: Iterable[str]) -> bool:
+def _is_admin(call: AdminCall, role: AdminRole, user: str, groups: Iterable[str]) -> bool:
     if _names(role.users, [user]) or _names(role.groups, groups):
         return True
     inside = (call.tables.principals.role(member.name) for member in role.roles if member.is_admin)

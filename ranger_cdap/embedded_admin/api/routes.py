@@ -1,4 +1,4 @@
-"""The REST interface as a table: method, path, who may come in, handler; `left_out` has what is not here."""
+"""Routes of the REST interface: method, path, required access, handler; `unsupported` lists the others."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from ranger_cdap.embedded_admin.api import (
     user_api,
     zone_api,
 )
-from ranger_cdap.embedded_admin.api.call import Call
-from ranger_cdap.embedded_admin.model.answers import JSON, Answer
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
+from ranger_cdap.embedded_admin.model.responses import JSON, ServerResponse
 
 
 class Access(Enum):
-    """Who may come in; handlers look closer."""
+    """Access that a route requires; handlers check further rights."""
 
-    USER = "everybody who can sign in"
+    USER = "every authenticated user"
     ADMIN_PAGE = "Ranger administrators; others get Ranger's HTML page with 403"
     ADMIN = "Ranger administrators; others get 403 as JSON"
-    UNSECURED = "nobody: the paths without /secure/ are closed, with or without credentials"
+    UNSECURED = "no caller: paths without /secure/ are closed, with or without credentials"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of `ROUTES`; `code` is the `statusCode` of an unsecured row's refusal.
+    """A row of `ROUTES`; `code` is the `statusCode` in the rejection of an unsecured route.
 
-    `takes` is the media type of the body, `gives` that of the answer.
+    `takes` is the media type of the request body, `gives` that of the response.
     """
 
     method: str
     path: str
     access: Access
-    handler: Callable[[Call], Answer] | None = None
+    handler: Callable[[AdminCall], ServerResponse] | None = None
     code: int = 400
     takes: str = JSON
     gives: str = JSON
@@ -63,12 +63,12 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/servicedef/name/{{name}}", Access.USER, definition_api.get_definition_by_name),
     Row("PUT", f"{_V2}/servicedef/name/{{name}}", Access.ADMIN_PAGE, definition_api.update_definition_by_name),
     Row("DELETE", f"{_V2}/servicedef/name/{{name}}", Access.ADMIN_PAGE, definition_api.delete_definition_by_name),
-    Row("GET", f"{_V2}/service", Access.USER, service_api.list_services),
+    Row("GET", f"{_V2}/service", Access.ADMIN, service_api.list_services),
     Row("POST", f"{_V2}/service", Access.ADMIN, service_api.create_service),
-    Row("GET", f"{_V2}/service/{{id}}", Access.USER, service_api.get_service),
+    Row("GET", f"{_V2}/service/{{id}}", Access.ADMIN, service_api.get_service),
     Row("PUT", f"{_V2}/service/{{id}}", Access.ADMIN, service_api.update_service),
     Row("DELETE", f"{_V2}/service/{{id}}", Access.ADMIN, service_api.delete_service),
-    Row("GET", f"{_V2}/service/name/{{name}}", Access.USER, service_api.get_service_by_name),
+    Row("GET", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.get_service_by_name),
     Row("PUT", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.update_service_by_name),
     Row("DELETE", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.delete_service_by_name),
     Row("GET", f"{_V2}/service/{{name}}/policy", Access.USER, policy_api.list_policies_of_service),
@@ -82,6 +82,8 @@ ROUTES: tuple[Row, ...] = (
     Row("PUT", f"{_V2}/policy/{{id}}", Access.USER, policy_api.update_policy),
     Row("DELETE", f"{_V2}/policy/{{id}}", Access.USER, policy_api.delete_policy),
     Row("GET", f"{_V2}/policy/guid/{{guid}}", Access.USER, policy_api.get_policy_by_guid),
+    Row("GET", f"{_PLUGINS}/definitions/name/{{name}}", Access.USER, definition_api.get_definition_by_name),
+    Row("GET", f"{_PLUGINS}/services/name/{{name}}", Access.USER, service_api.get_service_for_plugins),
     Row("GET", f"{_PLUGINS}/policies/service/{{id}}", Access.USER, policy_api.list_policies_in_envelope),
     Row(
         "POST",
@@ -105,7 +107,7 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/roles/user/{{name}}", Access.USER, role_api.list_roles_of_user),
     Row("PUT", f"{_V2}/roles/grant/{{name}}", Access.USER, role_grant_api.grant_role),
     Row("PUT", f"{_V2}/roles/revoke/{{name}}", Access.USER, role_grant_api.revoke_role),
-    Row("GET", f"{_V2}/zones", Access.ADMIN, zone_api.list_zones),
+    Row("GET", f"{_V2}/zones", Access.USER, zone_api.list_zones),
     Row("POST", f"{_V2}/zones", Access.ADMIN, zone_api.create_zone),
     Row("GET", f"{_V2}/zones/{{id}}", Access.ADMIN, zone_api.get_zone),
     Row("PUT", f"{_V2}/zones/{{id}}", Access.ADMIN, zone_api.update_zone),
@@ -114,22 +116,23 @@ ROUTES: tuple[Row, ...] = (
     Row("DELETE", f"{_V2}/zones/name/{{name}}", Access.ADMIN, zone_api.delete_zone_by_name),
     Row("GET", f"{_V2}/service/{{name}}/tags", Access.ADMIN_PAGE, tag_api.export_service_tags),
     Row("PUT", f"{_V2}/service/{{name}}/tags", Access.ADMIN_PAGE, tag_api.import_service_tags),
+    Row("GET", "/service/tags/types", Access.ADMIN, tag_api.list_tag_types),
     Row("PUT", "/service/tags/importservicetags", Access.ADMIN_PAGE, tag_api.import_tags),
-    Row("GET", f"{_USERS}/users", Access.ADMIN_PAGE, user_api.list_users),
-    Row("GET", f"{_USERS}/users/userName/{{name}}", Access.ADMIN_PAGE, user_api.get_user_by_name),
+    Row("GET", f"{_USERS}/users", Access.USER, user_api.list_users),
+    Row("GET", f"{_USERS}/users/userName/{{name}}", Access.USER, user_api.get_user_by_name),
     Row("GET", f"{_USERS}/lookup/users", Access.USER, user_api.lookup_users),
     Row("POST", f"{_USERS}/secure/users", Access.ADMIN_PAGE, user_api.create_user),
     Row("GET", f"{_USERS}/secure/users/{{id}}", Access.ADMIN_PAGE, user_api.get_user),
     Row("DELETE", f"{_USERS}/secure/users/{{name}}", Access.ADMIN_PAGE, user_api.delete_user),
     Row("DELETE", f"{_USERS}/users/{{id}}", Access.ADMIN_PAGE, user_api.delete_user_by_id),
-    Row("GET", f"{_USERS}/groups", Access.ADMIN_PAGE, group_api.list_groups),
+    Row("GET", f"{_USERS}/groups", Access.USER, group_api.list_groups),
     Row("POST", f"{_USERS}/groups", Access.ADMIN_PAGE, group_api.create_group),
     Row("POST", f"{_USERS}/secure/groups", Access.ADMIN_PAGE, group_api.create_group),
     Row("GET", f"{_USERS}/secure/groups/{{id}}", Access.ADMIN_PAGE, group_api.get_group),
     Row("DELETE", f"{_USERS}/secure/groups/{{name}}", Access.ADMIN_PAGE, group_api.delete_group),
     Row("DELETE", f"{_USERS}/groups/{{id}}", Access.ADMIN_PAGE, group_api.delete_group_by_id),
     Row("GET", f"{_USERS}/groups/groupName/{{name}}", Access.ADMIN_PAGE, group_api.get_group_by_name),
-    Row("GET", f"{_USERS}/groupusers", Access.ADMIN_PAGE, group_api.list_group_users),
+    Row("GET", f"{_USERS}/groupusers", Access.USER, group_api.list_group_users),
     Row("GET", f"{_USERS}/groupusers/groupName/{{name}}", Access.ADMIN_PAGE, group_api.get_group_users),
     Row("DELETE", f"{_USERS}/groupusers/{{id}}", Access.ADMIN_PAGE, group_api.delete_group_user),
     Row("POST", f"{_USERS}/groupusers", Access.ADMIN_PAGE, group_api.add_group_user),

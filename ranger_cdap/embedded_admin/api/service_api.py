@@ -1,4 +1,4 @@
-"""The handlers of services."""
+"""Handlers of services."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.policy_store import add_default_policies, add_policy
-from ranger_cdap.embedded_admin.api.rights import is_service_admin, require_service_right
-from ranger_cdap.embedded_admin.model.answers import (
-    Answer,
+from ranger_cdap.embedded_admin.model.documents import AdminServiceDef, Service
+from ranger_cdap.embedded_admin.model.responses import (
+    ServerResponse,
     empty,
     found,
-    json_answer,
+    json_response,
     not_found,
     not_found_by_id,
     refuse,
     refuse_invalid,
 )
-from ranger_cdap.embedded_admin.model.documents import Service, ServiceDef
-from ranger_cdap.embedded_admin.model.problems import Problem, problem
+from ranger_cdap.embedded_admin.model.validation import ValidationFailure, failure
 from ranger_cdap.embedded_admin.rules.default_policies import expires_on_policy
 from ranger_cdap.embedded_admin.rules.tag_definition import TAG
 from ranger_cdap.embedded_admin.store.records import HIDDEN, StoredService
@@ -30,6 +29,12 @@ from ranger_cdap.embedded_admin.store.records import HIDDEN, StoredService
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _DISPLAY_NAME = re.compile(r"[a-zA-Z0-9_-][a-zA-Z0-9\s_-]{0,255}")
 _SECRET_CONFIGS = ("password",)
+_FOR_ADMINISTRATORS = frozenset(
+    {
+        *("configs", "description", "createdBy", "updatedBy", "createTime", "updateTime", "version"),
+        *("policyVersion", "policyUpdateTime", "tagVersion", "tagUpdateTime"),
+    }
+)
 _FILTERS: dict[str, Callable[[StoredService], str]] = {
     "serviceName": lambda service: service.name,
     "serviceType": lambda service: service.document.type,
@@ -39,35 +44,42 @@ _FILTERS: dict[str, Callable[[StoredService], str]] = {
 }
 
 
-def list_services(call: Call) -> Answer:
-    """GET those the caller may see, or of them those whose name, type or switch equals the parameter."""
+def list_services(call: AdminCall) -> ServerResponse:
+    """GET all, or those whose name, type or switch equals the parameter."""
     chosen = [
-        service.answer()
+        service.to_json()
         for service in call.tables.services()
-        if (call.caller.is_admin or is_service_admin(call, service, call.caller.name))
-        and all(call.query.get(name) in (None, read(service)) for name, read in _FILTERS.items())
+        if all(call.query.get(name) in (None, read(service)) for name, read in _FILTERS.items())
     ]
-    return json_answer(call.page().of(chosen))
+    return json_response(call.page().of(chosen))
 
 
-def get_service(call: Call) -> Answer:
+def get_service(call: AdminCall) -> ServerResponse:
     """GET one by id."""
-    return json_answer(_by_id(call).answer())
+    return json_response(_by_id(call).to_json())
 
 
-def get_service_by_name(call: Call) -> Answer:
+def get_service_by_name(call: AdminCall) -> ServerResponse:
     """GET one by name."""
-    return json_answer(_by_name(call).answer())
+    return json_response(_by_name(call).to_json())
 
 
-def create_service(call: Call) -> Answer:
+def get_service_for_plugins(call: AdminCall) -> ServerResponse:
+    """GET one by name, for everyone; only Ranger administrators see its settings, author, times and versions."""
+    service = _by_name(call).to_json()
+    if not call.caller.is_admin:
+        service = {name: value for name, value in service.items() if name not in _FOR_ADMINISTRATORS}
+    return json_response(service)
+
+
+def create_service(call: AdminCall) -> ServerResponse:
     """POST a new one. The first makes the service `tag`; its own default policies follow in the same call.
 
     The answer is the service before any of that, at policy version 1, as the real server answers.
     """
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, None)
-    definition = found(call.tables.definition(sent.type), refuse_invalid([problem(1010, sent.type)]))
+    definition = found(call.tables.definition(sent.type), refuse_invalid([failure(1010, sent.type)]))
     new = msgspec.structs.replace(
         sent,
         display_name=sent.display_name or sent.name,
@@ -81,10 +93,10 @@ def create_service(call: Call) -> Answer:
         linked = msgspec.structs.replace(new, tag_service=tags.name)
         call.tables.update_service(stored.stamp.id, linked, call.caller.shown_name, call.now)
         call.tables.raise_policy_version(stored.stamp.id, call.now)
-    return json_answer(stored.answer())
+    return json_response(stored.to_json())
 
 
-def _tag_service(call: Call) -> StoredService | None:
+def _tag_service(call: AdminCall) -> StoredService | None:
     stored = next((service for service in call.tables.services() if service.document.type == TAG), None)
     if stored is None and call.tables.service(TAG) is None:
         new = Service(name=TAG, display_name=TAG, type=TAG, guid=str(uuid.uuid4()))
@@ -95,17 +107,17 @@ def _tag_service(call: Call) -> StoredService | None:
     return stored
 
 
-def update_service(call: Call) -> Answer:
+def update_service(call: AdminCall) -> ServerResponse:
     """PUT by id."""
     return _update(call, _by_id(call))
 
 
-def update_service_by_name(call: Call) -> Answer:
+def update_service_by_name(call: AdminCall) -> ServerResponse:
     """PUT by name."""
     return _update(call, _by_name(call))
 
 
-def _update(call: Call, old: StoredService) -> Answer:
+def _update(call: AdminCall, old: StoredService) -> ServerResponse:
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, old)
     if sent.name != old.name and any(zone.resources(old.name) for zone in call.tables.zones.all()):
@@ -121,20 +133,20 @@ def _update(call: Call, old: StoredService) -> Answer:
     call.tables.update_service(old.stamp.id, new, call.caller.shown_name, call.now)
     if (new.is_enabled, new.tag_service) != (old.document.is_enabled, old.document.tag_service):
         call.tables.raise_policy_version(old.stamp.id, call.now)
-    return json_answer(found(call.tables.service_by_id(old.stamp.id), not_found_by_id(old.stamp.id)).answer())
+    return json_response(found(call.tables.service_by_id(old.stamp.id), not_found_by_id(old.stamp.id)).to_json())
 
 
-def delete_service(call: Call) -> Answer:
+def delete_service(call: AdminCall) -> ServerResponse:
     """DELETE by id, with all policies."""
     return _delete(call, _by_id(call))
 
 
-def delete_service_by_name(call: Call) -> Answer:
+def delete_service_by_name(call: AdminCall) -> ServerResponse:
     """DELETE by name, with all policies."""
     return _delete(call, _by_name(call))
 
 
-def _delete(call: Call, service: StoredService) -> Answer:
+def _delete(call: AdminCall, service: StoredService) -> ServerResponse:
     for zone in call.tables.zones.all():
         zone.document.services.pop(service.name, None)
         call.tables.zones.update(zone.stamp.id, zone.document, call.caller.shown_name, call.now)
@@ -142,67 +154,63 @@ def _delete(call: Call, service: StoredService) -> Answer:
     return empty(204)
 
 
-def refuse_broken(call: Call, sent: Service, old: StoredService | None) -> None:
-    """Check a service before it is stored.
+def refuse_broken(call: AdminCall, sent: Service, old: StoredService | None) -> None:
+    """Validate a service before it is stored.
 
     Raises:
-        Refusal: 400 with every rule it breaks.
+        Refusal: 400 with every violated rule.
     """
     problems = list(_check(call, sent, old))
     if problems:
         raise refuse_invalid(problems)
 
 
-def _check(call: Call, sent: Service, old: StoredService | None) -> Iterator[Problem]:
+def _check(call: AdminCall, sent: Service, old: StoredService | None) -> Iterator[ValidationFailure]:
     own_id = old.stamp.id if old else None
     others = [service for service in call.tables.services() if service.stamp.id != own_id]
     if not sent.name:
-        yield problem(1006)
+        yield failure(1006)
     elif not _NAME.fullmatch(sent.name):
-        yield problem(3031, sent.name)
+        yield failure(3031, sent.name)
     for other in others:
         if other.name == sent.name:
-            yield problem(1008, sent.name, other.stamp.id) if old else problem(1007, sent.name)
+            yield failure(1008, sent.name, other.stamp.id) if old else failure(1007, sent.name)
     shown = sent.display_name or sent.name
     if not _DISPLAY_NAME.fullmatch(shown):
-        yield problem(3050, shown or "null")
+        yield failure(3050, shown or "null")
     for other in others:
         if shown and other.document.display_name == shown:
-            yield problem(3051, shown, other.name)
+            yield failure(3051, shown, other.name)
     definition = call.tables.definition(sent.type)
     if not sent.type:
-        yield problem(1009)
+        yield failure(1009)
     elif definition is None:
-        yield problem(1010, sent.type)
+        yield failure(1010, sent.type)
     else:
         yield from _check_configs(sent, definition.document)
     linked = call.tables.service(sent.tag_service) if sent.tag_service else None
     if sent.tag_service and (linked is None or linked.document.type != TAG):
-        yield problem(1010, sent.tag_service, field="tag-service-name")
+        yield failure(1010, sent.tag_service, field="tag-service-name")
 
 
-def _check_configs(sent: Service, definition: ServiceDef) -> Iterator[Problem]:
+def _check_configs(sent: Service, definition: AdminServiceDef) -> Iterator[ValidationFailure]:
     missing = [
         str(config.get("name"))
         for config in definition.configs
         if config.get("mandatory") and not sent.configs.get(str(config.get("name")))
     ]
     if missing:
-        yield problem(1011, ", ".join(missing))
+        yield failure(1011, ", ".join(missing))
 
 
 def _hide_secrets(configs: dict[str, str]) -> dict[str, str]:
-    # Nothing here signs in to the service, so its password is not kept at all.
+    # Nothing here signs in to the service, so its password is not stored.
     return {name: HIDDEN if name in _SECRET_CONFIGS and value else value for name, value in configs.items()}
 
 
-def _by_id(call: Call) -> StoredService:
-    stored = call.tables.service_by_id(call.path_id())
-    require_service_right(call, stored)
-    return found(stored, not_found_by_id(call.path_id()))
+def _by_id(call: AdminCall) -> StoredService:
+    return found(call.tables.service_by_id(call.path_id()), not_found_by_id(call.path_id()))
 
 
-def _by_name(call: Call) -> StoredService:
-    stored = call.tables.service(call.path["name"])
-    require_service_right(call, stored)
-    return found(stored, not_found())
+def _by_name(call: AdminCall) -> StoredService:
+    return found(call.tables.service(call.path["name"]), not_found())

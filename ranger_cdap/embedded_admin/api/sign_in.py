@@ -1,4 +1,4 @@
-"""Basic authentication: who is calling, and the lock-out after five wrong passwords within 300 seconds."""
+"""Basic authentication, with a lock-out after five wrong passwords within 300 seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCK_MS = 300_000
 
 
 def basic_credentials(header: str) -> tuple[str, str] | None:
-    """User name and password of an `Authorization` header; `None` if it is not well-formed Basic."""
+    """Parse user name and password from an `Authorization` header; `None` if it is not well-formed Basic."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -31,9 +31,9 @@ def basic_credentials(header: str) -> tuple[str, str] | None:
 
 
 class LoginThrottle:
-    """Checks passwords and counts failures; the one place that knows which logins are locked.
+    """Password check with failure counts and locked logins.
 
-    A right password is remembered as a keyed hash, because scrypt for every request would cost more than the request.
+    A correct password is cached as a keyed hash, because scrypt per request would cost more than the request.
     """
 
     def __init__(self) -> None:
@@ -41,11 +41,11 @@ class LoginThrottle:
         self._failures: dict[str, deque[int]] = {}
         self._key = secrets.token_bytes(32)
         self._known: dict[str, tuple[str, bytes]] = {}
-        # An unknown name costs as much time as a wrong password, so that names cannot be found out.
+        # An unknown name costs as much time as a wrong password, so that names cannot be enumerated.
         self._decoy = hash_password(secrets.token_hex(16))
 
-    def admits(self, login: Login | None, password: str, now: int) -> bool:
-        """Whether this password opens that login at `now` (epoch ms); a locked login opens to no password."""
+    def accepts(self, login: Login | None, password: str, now: int) -> bool:
+        """Return whether the password is correct and the login not locked at `now` (epoch ms)."""
         if login is None:
             password_matches(password, self._decoy)
             return False

@@ -1,45 +1,58 @@
-"""The handlers of tags: uploads by Ranger's tagsync or a client, and the list a client asks for."""
+"""Handlers of tags: uploads by Ranger's tagsync or a client, and exports."""
 
 from __future__ import annotations
 
-from ranger_cdap.embedded_admin.api.call import Call
-from ranger_cdap.embedded_admin.model.answers import Answer, empty, found, json_answer, refuse, service_not_found
-from ranger_cdap.embedded_admin.model.documents import ServiceTags
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
+from ranger_cdap.embedded_admin.model.documents import TagUpload
+from ranger_cdap.embedded_admin.model.responses import (
+    ServerResponse,
+    empty,
+    found,
+    json_response,
+    refuse,
+    service_not_found,
+)
 from ranger_cdap.embedded_admin.rules.tag_rules import DELETE, OPERATIONS, downloaded, uploaded
 from ranger_cdap.embedded_admin.store.records import StoredService
 
 
-def import_tags(call: Call) -> Answer:
+def import_tags(call: AdminCall) -> ServerResponse:
     """PUT tags of resources; the document names the service."""
-    sent = call.read(ServiceTags, "ServiceTags")
+    sent = call.read(TagUpload, "ServiceTags")
     return _upload(call, sent, sent.service_name)
 
 
-def import_service_tags(call: Call) -> Answer:
+def import_service_tags(call: AdminCall) -> ServerResponse:
     """PUT tags of resources; the path names the service."""
-    return _upload(call, call.read(ServiceTags, "RangerServiceTags"), call.path["name"])
+    return _upload(call, call.read(TagUpload, "RangerServiceTags"), call.path["name"])
 
 
-def export_service_tags(call: Call) -> Answer:
+def export_service_tags(call: AdminCall) -> ServerResponse:
     """GET all tags of a service, in the form in which they are uploaded."""
     service = _service(call, call.path["name"])
     about = {"op": "set", "serviceName": service.name, "tagVersion": service.tag_version}
-    return json_answer(about | downloaded(call.tables.tags(service.stamp.id)))
+    return json_response(about | downloaded(call.tables.tags(service.stamp.id)))
 
 
-def _upload(call: Call, sent: ServiceTags, name: str) -> Answer:
+def list_tag_types(call: AdminCall) -> ServerResponse:
+    """GET the names of all tag definitions, of every service."""
+    kept = [call.tables.tags(service.stamp.id) for service in call.tables.services()]
+    return json_response(list(dict.fromkeys(row.name for tags in kept for row in tags.definitions)))
+
+
+def _upload(call: AdminCall, sent: TagUpload, name: str) -> ServerResponse:
     service = _service(call, name)
     operation = OPERATIONS.get(sent.op)
     if operation is None:
-        raise refuse(f"`{sent.op}` is nothing that can be done with tags")
+        raise refuse(f"`{sent.op}` is not an operation on tags")
     if operation != DELETE:
         _refuse_broken(call, service, sent)
     call.tables.update_tags(service, uploaded(call.tables.tags(service.stamp.id), sent, operation), call.now)
     return empty(204)
 
 
-def _refuse_broken(call: Call, service: StoredService, sent: ServiceTags) -> None:
-    # Ranger skips what it cannot place; a tag that goes missing may be one that denies.
+def _refuse_broken(call: AdminCall, service: StoredService, sent: TagUpload) -> None:
+    # Ranger skips unresolved references; a missing tag may be one that denies.
     numbers = [str(number) for ids in sent.resource_to_tag_ids.values() for number in ids]
     if missing := [number for number in numbers if number not in sent.tags]:
         raise refuse(f"tag `{missing[0]}` is carried by a resource but not in the upload")
@@ -54,5 +67,5 @@ def _refuse_broken(call: Call, service: StoredService, sent: ServiceTags) -> Non
             raise refuse("a resource has neither values nor the guid of a known one")
 
 
-def _service(call: Call, name: str) -> StoredService:
+def _service(call: AdminCall, name: str) -> StoredService:
     return found(call.tables.service(name), service_not_found(name))

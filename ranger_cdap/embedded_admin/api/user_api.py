@@ -1,22 +1,30 @@
-"""The handlers of users."""
+"""Handlers of users."""
 
 from __future__ import annotations
 
 import msgspec
 
-from ranger_cdap.embedded_admin.api.call import Call
+from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.envelope import envelope
-from ranger_cdap.embedded_admin.api.principals_in_use import let_go
-from ranger_cdap.embedded_admin.model.answers import Answer, empty, found, json_answer, refuse, refuse_because, unknown
+from ranger_cdap.embedded_admin.api.principals_in_use import remove_from_policies
 from ranger_cdap.embedded_admin.model.documents import User
+from ranger_cdap.embedded_admin.model.responses import (
+    ServerResponse,
+    empty,
+    found,
+    json_response,
+    refuse,
+    refuse_because,
+    unknown,
+)
 from ranger_cdap.embedded_admin.rules.passwords import hash_password, is_strong
 from ranger_cdap.embedded_admin.store.records import StoredUser
 
 _WEAK = "Password should be minimum 8 characters, at least one uppercase letter, one lowercase letter and one numeric."
 
 
-def create_user(call: Call) -> Answer:
-    """POST a new one; its password goes into the store as a salted hash only."""
+def create_user(call: AdminCall) -> ServerResponse:
+    """POST a new one; only a salted hash of its password is stored."""
     sent = call.read(User, "VXUser")
     principals = call.tables.principals
     if not sent.name.strip():
@@ -32,54 +40,63 @@ def create_user(call: Call) -> Answer:
     for group in principals.groups():
         if group.id in sent.group_id_list:
             principals.add_member(group.id, stored.id, call.now)
-    return json_answer(_user(call, user.name).answer())
+    return json_response(_user(call, user.name).to_json())
 
 
-def get_user_by_name(call: Call) -> Answer:
-    """GET one by name; an unknown one is 400 here."""
-    return json_answer(_user(call, call.path["name"]).answer())
+def get_user_by_name(call: AdminCall) -> ServerResponse:
+    """GET one by name, for others than administrators only themselves; an unknown one is 400 here."""
+    _require_own(call, call.path["name"])
+    return json_response(_user(call, call.path["name"]).to_json())
 
 
-def get_user(call: Call) -> Answer:
+def get_user(call: AdminCall) -> ServerResponse:
     """GET one by id."""
-    return json_answer(_by_id(call).answer())
+    return json_response(_by_id(call).to_json())
 
 
-def list_users(call: Call) -> Answer:
-    """GET those whose name contains the parameter `name`, in an envelope."""
+def list_users(call: AdminCall) -> ServerResponse:
+    """GET those whose name contains the parameter `name`, in an envelope; others than administrators get themselves."""
     users = call.tables.principals.users(call.query.get("name"))
-    return json_answer(envelope(call, "vXUsers", users, StoredUser.answer))
+    if not call.caller.is_admin:
+        _require_own(call, call.query.get("name") or call.caller.name)
+        users = [_user(call, call.caller.name)]
+    return json_response(envelope(call, "vXUsers", users, StoredUser.to_json))
 
 
-def lookup_users(call: Call) -> Answer:
-    """GET the names only; the size of the part is 0 here, as on the real server."""
+def lookup_users(call: AdminCall) -> ServerResponse:
+    """GET the names only; `resultSize` is 0, as on the real server."""
     users = call.tables.principals.users(call.query.get("name"))
     names = envelope(call, "vXStrings", users, lambda stored: {"value": stored.document.name})
-    return json_answer(names | {"resultSize": 0})
+    return json_response(names | {"resultSize": 0})
 
 
-def delete_user(call: Call) -> Answer:
+def delete_user(call: AdminCall) -> ServerResponse:
     """DELETE by name; refused while a role has the user as a member. Policies keep what is left of their items."""
     return _delete(call, _user(call, call.path["name"]))
 
 
-def delete_user_by_id(call: Call) -> Answer:
+def delete_user_by_id(call: AdminCall) -> ServerResponse:
     """DELETE by id, the same."""
     return _delete(call, _by_id(call))
 
 
-def _delete(call: Call, stored: StoredUser) -> Answer:
+def _delete(call: AdminCall, stored: StoredUser) -> ServerResponse:
     name = stored.document.name
     if name == call.caller.name:
         raise refuse("Can Not Delete User: an administrator cannot delete their own account")
-    let_go(call, "users", name)
+    remove_from_policies(call, "users", name)
     call.tables.principals.delete_user(stored.id, call.now)
     return empty(204)
 
 
-def _user(call: Call, name: str) -> StoredUser:
+def _require_own(call: AdminCall, name: str) -> None:
+    if not call.caller.is_admin and name != call.caller.name:
+        raise refuse("Logged-In user is not allowed to access requested user data", status=403)
+
+
+def _user(call: AdminCall, name: str) -> StoredUser:
     return found(call.tables.principals.user(name), unknown(name))
 
 
-def _by_id(call: Call) -> StoredUser:
+def _by_id(call: AdminCall) -> StoredUser:
     return found(call.tables.principals.user_by_id(call.path_id()), unknown(call.path["id"]))

@@ -1,1 +1,1 @@
-"""Ranger's documents, and what is answered about them."""
+"""Stored documents, validation failures and responses."""

@@ -1,123 +1,45 @@
-"""Ranger's JSON documents as structs, and reading them the way Ranger's server does.
+"""Documents of Ranger Admin as it stores them, their decoding and encoding.
 
-Unknown fields are ignored, null means missing, and what is empty is left out of an answer.
+Unknown fields are ignored, null means missing, and empty values are left out of a response.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
 
-from ranger_cdap.embedded_admin.model.answers import refuse_unreadable
+from ranger_cdap.embedded_admin.model.responses import refuse_unreadable
+from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.json_repair import without_any_null
+from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.ranger_model.role import Role
+from ranger_cdap.ranger_model.service_def import AccessTypeDef, PolicyConditionDef, ResourceDef, ServiceDef
+from ranger_cdap.ranger_model.tag import ServiceResource, ServiceTags, Tag
 
 T = TypeVar("T")
 
 KINDS = ("users", "groups", "roles")
-"""The fields in which an item, a role and a grant hold the names of principals of each kind."""
+"""Fields with the names of principals, in policy items, roles and grants."""
 
 
-class Document(msgspec.Struct, kw_only=True, rename="camel"):
-    """The base: snake_case here, camelCase on the wire."""
+class AdminPolicy(Policy):
+    """A policy with the fields that only Ranger Admin uses."""
 
-
-class PolicyResource(Document):
-    """The values of one level."""
-
-    values: list[str] = []
-    is_excludes: bool = False
-    is_recursive: bool = False
-
-
-class PolicyItemAccess(Document):
-    """An access type of an item."""
-
-    type: str = ""
-    is_allowed: bool = True
-
-
-class PolicyItemCondition(Document):
-    """A condition of an item or a policy."""
-
-    type: str = ""
-    values: list[str] = []
-
-
-class PolicyItem(Document):
-    """Who, and which access types."""
-
-    accesses: list[PolicyItemAccess] = []
-    users: list[str] = []
-    groups: list[str] = []
-    roles: list[str] = []
-    conditions: list[PolicyItemCondition] = []
-    delegate_admin: bool = False
-
-    def access_types(self) -> frozenset[str]:
-        """The names of the access types."""
-        return frozenset(access.type for access in self.accesses)
-
-
-class Policy(Document):
-    """A policy as it is sent; the server gives id, version and times."""
-
-    guid: str = ""
-    is_enabled: bool = True
-    service: str = ""
-    name: str = ""
-    policy_type: int = 0
-    policy_priority: int = 0
-    description: str = ""
-    is_audit_enabled: bool = True
-    resources: dict[str, PolicyResource] = {}
-    additional_resources: list[dict[str, PolicyResource]] = []
-    policy_items: list[PolicyItem] = []
-    deny_policy_items: list[PolicyItem] = []
-    allow_exceptions: list[PolicyItem] = []
-    deny_exceptions: list[PolicyItem] = []
-    data_mask_policy_items: list[dict[str, Any]] = []
-    row_filter_policy_items: list[dict[str, Any]] = []
     options: dict[str, Any] = {}
-    validity_schedules: list[dict[str, Any]] = []
-    policy_labels: list[str] = []
-    zone_name: str = ""
-    conditions: list[PolicyItemCondition] = []
-    is_deny_all_else: bool = False
-
-    def item_lists(self) -> tuple[list[PolicyItem], ...]:
-        """The four lists of items."""
-        return (self.policy_items, self.deny_policy_items, self.allow_exceptions, self.deny_exceptions)
-
-    def items(self) -> list[PolicyItem]:
-        """All items of the four lists."""
-        return [item for items in self.item_lists() for item in items]
 
 
-class AccessTypeDef(Document):
-    """An access type, or one of the markers the server computes."""
+class AdminResourceDef(ResourceDef):
+    """A level of the resource hierarchy with the fields that only Ranger Admin uses."""
 
     item_id: int | None = None
-    name: str = ""
-    label: str = ""
-    rb_key_label: str = ""
-    implied_grants: list[str] = []
-    category: str | None = None
-
-
-class ResourceDef(Document):
-    """A level of the hierarchy."""
-
-    item_id: int | None = None
-    name: str = ""
     type: str = ""
-    level: int = 1
-    parent: str = ""
     mandatory: bool = False
     lookup_supported: bool = False
     recursive_supported: bool = False
     excludes_supported: bool = False
-    matcher: str = ""
-    matcher_options: dict[str, str] = {}
     validation_reg_ex: str = ""
     validation_message: str = ""
     ui_hint: str = ""
@@ -127,33 +49,52 @@ class ResourceDef(Document):
     rb_key_description: str = ""
     rb_key_validation_message: str = ""
     access_type_restrictions: list[str] = []
-    is_valid_leaf: bool | None = None
 
 
-class ServiceDef(Document):
-    """A service definition as it is sent."""
+class AdminAccessTypeDef(AccessTypeDef):
+    """An access type, or a marker that Ranger Admin computes, with the fields that only Ranger Admin uses."""
 
+    item_id: int | None = None
+    label: str = ""
+    rb_key_label: str = ""
+
+
+class AdminConditionDef(PolicyConditionDef):
+    """A kind of condition with the fields that only Ranger Admin uses."""
+
+    item_id: int | None = None
+    validation_reg_ex: str = ""
+    validation_message: str = ""
+    ui_hint: str = ""
+    label: str = ""
+    description: str = ""
+    rb_key_label: str = ""
+    rb_key_description: str = ""
+    rb_key_validation_message: str = ""
+
+
+class AdminServiceDef(ServiceDef):
+    """A service definition with the fields that only Ranger Admin uses."""
+
+    # Optional here, because Ranger's validator reports a missing name.
+    name: str = ""
     guid: str = ""
     is_enabled: bool = True
-    name: str = ""
     display_name: str = ""
     impl_class: str = ""
     label: str = ""
     description: str = ""
-    options: dict[str, str] = {}
     configs: list[dict[str, Any]] = []
-    resources: list[ResourceDef] = []
-    access_types: list[AccessTypeDef] = []
-    policy_conditions: list[dict[str, Any]] = []
     context_enrichers: list[dict[str, Any]] = []
     enums: list[dict[str, Any]] = []
-    data_mask_def: dict[str, Any] = {}
-    row_filter_def: dict[str, Any] = {}
-    marker_access_types: list[AccessTypeDef] = []
+    resources: list[AdminResourceDef] = []
+    access_types: list[AdminAccessTypeDef] = []
+    marker_access_types: list[AdminAccessTypeDef] = []
+    policy_conditions: list[AdminConditionDef] = []
 
 
 class Service(Document):
-    """A service as it is sent."""
+    """A service."""
 
     guid: str = ""
     is_enabled: bool = True
@@ -166,7 +107,7 @@ class Service(Document):
 
 
 class User(Document):
-    """A user as it is sent; the password goes no further than its hash."""
+    """A user; only a hash of the password is stored."""
 
     name: str = ""
     first_name: str = ""
@@ -182,7 +123,7 @@ class User(Document):
 
 
 class Group(Document):
-    """A group as it is sent."""
+    """A group."""
 
     name: str = ""
     description: str = ""
@@ -199,32 +140,23 @@ class GroupUser(Document):
     user_id: int = 0
 
 
-class RoleMember(Document):
-    """A user, group or role in a role."""
+class AdminRole(Role):
+    """A role with the fields that only Ranger Admin uses."""
 
-    name: str = ""
-    is_admin: bool = False
-
-
-class Role(Document):
-    """A role as it is sent."""
-
+    # Optional here, because Ranger's validator reports a missing name.
     name: str = ""
     description: str = ""
     options: dict[str, Any] = {}
-    users: list[RoleMember] = []
-    groups: list[RoleMember] = []
-    roles: list[RoleMember] = []
 
 
 class ZoneService(Document):
-    """What of one service is in a zone: rows of levels with their values."""
+    """The resources of one service in a zone: rows of levels with their values."""
 
     resources: list[dict[str, list[str]]] = []
 
 
 class Zone(Document):
-    """A security zone as it is sent."""
+    """A security zone."""
 
     name: str = ""
     services: dict[str, ZoneService] = {}
@@ -257,7 +189,7 @@ class GrantRevoke(Document):
 
 
 class GrantRevokeRole(Document):
-    """A request to grant roles to somebody, or to revoke them."""
+    """A request to grant roles to users, groups or roles, or to revoke them."""
 
     grantor: str = ""
     target_roles: list[str] = []
@@ -268,7 +200,7 @@ class GrantRevokeRole(Document):
 
 
 class TagDef(Document):
-    """A type of tags."""
+    """A tag type."""
 
     guid: str = ""
     name: str = ""
@@ -276,44 +208,33 @@ class TagDef(Document):
     attribute_defs: list[dict[str, Any]] = []
 
 
-class Tag(Document):
-    """A tag on resources."""
+class AdminTag(Tag):
+    """A tag with the fields that only Ranger Admin uses."""
 
-    id: int | None = None
-    guid: str = ""
-    type: str = ""
     owner: int = 0
-    attributes: dict[str, str] = {}
-    options: dict[str, Any] = {}
-    validity_periods: list[dict[str, Any]] = []
+    options: dict[str, Any] | None = None
 
 
-class TaggedResource(Document):
-    """A resource that carries tags; its id is a number within one document."""
+class AdminTaggedResource(ServiceResource):
+    """A resource that carries tags, with the fields that only Ranger Admin uses."""
 
-    id: int | None = None
-    guid: str = ""
-    resource_elements: dict[str, PolicyResource] = {}
     owner_user: str = ""
-    additional_info: dict[str, str] = {}
+    additional_info: dict[str, str] | None = None
 
 
-class ServiceTags(Document):
-    """An upload of tags: of resources of one service, which of the tags each carries, by their numbers in it."""
+class TagUpload(ServiceTags):
+    """An upload of tags of one service, with the types of tags it defines."""
 
-    op: str = "add_or_update"
-    service_name: str = ""
     tag_definitions: dict[str, TagDef] = {}
-    tags: dict[str, Tag] = {}
-    service_resources: list[TaggedResource] = []
-    resource_to_tag_ids: dict[str, list[int]] = {}
+    tags: dict[str, AdminTag] = {}
+    service_resources: list[AdminTaggedResource] = []
 
 
 def read_document(body: bytes, kind: type[T], java_class: str) -> T:
-    """The document of a request.
+    """Decode the document of a request.
 
     Raises:
-        Refusal: not JSON, or of another type than `java_class`; 400 as Ranger's JSON library words it.
+        Refusal: not JSON, or not a `java_class`; 400 with the wording of Ranger's JSON library.
     """
     try:
         value = msgspec.json.decode(body)
@@ -322,7 +243,7 @@ def read_document(body: bytes, kind: type[T], java_class: str) -> T:
             "Unexpected end-of-input within/between Object entries", "JsonParseException", "com.fasterxml.jackson.core"
         ) from None
     try:
-        return msgspec.convert(without_nulls(value), kind, strict=False)
+        return msgspec.convert(without_any_null(value), kind, strict=False)
     except (msgspec.ValidationError, RecursionError) as e:
         raise refuse_unreadable(
             f"Cannot deserialize value of type `{java_class}`: {e}",
@@ -331,30 +252,26 @@ def read_document(body: bytes, kind: type[T], java_class: str) -> T:
         ) from None
 
 
-def without_nulls(value: Any) -> Any:
-    """The value with nulls taken out of objects and lists."""
-    if isinstance(value, dict):
-        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [without_nulls(inner) for inner in value if inner is not None]
-    return value
-
-
-def without_empties(value: Any) -> Any:
-    """The value as Ranger answers it: no null, empty text, list or object at any depth."""
-    if isinstance(value, dict):
-        kept = {key: without_empties(inner) for key, inner in value.items()}
-        return {
-            key: inner
-            for key, inner in kept.items()
-            if inner is not None and inner != "" and inner != [] and inner != {}
-        }
-    if isinstance(value, list):
-        return [without_empties(inner) for inner in value]
-    return value
-
-
 def to_json_object(document: Document) -> dict[str, Any]:
-    """The document as Ranger answers it."""
-    stripped: dict[str, Any] = without_empties(msgspec.to_builtins(document))
-    return stripped
+    """Return the document as Ranger answers it: defaults written out, but no null, empty text, list or object."""
+    return _kept((name, getattr(document, field)) for name, field in _fields(type(document)))
+
+
+@cache
+def _fields(kind: type[Document]) -> tuple[tuple[str, str], ...]:
+    return tuple(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Document):
+        return to_json_object(value)
+    if isinstance(value, dict):
+        return _kept(value.items())
+    if isinstance(value, list):
+        return [_written(inner) for inner in value]
+    return value
+
+
+def _kept(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    written = ((name, _written(value)) for name, value in pairs)
+    return {name: value for name, value in written if value is not None and value not in ("", [], {})}

@@ -1,1 +1,1 @@
-"""What Ranger Admin accepts and who may do what; pure."""
+"""Validation and authorization rules of Ranger Admin; pure."""

@@ -1,40 +1,34 @@
-"""The policies Ranger makes for a new service: everything on every hierarchy, and EXPIRES_ON of a tag service."""
+"""Default policies of a new service: full access on every hierarchy, and EXPIRES_ON of a tag service."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ranger_cdap.embedded_admin.model.documents import (
-    Policy,
-    PolicyItem,
-    PolicyItemAccess,
-    PolicyItemCondition,
-    PolicyResource,
-    ServiceDef,
-)
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy, AdminServiceDef
 from ranger_cdap.embedded_admin.rules.definitions import hierarchies
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
 
 DEFAULT_USERS_CONFIGS = ("username", "default.policy.users")
 
 
 def default_users(configs: Mapping[str, str]) -> list[str]:
-    """Who gets the default policies; nobody, and so no policies, unless the service names them."""
+    """Return the users of the default policies; without users in the configuration there are no policies."""
     return list(dict.fromkeys(user for key in DEFAULT_USERS_CONFIGS for user in split_names(configs.get(key, ""))))
 
 
 def split_names(text: str) -> list[str]:
-    """The names of a comma-separated setting."""
+    """Split a comma-separated setting."""
     return [name for part in text.split(",") if (name := part.strip())]
 
 
-def default_policies(service: str, definition: ServiceDef, users: Sequence[str]) -> Iterator[Policy]:
-    """One policy for each hierarchy that gives the users every access type and the right to delegate."""
+def default_policies(service: str, definition: AdminServiceDef, users: Sequence[str]) -> Iterator[AdminPolicy]:
+    """Yield one policy per hierarchy with every access type and delegated administration for the users."""
     if not users:
         return
     accesses = [PolicyItemAccess(type=access.name) for access in definition.access_types]
     for path in hierarchies(definition.resources):
         name = f"all - {', '.join(path)}"
-        yield Policy(
+        yield AdminPolicy(
             service=service,
             name=name,
             description=f"Policy for {name}",
@@ -43,11 +37,11 @@ def default_policies(service: str, definition: ServiceDef, users: Sequence[str])
         )
 
 
-def expires_on_policy(service: str, definition: ServiceDef) -> Policy:
-    """The policy of every tag service: deny everybody what is tagged EXPIRES_ON once that date is past."""
+def expires_on_policy(service: str, definition: AdminServiceDef) -> AdminPolicy:
+    """Return the policy of every tag service: deny access to resources tagged EXPIRES_ON after that date."""
     accesses = [PolicyItemAccess(type=access.name) for access in definition.access_types]
     condition = PolicyItemCondition(type="accessed-after-expiry", values=["yes"])
-    return Policy(
+    return AdminPolicy(
         service=service,
         name="EXPIRES_ON",
         description="Policy for data with EXPIRES_ON tag",

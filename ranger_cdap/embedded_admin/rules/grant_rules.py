@@ -1,6 +1,6 @@
-"""What granting and revoking do to a policy, and who may: pure functions over Ranger's items.
+"""Grant and revoke as pure functions over policy items, and the right to delegate.
 
-Names are compared as exact text, and neither grants nor revokes look at what an access type implies, as in Ranger.
+Names are compared exactly, and implied grants of access types are ignored, as in Ranger.
 """
 
 from __future__ import annotations
@@ -12,39 +12,33 @@ from fnmatch import translate
 
 import msgspec
 
-from ranger_cdap.embedded_admin.model.documents import (
-    KINDS,
-    GrantRevoke,
-    Policy,
-    PolicyItem,
-    PolicyItemAccess,
-    PolicyResource,
-)
+from ranger_cdap.embedded_admin.model.documents import KINDS, AdminPolicy, GrantRevoke
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess, PolicyResource
 
 
 @dataclass(frozen=True, slots=True)
 class Grantee:
-    """One user, group or role; `kind` is the field of an item that holds its name."""
+    """A user, group or role; `kind` is the field of an item with its name."""
 
     kind: str
     name: str
 
 
 def grantees(request: GrantRevoke) -> list[Grantee]:
-    """Everybody the request is about."""
+    """Return the grantees of a request."""
     return [Grantee(kind, name) for kind in KINDS for name in dict.fromkeys(getattr(request, kind))]
 
 
 def requested_resources(request: GrantRevoke) -> dict[str, PolicyResource]:
-    """The resource of the request; a comma separates values, as Ranger has it."""
+    """Return the resource of a request; values are comma-separated, as in Ranger."""
     return {
         level: PolicyResource(values=text.split(","), is_recursive=request.is_recursive)
         for level, text in request.resource.items()
     }
 
 
-def granted(policy: Policy, request: GrantRevoke) -> Policy:
-    """The policy after a grant."""
+def granted(policy: AdminPolicy, request: GrantRevoke) -> AdminPolicy:
+    """Return the policy after a grant."""
     changed = _copy(policy)
     if request.replace_existing_permissions:
         for grantee in grantees(request):
@@ -59,17 +53,17 @@ def granted(policy: Policy, request: GrantRevoke) -> Policy:
     return _compacted(changed)
 
 
-def applied(policy: Policy, sent: Policy) -> Policy:
-    """The policy after `apply`: everybody sent has the access types there, and no longer on the other side.
+def applied(policy: AdminPolicy, sent: AdminPolicy) -> AdminPolicy:
+    """Return the policy after `apply`: the sent access types are added, and removed from the opposite sections.
 
-    With a condition on either side nothing can be moved, so items are only added.
+    If either policy has a condition, items are only added.
     """
     changed = _copy(policy)
     if any(item.conditions for item in (*changed.items(), *sent.items())):
-        for items, new in zip(changed.item_lists(), sent.item_lists(), strict=True):
+        for items, new in zip(changed.item_lists().values(), sent.item_lists().values(), strict=True):
             items.extend(item for item in new if item not in items)
         return changed
-    for section, items in enumerate(sent.item_lists()):
+    for section, items in enumerate(sent.item_lists().values()):
         for item in items:
             types = [access.type for access in item.accesses]
             for grantee in (Grantee(kind, name) for kind in KINDS for name in getattr(item, kind)):
@@ -78,14 +72,14 @@ def applied(policy: Policy, sent: Policy) -> Policy:
 
 
 _ALLOW, _DENY, _NOT_ALLOWED, _NOT_DENIED = range(4)
-"""The sections of a policy, in the order of its `item_lists`."""
+"""Sections of a policy, in the order of `item_lists`."""
 _OTHER_SIDE = {_ALLOW: _DENY, _DENY: _ALLOW, _NOT_ALLOWED: _ALLOW, _NOT_DENIED: _DENY}
 _OWN_EXCEPTIONS = {_ALLOW: _NOT_ALLOWED, _DENY: _NOT_DENIED}
 
 
-def _move(policy: Policy, grantee: Grantee, types: Sequence[str], delegate_admin: bool, into: int) -> None:
-    """Give a grantee the access types in one section, and take them from the sections that speak against it."""
-    shares = [_split(items, grantee) for items in policy.item_lists()]
+def _move(policy: AdminPolicy, grantee: Grantee, types: Sequence[str], delegate_admin: bool, into: int) -> None:
+    """Add access types of a grantee to one section, and remove them from the opposing sections."""
+    shares = [_split(items, grantee) for items in policy.item_lists().values()]
     held = [share.types for share in shares]
     held[into] = [*held[into], *types]
     against = _OTHER_SIDE[into]
@@ -95,13 +89,13 @@ def _move(policy: Policy, grantee: Grantee, types: Sequence[str], delegate_admin
         held[own] = _without(held[own], types)
         if shares[against].found:
             held[others] = [*held[others], *types]
-    for section, items in enumerate(policy.item_lists()):
+    for section, items in enumerate(policy.item_lists().values()):
         delegates = shares[section].delegate_admin or (section == into and delegate_admin)
         items.append(_item([grantee], held[section], delegates))
 
 
-def revoked(policy: Policy, request: GrantRevoke) -> Policy:
-    """The policy after a revoke, which never adds a denial and never deletes the policy."""
+def revoked(policy: AdminPolicy, request: GrantRevoke) -> AdminPolicy:
+    """Return the policy after a revoke, which never adds a denial and never deletes the policy."""
     changed = _copy(policy)
     for grantee in grantees(request):
         allowed = _split(changed.policy_items, grantee)
@@ -116,7 +110,7 @@ def revoked(policy: Policy, request: GrantRevoke) -> Policy:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What one grantee had in a list of items."""
+    """Access types of one grantee in a list of items."""
 
     found: bool
     types: list[str]
@@ -124,7 +118,7 @@ class _Share:
 
 
 def _split(items: list[PolicyItem], grantee: Grantee) -> _Share:
-    """Take a grantee out of the unconditional items of a list, and return what they had there."""
+    """Remove a grantee from the unconditional items of a list, and return their access types."""
     mine = [item for item in items if not item.conditions and grantee.name in getattr(item, grantee.kind)]
     for item in mine:
         setattr(item, grantee.kind, [name for name in getattr(item, grantee.kind) if name != grantee.name])
@@ -132,11 +126,11 @@ def _split(items: list[PolicyItem], grantee: Grantee) -> _Share:
     return _Share(bool(mine), list(dict.fromkeys(types)), any(item.delegate_admin for item in mine))
 
 
-def _item(whom: Iterable[Grantee], types: Iterable[str], delegate_admin: bool) -> PolicyItem:
+def _item(members: Iterable[Grantee], types: Iterable[str], delegate_admin: bool) -> PolicyItem:
     item = PolicyItem(
         accesses=[PolicyItemAccess(type=name) for name in dict.fromkeys(types)], delegate_admin=delegate_admin
     )
-    for grantee in whom:
+    for grantee in members:
         getattr(item, grantee.kind).append(grantee.name)
     return item
 
@@ -146,8 +140,8 @@ def _without(types: Iterable[str], gone: Iterable[str]) -> list[str]:
     return [name for name in types if name not in out]
 
 
-def _compacted(policy: Policy) -> Policy:
-    for items in policy.item_lists():
+def _compacted(policy: AdminPolicy) -> AdminPolicy:
+    for items in policy.item_lists().values():
         joined: dict[object, PolicyItem] = {}
         for n, item in enumerate(items):
             if not any(getattr(item, kind) for kind in KINDS) or not (item.accesses or item.delegate_admin):
@@ -162,21 +156,21 @@ def _compacted(policy: Policy) -> Policy:
     return policy
 
 
-def _copy(policy: Policy) -> Policy:
-    return msgspec.json.decode(msgspec.json.encode(policy), type=Policy)
+def _copy(policy: AdminPolicy) -> AdminPolicy:
+    return msgspec.json.decode(msgspec.json.encode(policy), type=AdminPolicy)
 
 
 def may_delegate(
-    policies: Iterable[Policy],
+    policies: Iterable[AdminPolicy],
     resources: Mapping[str, PolicyResource],
     types: Iterable[str],
     is_grantor: Callable[[PolicyItem], bool],
     implied: Mapping[str, frozenset[str]],
 ) -> bool:
-    """Whether the grantor has the right to delegate all access types on exactly that resource.
+    """Return whether the grantor may delegate all access types on exactly that resource.
 
-    Stricter than Ranger where it matters: a policy with a schedule or a condition gives no such right, and any denial
-    that names the grantor takes it away.
+    Stricter than Ranger: a policy with a schedule or a condition gives no such right, and any denial that names the
+    grantor removes it.
     """
     here = [policy for policy in policies if policy.is_enabled and _covers(policy, resources)]
     if any(is_grantor(item) for policy in here for item in policy.deny_policy_items):
@@ -187,7 +181,7 @@ def may_delegate(
 
 
 def _delegable(
-    policy: Policy, is_grantor: Callable[[PolicyItem], bool], implied: Mapping[str, frozenset[str]]
+    policy: AdminPolicy, is_grantor: Callable[[PolicyItem], bool], implied: Mapping[str, frozenset[str]]
 ) -> Iterator[str]:
     if policy.validity_schedules or policy.conditions or any(is_grantor(item) for item in policy.allow_exceptions):
         return
@@ -198,7 +192,7 @@ def _delegable(
                 yield from implied.get(name, frozenset())
 
 
-def _covers(policy: Policy, resources: Mapping[str, PolicyResource]) -> bool:
+def _covers(policy: AdminPolicy, resources: Mapping[str, PolicyResource]) -> bool:
     return any(
         sets.keys() == resources.keys() and all(_contains(sets[level], wanted) for level, wanted in resources.items())
         for sets in (policy.resources, *policy.additional_resources)
@@ -206,7 +200,7 @@ def _covers(policy: Policy, resources: Mapping[str, PolicyResource]) -> bool:
 
 
 def _contains(resource: PolicyResource, wanted: PolicyResource) -> bool:
-    """Whether whatever `wanted` stands for is surely one of the resource's values."""
+    """Return whether every value that `wanted` matches is certainly one of the resource's values."""
     if resource.is_excludes or wanted.is_excludes or (wanted.is_recursive and not resource.is_recursive):
         return False
     return all(_contains_pattern(resource, value) for value in wanted.values)
@@ -223,7 +217,7 @@ _WILDCARDS = frozenset("*?")
 
 
 def matches(resource: PolicyResource, value: str) -> bool:
-    """Whether a value is one of a resource's, `*` and `?` in these standing for any characters."""
-    # Square brackets mean nothing to Ranger, so they must not mean anything here.
+    """Return whether a resource's values match a value; `*` and `?` are wildcards."""
+    # Square brackets are literal in Ranger.
     patterns = (re.sub(r"([\[\]])", r"[\1]", pattern) for pattern in resource.values)
     return not resource.is_excludes and any(re.match(translate(pattern), value) for pattern in patterns)

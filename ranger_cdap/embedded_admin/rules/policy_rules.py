@@ -1,4 +1,4 @@
-"""Which policies Ranger Admin accepts: its validator's rules as pure functions, and the signature of a resource set."""
+"""Ranger Admin's policy validator as pure functions, and the signature of a resource set."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ranger_cdap.embedded_admin.model.documents import Policy, PolicyItem, PolicyResource, ResourceDef, ServiceDef
-from ranger_cdap.embedded_admin.model.problems import NO_HIERARCHIES, Problem, of_rule, problem
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy, AdminResourceDef, AdminServiceDef, to_json_object
+from ranger_cdap.embedded_admin.model.validation import NO_HIERARCHIES, ValidationFailure, failure, of_rule
 from ranger_cdap.embedded_admin.rules.definitions import hierarchies
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyResource
+from ranger_cdap.ranger_model.schedule import ValiditySchedule
 
 MAX_NAME_LENGTH = 255
 
@@ -26,23 +27,23 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Look-ups among the service's other policies; `by_signature` sees the enabled ones only."""
+    """Look-ups among the service's other policies; `by_signature` finds enabled policies only."""
 
     by_name: Callable[[str], Neighbour | None]
     by_signature: Callable[[str], Neighbour | None]
 
 
-def signature(policy: Policy) -> str:
-    """SHA-256 of the resource set: the order of keys and values does not matter, priority and schedules do."""
+def signature(policy: AdminPolicy) -> str:
+    """Return SHA-256 of the resource set, including priority and schedules; independent of order."""
     return _digest(policy, "")
 
 
-def kept_signature(policy: Policy) -> str:
-    """The signature a policy is stored with: a disabled one has its own, by its guid, and matches no other."""
+def kept_signature(policy: AdminPolicy) -> str:
+    """Return the stored signature; that of a disabled policy includes its guid, so it matches no other policy."""
     return _digest(policy, "" if policy.is_enabled else policy.guid)
 
 
-def _digest(policy: Policy, own: str) -> str:
+def _digest(policy: AdminPolicy, own: str) -> str:
     sets = sorted(_canonical(resources) for resources in (policy.resources, *policy.additional_resources))
     text = sets[0] if len(sets) == 1 else f"[{', '.join(sets)}]"
     if policy.validity_schedules:
@@ -53,7 +54,8 @@ def _digest(policy: Policy, own: str) -> str:
     return hashlib.sha256(f"{{version=1,type={policy.policy_type},resource={text}}}".encode()).hexdigest()
 
 
-def _canonical_schedule(schedule: Mapping[str, Any]) -> str:
+def _canonical_schedule(of: ValiditySchedule) -> str:
+    schedule = to_json_object(of)
     times = ", ".join(f"{name}={schedule.get(name, 'null')}" for name in ("startTime", "endTime", "timeZone"))
     recurrences = ", ".join(json.dumps(row, sort_keys=True) for row in schedule.get("recurrences") or ())
     return f"RangerValiditySchedule={{, {times}, recurrences=[{recurrences}]}}"
@@ -68,29 +70,29 @@ def _canonical(resources: Mapping[str, PolicyResource]) -> str:
 
 
 def check_policy(
-    policy: Policy,
-    definition: ServiceDef,
+    policy: AdminPolicy,
+    definition: AdminServiceDef,
     neighbours: Neighbours,
     *,
     may_exclude: bool,
     has_zone: bool = False,
     name_field: str = "policy name",
-) -> Iterator[Problem]:
-    """Every rule the policy breaks, in Ranger's order.
+) -> Iterator[ValidationFailure]:
+    """Yield every violated rule, in Ranger's order.
 
     Args:
-        policy: what was sent.
+        policy: the policy to validate.
         definition: the completed definition of its service.
         neighbours: the other policies, without the stored version of this one.
         may_exclude: the caller is an administrator of Ranger or of the service.
-        has_zone: the zone that the policy names exists and has something of the service.
-        name_field: `policy name` for a new policy, `id/name` for a change.
+        has_zone: the policy's zone exists and has resources of the service.
+        name_field: `policy name` for a new policy, `id/name` for an update.
     """
     namesake = neighbours.by_name(policy.name) if policy.name else None
     if namesake:
-        yield problem(3006, namesake.id, policy.service, field=name_field)
+        yield failure(3006, namesake.id, policy.service, field=name_field)
     if not policy.is_audit_enabled and not (policy.policy_items or policy.deny_policy_items):
-        yield problem(3008)
+        yield failure(3008)
     known = {access.name.lower(): access.name for access in definition.access_types}
     for item in policy.items():
         yield from _check_item(item, known)
@@ -104,26 +106,26 @@ def check_policy(
             for name, resource in resources.items():
                 yield from _check_values(name, resource, by_name.get(name), may_exclude)
         if policy.is_enabled and (same := neighbours.by_signature(signature(policy))):
-            yield problem(3010, same.name, policy.service)
+            yield failure(3010, same.name, policy.service)
     if policy.policy_priority not in (0, 1):
-        yield problem(3030)
+        yield failure(3030)
     if policy.zone_name and not has_zone:
-        yield problem(3033, policy.zone_name)
+        yield failure(3033, policy.zone_name)
 
 
-def _check_item(item: PolicyItem, known: Mapping[str, str]) -> Iterator[Problem]:
+def _check_item(item: PolicyItem, known: Mapping[str, str]) -> Iterator[ValidationFailure]:
     if not (item.users or item.groups or item.roles):
-        yield problem(3020)
+        yield failure(3020)
     if not item.accesses and not item.delegate_admin:
-        yield problem(3002, "policy item accesses")
+        yield failure(3002, "policy item accesses")
     for access in item.accesses:
         if access.type.lower() not in known:
-            yield problem(3022, access.type, ", ".join(known.values()), subfield=access.type)
+            yield failure(3022, access.type, ", ".join(known.values()), subfield=access.type)
         if not access.is_allowed:
-            yield problem(3023)
+            yield failure(3023)
 
 
-def _check_resource_names(policy: Policy, definition: ServiceDef) -> Iterator[Problem]:
+def _check_resource_names(policy: AdminPolicy, definition: AdminServiceDef) -> Iterator[ValidationFailure]:
     paths = hierarchies(definition.resources) if policy.policy_type == 0 else []
     if not paths:
         text = " does not have any resource hierarchies"
@@ -135,10 +137,10 @@ def _check_resource_names(policy: Policy, definition: ServiceDef) -> Iterator[Pr
         around = [path for path in paths if named <= set(path)]
         demands = [[name for name in path if name in mandatory] for path in around]
         if not around:
-            yield problem(3011, definition.name, _brackets(paths), subfield="incompatible")
+            yield failure(3011, definition.name, _brackets(paths), subfield="incompatible")
         elif not any(named >= set(demand) for demand in demands) or not named:
             code = 3025 if len(around) == 1 else 3012
-            yield problem(code, definition.name, _brackets(demands), subfield="missing mandatory")
+            yield failure(code, definition.name, _brackets(demands), subfield="missing mandatory")
 
 
 def _brackets(sets: Iterable[Sequence[str]]) -> str:
@@ -146,27 +148,27 @@ def _brackets(sets: Iterable[Sequence[str]]) -> str:
 
 
 def _check_values(
-    name: str, resource: PolicyResource, definition: ResourceDef | None, may_exclude: bool
-) -> Iterator[Problem]:
+    name: str, resource: PolicyResource, definition: AdminResourceDef | None, may_exclude: bool
+) -> Iterator[ValidationFailure]:
     if not resource.values or not all(resource.values):
-        yield problem(3026, subfield=name)
+        yield failure(3026, subfield=name)
     if definition is None:
         return
     if resource.is_excludes and not definition.excludes_supported:
-        yield problem(3015, name, subfield=name)
+        yield failure(3015, name, subfield=name)
     elif resource.is_excludes and not may_exclude:
-        yield problem(3016, subfield=name)
+        yield failure(3016, subfield=name)
     if resource.is_recursive and not definition.recursive_supported:
-        yield problem(3017, name, subfield=name)
+        yield failure(3017, name, subfield=name)
     if definition.validation_reg_ex:
         for value in resource.values:
             if value and not _matches(definition.validation_reg_ex, value):
-                yield problem(3018, value, name, subfield=name)
+                yield failure(3018, value, name, subfield=name)
 
 
 def _matches(pattern: str, value: str) -> bool:
     try:
         return re.fullmatch(pattern, value) is not None
     except re.error:
-        # Written for Java's dialect: what cannot be read cannot be held against a value.
+        # The pattern is in Java's dialect; one that Python cannot compile rejects nothing.
         return True

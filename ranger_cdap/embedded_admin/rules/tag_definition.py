@@ -6,14 +6,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ranger_cdap.embedded_admin.model.documents import AccessTypeDef, ResourceDef, ServiceDef
+from ranger_cdap.embedded_admin.model.documents import (
+    AdminAccessTypeDef,
+    AdminConditionDef,
+    AdminResourceDef,
+    AdminServiceDef,
+)
 from ranger_cdap.embedded_admin.rules.definitions import EXPRESSION_CONDITION, markers
 
 TAG = "tag"
 _ITEM_IDS_PER_DEFINITION = 1001
-"""Ranger gives the access type with item id n of definition d the item id d * 1001 + n here."""
+"""Ranger's item id of access type n of definition d is d * 1001 + n."""
 
-BASE = ServiceDef(
+BASE = AdminServiceDef(
     guid="0d047248-baff-4cf9-8e9e-d5d377284b2e",
     name=TAG,
     display_name=TAG,
@@ -36,7 +41,7 @@ BASE = ServiceDef(
         }
     ],
     resources=[
-        ResourceDef(
+        AdminResourceDef(
             item_id=1,
             name=TAG,
             type="string",
@@ -52,16 +57,16 @@ BASE = ServiceDef(
         )
     ],
     policy_conditions=[
-        {
-            "itemId": 1,
-            "name": "accessed-after-expiry",
-            "evaluator": "org.apache.ranger.plugin.conditionevaluator.RangerScriptTemplateConditionEvaluator",
-            "evaluatorOptions": {"scriptTemplate": "ctx.isAccessedAfter('expiry_date');"},
-            "uiHint": '{ "singleValue":true }',
-            "label": "Accessed after expiry_date (yes/no)?",
-            "description": "Accessed after expiry_date? (yes/no)",
-        },
-        {"itemId": 2, **EXPRESSION_CONDITION, "name": "expression"},
+        AdminConditionDef(
+            item_id=1,
+            name="accessed-after-expiry",
+            evaluator="org.apache.ranger.plugin.conditionevaluator.RangerScriptTemplateConditionEvaluator",
+            evaluator_options={"scriptTemplate": "ctx.isAccessedAfter('expiry_date');"},
+            ui_hint='{ "singleValue":true }',
+            label="Accessed after expiry_date (yes/no)?",
+            description="Accessed after expiry_date? (yes/no)",
+        ),
+        msgspec.structs.replace(EXPRESSION_CONDITION, item_id=2, name="expression"),
     ],
     context_enrichers=[
         {
@@ -77,10 +82,10 @@ BASE = ServiceDef(
 )
 
 
-def tag_definition(others: Mapping[int, ServiceDef]) -> ServiceDef:
-    """The tag definition over those definitions, given by id."""
+def tag_definition(others: Mapping[int, AdminServiceDef]) -> AdminServiceDef:
+    """Return the tag definition over those definitions, given by id."""
     access_types = [
-        AccessTypeDef(
+        AdminAccessTypeDef(
             item_id=definition_id * _ITEM_IDS_PER_DEFINITION + (access.item_id or 0),
             name=f"{definition.name}:{access.name}",
             label=access.label,
@@ -94,8 +99,8 @@ def tag_definition(others: Mapping[int, ServiceDef]) -> ServiceDef:
     return msgspec.structs.replace(BASE, access_types=access_types, marker_access_types=markers(access_types))
 
 
-def for_service_type(tags: ServiceDef, service_type: str) -> ServiceDef:
-    """The tag definition as a plugin of that type gets it: its own access types only, without the prefix."""
+def for_service_type(tags: AdminServiceDef, service_type: str) -> AdminServiceDef:
+    """Return the tag definition for a plugin of that type: its own access types only, without the prefix."""
     prefix = f"{service_type}:"
     access_types = [
         msgspec.structs.replace(

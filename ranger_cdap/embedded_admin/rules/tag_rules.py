@@ -1,4 +1,4 @@
-"""What an upload of tags does to those a service has, and what a download makes of them: pure functions."""
+"""Upload and download of a service's tags as pure functions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.embedded_admin.model.documents import ServiceTags, Tag, TagDef, TaggedResource, to_json_object
+from ranger_cdap.embedded_admin.model.documents import AdminTag, AdminTaggedResource, TagDef, TagUpload, to_json_object
 
 ADD, DELETE, REPLACE = "add_or_update", "delete", "replace"
 OPERATIONS: dict[str, str] = {ADD: ADD, "set": ADD, DELETE: DELETE, REPLACE: REPLACE}
-"""The names of an upload's operation: of Ranger's tagsync on the left with `set`, the one of `public/v2`."""
+"""Operation names of uploads: those of Ranger's tagsync, and `set` of `public/v2`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A resource with the tags it carries."""
+    """A resource with its tags."""
 
-    resource: TaggedResource
-    tags: tuple[Tag, ...] = ()
+    resource: AdminTaggedResource
+    tags: tuple[AdminTag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class KeptTags:
     carriers: tuple[Carrier, ...] = ()
 
 
-def uploaded(kept: KeptTags, sent: ServiceTags, operation: str) -> KeptTags:
-    """The tags after an upload.
+def uploaded(kept: KeptTags, sent: TagUpload, operation: str) -> KeptTags:
+    """Return the tags after an upload.
 
-    To add is to replace the tags of each resource that says which it carries; to replace is to forget all others too.
+    `add_or_update` replaces the tags of each resource with listed tags; `replace` also removes all other resources.
     """
     if operation == DELETE:
         return KeptTags(kept.definitions, _without(kept.carriers, sent.service_resources))
@@ -50,28 +50,28 @@ def uploaded(kept: KeptTags, sent: ServiceTags, operation: str) -> KeptTags:
     return KeptTags((*kept.definitions, *new), tuple(numbered))
 
 
-def _carrier(sent: ServiceTags, resource: TaggedResource, before: Iterable[Carrier]) -> Carrier:
+def _carrier(sent: TagUpload, resource: AdminTaggedResource, before: Iterable[Carrier]) -> Carrier:
     old = next((carrier for carrier in before if _same(carrier.resource, resource)), None)
     elements = resource.resource_elements or (old.resource.resource_elements if old else {})
     guid = old.resource.guid if old else resource.guid or str(uuid.uuid4())
     ids = sent.resource_to_tag_ids.get(str(resource.id))
-    said = tuple(sent.tags[str(number)] for number in ids or ())
-    tags = old.tags if old is not None and ids is None else said
+    listed = tuple(sent.tags[str(number)] for number in ids or ())
+    tags = old.tags if old is not None and ids is None else listed
     return Carrier(msgspec.structs.replace(resource, guid=guid, resource_elements=elements), tags)
 
 
-def _without(carriers: Iterable[Carrier], gone: list[TaggedResource]) -> tuple[Carrier, ...]:
+def _without(carriers: Iterable[Carrier], gone: list[AdminTaggedResource]) -> tuple[Carrier, ...]:
     return tuple(carrier for carrier in carriers if not any(_same(carrier.resource, resource) for resource in gone))
 
 
-def _same(one: TaggedResource, other: TaggedResource) -> bool:
-    """By guid, or by the values of all levels, in whatever order."""
+def _same(one: AdminTaggedResource, other: AdminTaggedResource) -> bool:
+    """Compare by guid, or by the values of all levels in any order."""
     if other.guid and one.guid == other.guid:
         return True
     return bool(other.resource_elements) and _content(one) == _content(other)
 
 
-def _content(resource: TaggedResource) -> dict[str, Any]:
+def _content(resource: AdminTaggedResource) -> dict[str, Any]:
     return {
         level: (frozenset(values.values), values.is_excludes, values.is_recursive)
         for level, values in resource.resource_elements.items()
@@ -79,8 +79,8 @@ def _content(resource: TaggedResource) -> dict[str, Any]:
 
 
 def downloaded(kept: KeptTags) -> dict[str, Any]:
-    """The part of a download that holds the tags: each tag once, however many resources carry it."""
-    tags: dict[bytes, tuple[int, Tag]] = {}
+    """Return the tags of a download; each tag appears once, however many resources carry it."""
+    tags: dict[bytes, tuple[int, AdminTag]] = {}
     carried: dict[str, list[int]] = {}
     for carrier in kept.carriers:
         for tag in carrier.tags:
@@ -96,5 +96,5 @@ def downloaded(kept: KeptTags) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if value}
 
 
-def _shown(row: Tag | TagDef, number: int) -> dict[str, Any]:
+def _shown(row: AdminTag | TagDef, number: int) -> dict[str, Any]:
     return to_json_object(row) | {"id": number}

@@ -1,1 +1,1 @@
-"""What is kept, in SQLite."""
+"""Storage in SQLite."""

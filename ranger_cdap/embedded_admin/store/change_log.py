@@ -1,4 +1,4 @@
-"""Which policies each policy version of a service changed, for plugins that ask for what changed only."""
+"""Change log of policies by policy version of a service, for policy deltas."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 CREATED, UPDATED, DELETED = 0, 1, 2
 KEPT_VERSIONS = 1000
-"""A plugin that is further behind gets all policies."""
+"""Plugins further behind get all policies."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A policy made, changed or deleted; `id` and `version` (of the service's policies) come from the log."""
+class LoggedChange:
+    """A created, updated or deleted policy; `id` and `version` (of the service's policies) come from the log."""
 
     kind: int
     policy_id: int
@@ -24,16 +24,16 @@ class Change:
 
 
 class ChangeLog:
-    """The log inside one transaction.
+    """The change log inside one transaction.
 
-    A policy version without an entry is a change of another kind, such as one of a definition, a role or a zone.
+    A policy version without an entry is another change, such as one of a definition, a role or a zone.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def write(self, service_id: int, version: int, change: Change) -> None:
-        """Say what made that version."""
+    def write(self, service_id: int, version: int, change: LoggedChange) -> None:
+        """Log the change that led to that version."""
         self._connection.execute(
             "INSERT INTO policy_change (service_id, version, kind, policy_id, policy_type, service_type)"
             " VALUES (?, ?, ?, ?, ?, ?)",
@@ -43,8 +43,8 @@ class ChangeLog:
             "DELETE FROM policy_change WHERE service_id = ? AND version <= ?", (service_id, version - KEPT_VERSIONS)
         )
 
-    def since(self, service_id: int, known: int, current: int) -> list[Change] | None:
-        """What leads from one version to the other; `None` if the log doesn't tell, and everything must be sent."""
+    def since(self, service_id: int, known: int, current: int) -> list[LoggedChange] | None:
+        """Return the changes between two versions; `None` if the log is incomplete and everything must be sent."""
         if not 0 < known < current:
             return None
         rows = self._connection.execute(
@@ -52,13 +52,13 @@ class ChangeLog:
             " WHERE service_id = ? AND version > ? AND version <= ? ORDER BY version",
             (service_id, known, current),
         ).fetchall()
-        changes = [Change(*row) for row in rows]
+        changes = [LoggedChange(*row) for row in rows]
         return changes if len(changes) == current - known else None
 
 
-def folded(changes: Iterable[Change]) -> list[Change]:
-    """The changes with one for each policy; what was made and deleted since is not mentioned."""
-    last: dict[int, Change] = {}
+def folded(changes: Iterable[LoggedChange]) -> list[LoggedChange]:
+    """Merge changes to one per policy; policies both created and deleted are left out."""
+    last: dict[int, LoggedChange] = {}
     for change in changes:
         before = last.pop(change.policy_id, None)
         was_made = before is not None and before.kind == CREATED

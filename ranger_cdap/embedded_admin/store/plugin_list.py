@@ -1,4 +1,4 @@
-"""Who has downloaded what: one row for each plugin of a service on a host, as on Ranger's page *Plugins*."""
+"""Download status of plugins: one row per service and host, as on Ranger's page *Plugins*."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _UNKNOWN = "**Unknown**"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin as it calls itself."""
+    """A plugin by the id it sends."""
 
     app_type: str
     host: str
 
 
 def read_plugin_id(text: str, service: str) -> Plugin:
-    """The plugin of a `pluginId`, which is `<appType>@<host>-<service>`."""
+    """Parse a `pluginId`, `<appType>@<host>-<service>`."""
     app_type, at, rest = text.partition("@")
     return Plugin(app_type, rest.removesuffix(f"-{service}")) if at and app_type and rest else Plugin(_UNKNOWN, ADDRESS)
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPlugin:
-    """A row of the list; `info` is what the plugin has told with its downloads."""
+    """A row of the list; `info` is what the plugin reported with its downloads."""
 
     id: int
     create_time: int
@@ -40,26 +40,28 @@ class ListedPlugin:
 
 
 class PluginList:
-    """The list, in memory only: plugins call all the time, and after a restart each is back with its next download.
+    """Plugin list, in memory only: after a restart each plugin returns with its next download.
 
-    Everything is done inside a transaction of the store, so one at a time.
+    Every use is inside a transaction of the store, so uses never overlap.
     """
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, Plugin], ListedPlugin] = {}
         self._last_id = 0
 
-    def note(self, service: str, plugin: Plugin, told: Mapping[str, str], now: int) -> None:
-        """Add what a plugin tells to what is known of it; with too many, those silent for longest are forgotten."""
+    def note(
+        self, service: str, plugin: Plugin, info: Mapping[str, str], now: int, *, first: Mapping[str, str]
+    ) -> None:
+        """Record what a plugin reports, `first` only where nothing is known; beyond `MAX_PLUGINS`, evict the oldest."""
         key = (service, plugin)
         known = self._rows.pop(key, None)
         if known is None:
             self._last_id += 1
             known = ListedPlugin(self._last_id, now, now, service, plugin, {})
-        self._rows[key] = replace(known, update_time=now, info={**known.info, **told})
+        self._rows[key] = replace(known, update_time=now, info={**first, **known.info, **info})
         if len(self._rows) > MAX_PLUGINS:
             del self._rows[next(iter(self._rows))]
 
     def all(self) -> list[ListedPlugin]:
-        """Everybody, the latest newcomer last."""
+        """Return all plugins, the newest last."""
         return sorted(self._rows.values(), key=attrgetter("id"))

@@ -1,4 +1,4 @@
-"""The SQL of users, groups and roles, inside one transaction."""
+"""SQL of users, groups and roles, inside one transaction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.embedded_admin.model.documents import Group, Role, User
+from ranger_cdap.embedded_admin.model.documents import AdminRole, Group, User
 from ranger_cdap.embedded_admin.store.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
 
 _USERS = "SELECT id, owner, create_time, body FROM user "
@@ -32,7 +32,7 @@ ADMIN_ROLE = "ROLE_SYS_ADMIN"
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A stored account that can sign in: its name, shown name, password hash and roles in Ranger."""
+    """An account with a password: name, display name, password hash and roles in Ranger."""
 
     name: str
     shown_name: str
@@ -41,12 +41,12 @@ class Login:
 
     @property
     def is_admin(self) -> bool:
-        """A Ranger administrator may do everything."""
+        """Return True if the account is a Ranger administrator, with all rights."""
         return ADMIN_ROLE in self.roles
 
 
 class PrincipalTables:
-    """One transaction's view of users, groups and roles."""
+    """Users, groups and roles inside one transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -60,12 +60,12 @@ class PrincipalTables:
     # Version counters
 
     def counter(self, name: str) -> tuple[int, int]:
-        """A counter's value and when it last changed (epoch ms); 1 before the first change."""
+        """Return a counter and the time of its last change (epoch ms); 1 before the first change."""
         row = self._row("SELECT value, update_time FROM counter WHERE name = ?", name)
         return (row[0], row[1]) if row else (1, 0)
 
     def raise_counter(self, name: str, now: int) -> None:
-        """Something that this counter stands for has changed."""
+        """Increment a counter."""
         self._connection.execute(
             "INSERT INTO counter VALUES (?, 2, ?) ON CONFLICT (name)"
             " DO UPDATE SET value = value + 1, update_time = excluded.update_time",
@@ -75,7 +75,7 @@ class PrincipalTables:
     # Users
 
     def login(self, name: str) -> Login | None:
-        """The account of that name, if it has a password."""
+        """Return the account of that name if it has a password."""
         row = self._row("SELECT password_hash, roles, body FROM user WHERE name = ?", name)
         if not row or row[0] is None:
             return None
@@ -88,7 +88,7 @@ class PrincipalTables:
         self._connection.execute("UPDATE user SET password_hash = ? WHERE name = ?", (password_hash, name))
 
     def users(self, name: str | None = None) -> list[StoredUser]:
-        """All users, or those whose name contains the text; in the order they were made."""
+        """Return all users, or those whose name contains the text, in order of creation."""
         if name is None:
             rows = self._rows(_USERS + "ORDER BY id")
         else:
@@ -96,12 +96,12 @@ class PrincipalTables:
         return [self._user(row) for row in rows]
 
     def user(self, name: str) -> StoredUser | None:
-        """The one of that name, in upper and lower case as written."""
+        """Return the one with that name, case-sensitive."""
         row = self._row(_USERS + "WHERE name = ?", name)
         return self._user(row) if row else None
 
     def user_by_id(self, user_id: int) -> StoredUser | None:
-        """The one of that id."""
+        """Return the one with that id."""
         row = self._row(_USERS + "WHERE id = ?", user_id)
         return self._user(row) if row else None
 
@@ -129,16 +129,16 @@ class PrincipalTables:
     # Groups
 
     def groups(self) -> list[StoredGroup]:
-        """All, in the order they were made."""
+        """Return all, in order of creation."""
         return [_group(row) for row in self._rows(_GROUPS + "ORDER BY id")]
 
     def group(self, name: str) -> StoredGroup | None:
-        """The one of that name."""
+        """Return the one with that name."""
         row = self._row(_GROUPS + "WHERE name = ?", name)
         return _group(row) if row else None
 
     def group_by_id(self, group_id: int) -> StoredGroup | None:
-        """The one of that id."""
+        """Return the one with that id."""
         row = self._row(_GROUPS + "WHERE id = ?", group_id)
         return _group(row) if row else None
 
@@ -156,7 +156,7 @@ class PrincipalTables:
         self.raise_counter(USER_STORE, now)
 
     def add_member(self, group_id: int, user_id: int, now: int) -> tuple[int, int]:
-        """Put a user into a group, once; the membership's id and when it was made (epoch ms)."""
+        """Add a user to a group, idempotently; return the membership's id and creation time (epoch ms)."""
         added = self._connection.execute(
             "INSERT OR IGNORE INTO membership (group_id, user_id, create_time) VALUES (?, ?, ?)",
             (group_id, user_id, now),
@@ -167,12 +167,12 @@ class PrincipalTables:
         return row[0], row[1]
 
     def members(self, group: str | None = None) -> list[StoredMember]:
-        """All memberships, or those of one group; in the order they were made."""
+        """Return all memberships, or those of one group, in order of creation."""
         rows = self._rows(_MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group)
         return [StoredMember(*row) for row in rows]
 
     def delete_member(self, member_id: int, now: int) -> bool:
-        """Take a user out of a group; false if there is no such membership."""
+        """Remove a user from a group; false if the membership does not exist."""
         deleted = self._connection.execute("DELETE FROM membership WHERE id = ?", (member_id,)).rowcount > 0
         if deleted:
             self.raise_counter(USER_STORE, now)
@@ -181,20 +181,20 @@ class PrincipalTables:
     # Roles
 
     def roles(self) -> list[StoredRole]:
-        """All, in the order they were made."""
+        """Return all, in order of creation."""
         return [_role(row) for row in self._rows(_ROLES + "ORDER BY id")]
 
     def role(self, name: str) -> StoredRole | None:
-        """The one of that name."""
+        """Return the one with that name."""
         row = self._row(_ROLES + "WHERE name = ?", name)
         return _role(row) if row else None
 
     def role_by_id(self, role_id: int) -> StoredRole | None:
-        """The one of that id."""
+        """Return the one with that id."""
         row = self._row(_ROLES + "WHERE id = ?", role_id)
         return _role(row) if row else None
 
-    def insert_role(self, role: Role, author: str | None, now: int) -> None:
+    def insert_role(self, role: AdminRole, author: str | None, now: int) -> None:
         """Store a new role."""
         self._connection.execute(
             "INSERT INTO role (name, created_by, updated_by, create_time, update_time, body) VALUES (?, ?, ?, ?, ?, ?)",
@@ -202,7 +202,7 @@ class PrincipalTables:
         )
         self.raise_counter(ROLES, now)
 
-    def update_role(self, role_id: int, role: Role, author: str | None, now: int) -> None:
+    def update_role(self, role_id: int, role: AdminRole, author: str | None, now: int) -> None:
         """Replace a role."""
         self._connection.execute(
             "UPDATE role SET name = ?, updated_by = ?, update_time = ?, body = ? WHERE id = ?",
@@ -216,7 +216,7 @@ class PrincipalTables:
         self.raise_counter(ROLES, now)
 
     def missing(self, kind: str, names: Iterable[str]) -> list[str]:
-        """Those of the names that nobody of that kind (`users`, `groups`, `roles`) has, in their order."""
+        """Return the names that no principal of that kind (`users`, `groups`, `roles`) has, in their order."""
         return [name for name in dict.fromkeys(names) if not self._row(_KNOWN[kind], name)]
 
 
@@ -225,4 +225,4 @@ def _group(row: tuple[Any, ...]) -> StoredGroup:
 
 
 def _role(row: tuple[Any, ...]) -> StoredRole:
-    return StoredRole(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Role))
+    return StoredRole(Stamp(*row[:7]), msgspec.json.decode(row[7], type=AdminRole))

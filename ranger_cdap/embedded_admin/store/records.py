@@ -1,4 +1,4 @@
-"""Stored documents with what the server adds to them, and how each is answered as JSON."""
+"""Stored documents with the fields the server adds, and their JSON."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.embedded_admin.model.documents import (
+    AdminPolicy,
+    AdminRole,
+    AdminServiceDef,
     Group,
-    Policy,
-    Role,
     Service,
-    ServiceDef,
     User,
     to_json_object,
 )
 
 HIDDEN = "*****"
 EXTERNAL = 1
-"""`userSource` and `groupSource` of what was made along with a policy, service or role; 0 is an administrator's."""
+"""`userSource` and `groupSource` of principals created along with a policy, service or role; 0: by an administrator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the server gives every document: who wrote it and when (epoch ms); roles and zones have no guid."""
+    """Fields the server adds to each document: id, version, authors, times (epoch ms); roles and zones have no guid."""
 
     id: int
     guid: str
@@ -36,7 +36,7 @@ class Stamp:
     update_time: int
 
     def fields(self, is_enabled: bool = True) -> dict[str, Any]:
-        """As the first fields of an answer; without a guid no version, and no author of what the server made itself."""
+        """Return the first fields of the JSON: no version without a guid, no author of documents the server created."""
         fields: dict[str, Any] = {"id": self.id, "isEnabled": is_enabled}
         if self.guid:
             fields |= {"guid": self.guid, "version": self.version}
@@ -50,13 +50,13 @@ class StoredDefinition:
     """A service definition."""
 
     stamp: Stamp
-    document: ServiceDef
+    document: AdminServiceDef
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
         body = to_json_object(self.document)
-        mask = {"dataMaskDef": self.document.data_mask_def, "rowFilterDef": self.document.row_filter_def}
-        return self.stamp.fields(self.document.is_enabled) | body | mask
+        mask = {"dataMaskDef": self.document.data_mask_def or {}, "rowFilterDef": self.document.row_filter_def or {}}
+        return self.stamp.fields(self.document.is_enabled) | body | mask | {"id": self.stamp.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class StoredService:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name."""
         return self.document.name
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
         versions = {
             "policyVersion": self.policy_version,
             "policyUpdateTime": self.policy_update_time,
@@ -88,25 +88,25 @@ class StoredService:
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """A policy; `listed` is its JSON in lists and downloads, where authors, times and signature are left out."""
+    """A policy; `listed` is its JSON in lists and downloads, without authors, times and signature."""
 
     stamp: Stamp
     signature: str
     listed: bytes
 
     @property
-    def document(self) -> Policy:
+    def document(self) -> AdminPolicy:
         """The policy as a struct."""
-        return msgspec.json.decode(self.listed, type=Policy)
+        return msgspec.json.decode(self.listed, type=AdminPolicy)
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON for one policy asked for."""
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON for a single policy."""
         listed: dict[str, Any] = msgspec.json.decode(self.listed)
         return self.stamp.fields(listed["isEnabled"]) | listed | {"resourceSignature": self.signature}
 
 
-def listed_policy(policy: Policy, *, policy_id: int, guid: str, version: int, service_type: str) -> bytes:
-    """A policy's JSON in lists and downloads."""
+def listed_policy(policy: AdminPolicy, *, policy_id: int, guid: str, version: int, service_type: str) -> bytes:
+    """Return a policy's JSON in lists and downloads."""
     fields = {"id": policy_id, "guid": guid, "version": version, "serviceType": service_type}
     return msgspec.json.encode(to_json_object(policy) | fields)
 
@@ -121,8 +121,8 @@ class StoredUser:
     document: User
     groups: tuple[tuple[int, str], ...]
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
         user = self.document
         names = {"firstName": user.first_name, "lastName": user.last_name} if user.first_name else {}
         return {
@@ -150,8 +150,8 @@ class StoredGroup:
     create_time: int
     document: Group
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
         return {"id": self.id, **dates(self.create_time, self.owner)} | to_json_object(self.document)
 
 
@@ -165,8 +165,8 @@ class StoredMember:
     group: str
     user_id: int
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
         fields = {"name": self.group, "parentGroupId": self.group_id, "userId": self.user_id}
         return {"id": self.id, **dates(self.create_time, None), **fields}
 
@@ -176,15 +176,15 @@ class StoredRole:
     """A role."""
 
     stamp: Stamp
-    document: Role
+    document: AdminRole
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON."""
-        return self.stamp.fields() | to_json_object(self.document)
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
+        return self.stamp.fields() | to_json_object(self.document) | {"id": self.stamp.id}
 
 
 def dates(create_time: int, owner: str | None) -> dict[str, Any]:
-    """`createDate` and `updateDate` of a time in ms, and the shown name of who made it."""
+    """Return `createDate` and `updateDate` of a time in ms, and the author's display name."""
     text = datetime.fromtimestamp(create_time // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     dates: dict[str, Any] = {"createDate": text, "updateDate": text}
     return dates if owner is None else dates | {"owner": owner, "updatedBy": owner}

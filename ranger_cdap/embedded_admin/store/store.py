@@ -1,7 +1,7 @@
-"""What the embedded Ranger Admin keeps: one SQLite database, in a file (WAL) or in memory, behind one lock.
+"""Store of the embedded Ranger Admin: one SQLite database, in a file (WAL) or in memory, behind one lock.
 
-A transaction is the unit: what it wrote is on disk before its answer leaves, or none of it is there. The list of
-plugins is in memory, so that a download writes nothing.
+A transaction is on disk as a whole before its response is sent, or not at all. The plugin list is in memory, so that
+downloads write nothing.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ CREATE TABLE role (
 
 
 class Store:
-    """The database; open it with a path, or without one for a database that ends with the process.
+    """The database, in a file or, without a path, in memory.
 
     Raises:
         InvalidInput: the file cannot be opened, or is not a database of the embedded Ranger Admin.
@@ -108,12 +108,12 @@ class Store:
             )
         elif (application, version) != (_APPLICATION_ID, _SCHEMA_VERSION):
             raise sqlite3.DatabaseError("it was made by another program or version")
-        # What was answered survives a loss of power too, not only the end of this process.
+        # Acknowledged writes survive a power loss, not only the end of this process.
         run("PRAGMA synchronous = FULL")
 
     @contextmanager
     def transaction(self) -> Iterator[Tables]:
-        """The tables inside one transaction: committed at the end, rolled back on any exception."""
+        """Open a transaction: committed at the end, rolled back on any exception."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:

@@ -1,4 +1,4 @@
-"""The SQL of definitions, services and policies, inside one transaction; that of users and roles is in `principals`."""
+"""SQL of definitions, services and policies, inside one transaction."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.embedded_admin.model.documents import Policy, Service, ServiceDef
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy, AdminServiceDef, Service
 from ranger_cdap.embedded_admin.rules.tag_rules import KeptTags
-from ranger_cdap.embedded_admin.store.change_log import Change, ChangeLog
+from ranger_cdap.embedded_admin.store.change_log import ChangeLog, LoggedChange
 from ranger_cdap.embedded_admin.store.plugin_list import PluginList
 from ranger_cdap.embedded_admin.store.principals import PrincipalTables
 from ranger_cdap.embedded_admin.store.records import (
@@ -19,7 +19,7 @@ from ranger_cdap.embedded_admin.store.records import (
     StoredService,
     listed_policy,
 )
-from ranger_cdap.embedded_admin.store.zone_tables import ZoneTable
+from ranger_cdap.embedded_admin.store.zone_tables import ZoneTables
 
 _DEFINITIONS = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body FROM definition "
 _SERVICES = (
@@ -30,14 +30,14 @@ _POLICIES = "SELECT id, guid, version, created_by, updated_by, create_time, upda
 
 
 class Tables:
-    """One transaction's view of the store."""
+    """The store inside one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, plugins: PluginList) -> None:
         self._connection = connection
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
         self.plugins = plugins
-        self.zones = ZoneTable(connection)
+        self.zones = ZoneTables(connection)
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self._connection.execute(sql, values).fetchall()
@@ -48,20 +48,20 @@ class Tables:
     # Definitions
 
     def definitions(self) -> list[StoredDefinition]:
-        """All, in the order they were made."""
+        """Return all, in order of creation."""
         return [_definition(row) for row in self._rows(_DEFINITIONS + "ORDER BY id")]
 
     def definition(self, name: str) -> StoredDefinition | None:
-        """The one of that name."""
+        """Return the one with that name."""
         row = self._row(_DEFINITIONS + "WHERE name = ?", name)
         return _definition(row) if row else None
 
     def definition_by_id(self, definition_id: int) -> StoredDefinition | None:
-        """The one of that id."""
+        """Return the one with that id."""
         row = self._row(_DEFINITIONS + "WHERE id = ?", definition_id)
         return _definition(row) if row else None
 
-    def insert_definition(self, document: ServiceDef, author: str | None, now: int) -> StoredDefinition:
+    def insert_definition(self, document: AdminServiceDef, author: str | None, now: int) -> StoredDefinition:
         """Store a new definition, as version 1."""
         stored_id = self._row(
             "INSERT INTO definition (name, guid, version, created_by, updated_by, create_time, update_time, body)"
@@ -70,8 +70,8 @@ class Tables:
         )[0]
         return StoredDefinition(Stamp(stored_id, document.guid, 1, author, author, now, now), document)
 
-    def update_definition(self, old: StoredDefinition, document: ServiceDef, author: str | None, now: int) -> None:
-        """Replace a definition; its version goes up by one, and the policy version of its services too."""
+    def update_definition(self, old: StoredDefinition, document: AdminServiceDef, author: str | None, now: int) -> None:
+        """Replace a definition; its version and the policy version of its services go up by one."""
         self._connection.execute(
             "UPDATE definition SET name = ?, version = version + 1, updated_by = ?, update_time = ?, body = ?"
             " WHERE id = ?",
@@ -89,16 +89,16 @@ class Tables:
     # Services
 
     def services(self) -> list[StoredService]:
-        """All, in the order they were made."""
+        """Return all, in order of creation."""
         return [_service(row) for row in self._rows(_SERVICES + "ORDER BY id")]
 
     def service(self, name: str) -> StoredService | None:
-        """The one of that name."""
+        """Return the one with that name."""
         row = self._row(_SERVICES + "WHERE name = ?", name)
         return _service(row) if row else None
 
     def service_by_id(self, service_id: int) -> StoredService | None:
-        """The one of that id."""
+        """Return the one with that id."""
         row = self._row(_SERVICES + "WHERE id = ?", service_id)
         return _service(row) if row else None
 
@@ -114,7 +114,7 @@ class Tables:
         return StoredService(Stamp(stored_id, document.guid, 1, author, author, now, now), document, 1, now, 1, now)
 
     def update_service(self, service_id: int, document: Service, author: str | None, now: int) -> None:
-        """Replace a service, but its type; its version goes up by one. A new name is written into its policies."""
+        """Replace a service except its type; its version goes up by one. A new name is written into its policies."""
         self._connection.execute(
             "UPDATE service SET name = ?, version = version + 1, updated_by = ?, update_time = ?, body = ?"
             " WHERE id = ?",
@@ -126,8 +126,8 @@ class Tables:
             (document.name, service_id, document.name),
         )
 
-    def raise_policy_version(self, service_id: int, now: int, change: Change | None = None) -> None:
-        """Something a plugin downloads has changed; policies of a tag service are in every download that links it."""
+    def raise_policy_version(self, service_id: int, now: int, change: LoggedChange | None = None) -> None:
+        """Raise the policy version of a service, and of the services linked to it if it is a tag service."""
         raised = self._rows(
             "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE id = ?"
             " OR json_extract(CAST(body AS TEXT), '$.tagService') = (SELECT name FROM service WHERE id = ?)"
@@ -139,7 +139,7 @@ class Tables:
                 self.changes.write(raised_id, version, change)
 
     def tags(self, service_id: int) -> KeptTags:
-        """The tags of a service's resources."""
+        """Return the tags of a service's resources."""
         row = self._row("SELECT tags FROM service WHERE id = ?", service_id)
         return msgspec.json.decode(row[0], type=KeptTags)
 
@@ -157,7 +157,7 @@ class Tables:
     # Policies
 
     def policies(self, service_id: int, *, zone: str | None = None, enabled_only: bool = False) -> list[StoredPolicy]:
-        """Those of a service, in the order they were made: of one zone, of no zone (empty), or of all (None)."""
+        """Return those of a service, in order of creation: of one zone, of no zone (empty), or of all (None)."""
         return [
             _policy(row)
             for row in self._rows(
@@ -167,28 +167,28 @@ class Tables:
         ]
 
     def policy_by_id(self, policy_id: int) -> StoredPolicy | None:
-        """The one of that id."""
+        """Return the one with that id."""
         row = self._row(_POLICIES + "WHERE id = ?", policy_id)
         return _policy(row) if row else None
 
     def policy_by_name(self, service_id: int, name: str, zone: str) -> StoredPolicy | None:
-        """The one of that name, in upper and lower case as written."""
+        """Return the one with that name, case-sensitive."""
         row = self._row(_POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
         return _policy(row) if row else None
 
     def policy_by_guid(self, service_id: int, guid: str) -> StoredPolicy | None:
-        """The one of that guid."""
+        """Return the one with that guid."""
         row = self._row(_POLICIES + "WHERE service_id = ? AND guid = ?", service_id, guid)
         return _policy(row) if row else None
 
     def policy_by_signature(self, service_id: int, signature: str, zone: str) -> StoredPolicy | None:
-        """The enabled one with exactly these resources."""
+        """Return the enabled one with exactly these resources."""
         where = "WHERE service_id = ? AND signature = ? AND zone = ? AND is_enabled"
         row = self._row(_POLICIES + where, service_id, signature, zone)
         return _policy(row) if row else None
 
     def insert_policy(
-        self, service: StoredService, policy: Policy, signature: str, author: str | None, now: int
+        self, service: StoredService, policy: AdminPolicy, signature: str, author: str | None, now: int
     ) -> StoredPolicy:
         """Store a new policy, as version 1."""
         stored_id = self._row(
@@ -202,7 +202,13 @@ class Tables:
         return self._write_policy(service, StoredPolicy(stamp, signature, b""), policy)
 
     def update_policy(
-        self, service: StoredService, old: StoredPolicy, policy: Policy, signature: str, author: str | None, now: int
+        self,
+        service: StoredService,
+        old: StoredPolicy,
+        policy: AdminPolicy,
+        signature: str,
+        author: str | None,
+        now: int,
     ) -> StoredPolicy:
         """Replace a policy; its version goes up by one."""
         was = old.stamp
@@ -214,7 +220,7 @@ class Tables:
         )
         return self._write_policy(service, StoredPolicy(stamp, signature, b""), policy)
 
-    def _write_policy(self, service: StoredService, stored: StoredPolicy, policy: Policy) -> StoredPolicy:
+    def _write_policy(self, service: StoredService, stored: StoredPolicy, policy: AdminPolicy) -> StoredPolicy:
         stamp = stored.stamp
         listed = listed_policy(
             policy, policy_id=stamp.id, guid=stamp.guid, version=stamp.version, service_type=service.document.type
@@ -228,7 +234,7 @@ class Tables:
 
 
 def _definition(row: tuple[Any, ...]) -> StoredDefinition:
-    return StoredDefinition(Stamp(*row[:7]), msgspec.json.decode(row[7], type=ServiceDef))
+    return StoredDefinition(Stamp(*row[:7]), msgspec.json.decode(row[7], type=AdminServiceDef))
 
 
 def _service(row: tuple[Any, ...]) -> StoredService:

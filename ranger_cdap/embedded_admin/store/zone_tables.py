@@ -1,4 +1,4 @@
-"""Security zones: parts of services' resources whose policies stand apart and have administrators of their own."""
+"""Security zones: parts of services' resources with their own policies and administrators."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.embedded_admin.model.documents import PolicyResource, Zone, to_json_object
+from ranger_cdap.embedded_admin.model.documents import Zone, to_json_object
 from ranger_cdap.embedded_admin.rules.grant_rules import matches
 from ranger_cdap.embedded_admin.store.records import Stamp
+from ranger_cdap.ranger_model.policy import PolicyResource
 
 _ZONES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM zone "
 
@@ -25,42 +26,42 @@ class StoredZone:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name."""
         return self.document.name
 
-    def answer(self) -> dict[str, Any]:
-        """Ranger's JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
         return self.stamp.fields() | to_json_object(self.document)
 
     def resources(self, service: str) -> list[dict[str, list[str]]]:
-        """What of a service is in the zone."""
+        """Return the zone's resources of a service."""
         own = self.document.services.get(service)
         return own.resources if own is not None else []
 
     def holds(self, service: str, resource: Mapping[str, list[str]]) -> bool:
-        """Whether all of a resource is in the zone."""
+        """Return whether the zone contains the whole resource."""
         return any(
             all(level in resource and all(matches(values, value) for value in resource[level]) for level, values in own)
             for own in (_patterns(row) for row in self.resources(service))
         )
 
 
-class ZoneTable:
-    """The zones inside one transaction."""
+class ZoneTables:
+    """Security zones inside one transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def all(self) -> list[StoredZone]:
-        """All, in the order they were made."""
+        """Return all, in order of creation."""
         return [_zone(row) for row in self._connection.execute(_ZONES + "ORDER BY id").fetchall()]
 
     def by_name(self, name: str) -> StoredZone | None:
-        """The one of that name."""
+        """Return the one with that name."""
         return next((zone for zone in self.all() if zone.name == name), None)
 
     def by_id(self, zone_id: int) -> StoredZone | None:
-        """The one of that id."""
+        """Return the one with that id."""
         return next((zone for zone in self.all() if zone.stamp.id == zone_id), None)
 
     def insert(self, zone: Zone, author: str | None, now: int) -> None:

@@ -1,1 +1,1 @@
-"""Policies, resources and conditions, compiled."""
+"""Compiled policies, resources and conditions."""

@@ -1,7 +1,7 @@
-"""Conditions of policies and items: the kinds that Ranger brings along (ranger-semantics.md §8).
+"""Conditions of policies and items: the evaluators that Ranger ships (ranger-semantics.md §8).
 
-A condition may have nothing to judge by, for instance no client address. Java then decides one way or the other; here
-that is an outcome of its own, and the engine takes it against whoever wants in: allow items and deny exceptions do not
+The context may lack a value that a condition needs, for instance the client address. Java's evaluators then return
+true or false; here the outcome is unknown, and it counts against the user: allow items and deny exceptions do not
 apply, deny items and allow exceptions do (docs/reference/compatibility.md).
 """
 
@@ -19,8 +19,9 @@ import msgspec
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.schedule import compile_schedule
 from ranger_cdap.engine.compiled.tag_date import DateScript, read_date, read_script
-from ranger_cdap.engine.model.wire import PolicyConditionDef, ValiditySchedule
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.schedule import ValiditySchedule
+from ranger_cdap.ranger_model.service_def import PolicyConditionDef
 
 PACKAGE = "org.apache.ranger.plugin.conditionevaluator."
 
@@ -32,8 +33,8 @@ _TIME_OF_DAY = re.compile(
 _ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 
-class Outcome(Enum):
-    """Whether a condition holds; the last two mean that it cannot be judged, and what Java makes of that."""
+class ConditionOutcome(Enum):
+    """Outcome of a condition; the last two are unknown, with the result that Java returns."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -42,12 +43,12 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What conditions look at; `access_time` in epoch milliseconds, 0 where it is not known.
+class ConditionContext:
+    """Input of conditions; `access_time` in epoch milliseconds, 0 if unknown.
 
-    `uncertain_tags` are those among `tags` of which it is not known whether they count. `tag_attributes` are those of
-    the tag whose policy is looked at, None for a policy of the resource. Who asks for what on which resource is there
-    for conditions that are added (`ConditionMaker`).
+    `uncertain_tags` are those of `tags` that may not be effective. `tag_attributes` are those of the tag whose policy
+    is evaluated, None for a resource policy. User, groups, roles, access type and resource are there for custom
+    conditions (`ConditionFactory`).
     """
 
     client_ip: str | None = None
@@ -67,98 +68,100 @@ class Circumstances:
 
 
 UNREADABLE_TAG = "\0"
-"""The type of a tag whose type cannot be read: it may be any."""
+"""Type of a tag whose type is unreadable; it may be any."""
 
-Condition = Callable[[Circumstances], Outcome]
+Condition = Callable[[ConditionContext], ConditionOutcome]
 
-ConditionMaker = Callable[[Sequence[str], Mapping[str, Any]], Callable[[Circumstances], bool | None] | None]
-"""Makes conditions of a kind this engine does not know, like JavaScript, of their values and the evaluator's options.
+ConditionFactory = Callable[[Sequence[str], Mapping[str, Any]], Callable[[ConditionContext], bool | None] | None]
+"""Factory of conditions that this engine does not implement, such as JavaScript; takes values and evaluator options.
 
-What it gives says whether the condition holds, None where that cannot be judged; it is asked by many threads. A maker
-gives None where the values cannot be read. Whatever raises cannot be evaluated, so nothing is allowed by it.
+The condition returns whether it holds, or None if unknown; it is called by several threads. The factory returns None
+if the values are unreadable. A factory or condition that raises makes the condition unknown, so it allows nothing.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How conditions are read.
+class ConditionOptions:
+    """Options for compiling conditions.
 
-    `lenient` like Java, dropping what it cannot read; `zone` of the time of day; `added` makes conditions by the name
-    of the evaluator's class.
+    `lenient` ignores unreadable values, as Java does; `zone` is the time zone of the time of day; `custom` holds
+    factories by evaluator class name.
     """
 
     lenient: bool = False
     zone: tzinfo = UTC
-    added: Mapping[str, ConditionMaker] = field(default_factory=dict)
+    custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
 
 
-_Maker = Callable[[Sequence[str], Mapping[str, Any], Reading], Condition | None]
-"""Makes a condition of its values and the evaluator's options; None where they cannot be read."""
+_Compiler = Callable[[Sequence[str], Mapping[str, Any], ConditionOptions], Condition | None]
+"""Compiles a condition from its values and the evaluator's options; None if they are unreadable."""
 
 
 def compile_condition(
-    definition: PolicyConditionDef | None, values: Sequence[str], reading: Reading
+    definition: PolicyConditionDef | None, values: Sequence[str], options: ConditionOptions
 ) -> Condition | None:
-    """The condition as a function of the circumstances; None where it cannot be evaluated.
+    """Compile a condition to a function of its context; None if it cannot be evaluated.
 
-    `definition` is what the service definition says of the condition's type; None if it says nothing.
+    `definition` is the definition of the condition's type in the service definition, None if there is none.
     """
     if definition is None:
         return None
-    maker = _maker(definition)
-    if maker:
-        return maker(values, definition.evaluatorOptions, reading)
-    added = reading.added.get(definition.evaluator)
-    return _added(added, values, definition.evaluatorOptions) if added else None
+    built_in = _built_in(definition)
+    if built_in:
+        return built_in(values, definition.evaluator_options, options)
+    custom = options.custom.get(definition.evaluator)
+    return _custom_condition(custom, values, definition.evaluator_options) if custom else None
 
 
-def _maker(definition: PolicyConditionDef) -> _Maker | None:
-    """What makes conditions of a definition, where it is one of the kinds known here."""
+def _built_in(definition: PolicyConditionDef) -> _Compiler | None:
+    """Return the built-in compiler of a definition's conditions, None if there is none."""
     if not definition.evaluator.startswith(PACKAGE):
         return None
     script = date_script(definition)
-    return _accessed(script) if script else _MAKERS.get(definition.evaluator.removeprefix(PACKAGE))
+    return _accessed(script) if script else _COMPILERS.get(definition.evaluator.removeprefix(PACKAGE))
 
 
 def date_script(definition: PolicyConditionDef) -> DateScript | None:
-    """What conditions of a definition ask of a date in a tag, where they do."""
+    """Return the date comparison of a script condition definition, None if it is none."""
     if definition.evaluator != PACKAGE + "RangerScriptTemplateConditionEvaluator":
         return None
-    return read_script(definition.evaluatorOptions.get("scriptTemplate"))
+    return read_script(definition.evaluator_options.get("scriptTemplate"))
 
 
-def _added(maker: ConditionMaker, values: Sequence[str], options: Mapping[str, Any]) -> Condition | None:
+def _custom_condition(
+    factory: ConditionFactory, values: Sequence[str], evaluator_options: Mapping[str, Any]
+) -> Condition | None:
     try:
-        judge = maker(tuple(values), options)
+        evaluate = factory(tuple(values), evaluator_options)
     except Exception:
         return None
-    if judge is None:
+    if evaluate is None:
         return None
 
-    def holds(c: Circumstances) -> Outcome:
+    def holds(c: ConditionContext) -> ConditionOutcome:
         try:
-            judged = judge(c)
+            result = evaluate(c)
         except Exception:
-            judged = None
-        return _outcome(judged) if isinstance(judged, bool) else Outcome.UNKNOWN_FAILS
+            result = None
+        return _outcome(result) if isinstance(result, bool) else ConditionOutcome.UNKNOWN_FAILS
 
     return holds
 
 
-def _outcome(holds: bool) -> Outcome:
-    return Outcome.HOLDS if holds else Outcome.FAILS
+def _outcome(holds: bool) -> ConditionOutcome:
+    return ConditionOutcome.HOLDS if holds else ConditionOutcome.FAILS
 
 
-def _always(_: Circumstances) -> Outcome:
-    return Outcome.HOLDS
+def _always(_: ConditionContext) -> ConditionOutcome:
+    return ConditionOutcome.HOLDS
 
 
-def _ip(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condition | None:
+def _ip(values: Sequence[str], _: Mapping[str, Any], options: ConditionOptions) -> Condition | None:
     if not values or "*" in values:
         return _always
     exact, prefixes = set(), []
     for value in values:
-        if _ALL_WILDCARDS.fullmatch(value) or (reading.lenient and not value):
+        if _ALL_WILDCARDS.fullmatch(value) or (options.lenient and not value):
             return _always
         if not value:
             return None
@@ -167,13 +170,13 @@ def _ip(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condit
             is_exact = digest == value
         else:
             digest = _without_trailing(":*", value).lower()
-            # Java takes an exact IPv6 address with capital letters for a prefix.
-            is_exact = digest == (value if reading.lenient else value.lower())
+            # Java treats an exact IPv6 address with upper-case letters as a prefix.
+            is_exact = digest == (value if options.lenient else value.lower())
         exact.add(digest) if is_exact else prefixes.append(digest)
 
-    def holds(c: Circumstances) -> Outcome:
+    def holds(c: ConditionContext) -> ConditionOutcome:
         if c.client_ip is None:
-            return Outcome.UNKNOWN_HOLDS
+            return ConditionOutcome.UNKNOWN_HOLDS
         lowered = c.client_ip.lower()
         by_prefix = any(("." in c.client_ip and c.client_ip.startswith(p)) or lowered.startswith(p) for p in prefixes)
         return _outcome(by_prefix or (c.client_ip if "." in c.client_ip else lowered) in exact)
@@ -182,28 +185,28 @@ def _ip(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condit
 
 
 def _without_trailing(pair: str, value: str) -> str:
-    """The value with one `.` or `:` for all `.*` or `:*` at its end."""
+    """Replace all `.*` or `:*` at the end of a value by one `.` or `:`."""
     end = len(value)
     while value.endswith(pair, 0, end):
         end -= len(pair)
     return value if end == len(value) else value[:end] + pair[0]
 
 
-def _time_of_day(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condition | None:
+def _time_of_day(values: Sequence[str], _: Mapping[str, Any], options: ConditionOptions) -> Condition | None:
     parsed = [_TIME_OF_DAY.fullmatch(value) for value in values if value]
-    if not reading.lenient and (None in parsed or len(parsed) != len(values)):
+    if not options.lenient and (None in parsed or len(parsed) != len(values)):
         return None
     spans = [(_minutes(m[1], m[2], m[3]), _minutes(m[4], m[5], m[6])) for m in parsed if m]
     if not spans:
         return _always
 
-    def holds(c: Circumstances) -> Outcome:
+    def holds(c: ConditionContext) -> ConditionOutcome:
         if not c.access_time:
-            return Outcome.UNKNOWN_HOLDS
+            return ConditionOutcome.UNKNOWN_HOLDS
         try:
-            now = (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=c.access_time)).astimezone(reading.zone)
+            now = (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=c.access_time)).astimezone(options.zone)
         except OverflowError:
-            return Outcome.UNKNOWN_FAILS
+            return ConditionOutcome.UNKNOWN_FAILS
         minute = now.hour * 60 + now.minute
         return _outcome(
             any((a <= minute <= b) if a < b else (a <= minute or minute <= b) for a, b in spans)  # over midnight
@@ -221,34 +224,34 @@ def _minutes(hour: str, minute: str | None, half: str) -> int:
     return hours * 60 + int(minute or 0)
 
 
-def _context_attribute(*, wanted: bool) -> _Maker:
-    def make(values: Sequence[str], options: Mapping[str, Any], _: Reading) -> Condition | None:
-        attribute = options.get("attributeName")
+def _context_attribute(*, wanted: bool) -> _Compiler:
+    def make(values: Sequence[str], evaluator_options: Mapping[str, Any], _: ConditionOptions) -> Condition | None:
+        attribute = evaluator_options.get("attributeName")
         if not isinstance(attribute, str) or not attribute:
             return None
         listed = frozenset(values)
         if not listed:
             return _always
 
-        def holds(c: Circumstances) -> Outcome:
+        def holds(c: ConditionContext) -> ConditionOutcome:
             value = c.context.get(attribute)
-            return Outcome.UNKNOWN_HOLDS if value is None else _outcome((value in listed) is wanted)
+            return ConditionOutcome.UNKNOWN_HOLDS if value is None else _outcome((value in listed) is wanted)
 
         return holds
 
     return make
 
 
-def _cluster(name_of: Callable[[Circumstances], str | None], *, wanted: bool) -> _Maker:
-    def make(values: Sequence[str], _: Mapping[str, Any], __: Reading) -> Condition | None:
+def _cluster(name_of: Callable[[ConditionContext], str | None], *, wanted: bool) -> _Compiler:
+    def make(values: Sequence[str], _: Mapping[str, Any], __: ConditionOptions) -> Condition | None:
         if not values:
             return _always
         listed = frozenset(values)
 
-        def holds(c: Circumstances) -> Outcome:
+        def holds(c: ConditionContext) -> ConditionOutcome:
             name = name_of(c)
             if name is None:
-                return Outcome.UNKNOWN_FAILS if wanted else Outcome.UNKNOWN_HOLDS
+                return ConditionOutcome.UNKNOWN_FAILS if wanted else ConditionOutcome.UNKNOWN_HOLDS
             return _outcome((name in listed) is wanted)
 
         return holds
@@ -256,74 +259,74 @@ def _cluster(name_of: Callable[[Circumstances], str | None], *, wanted: bool) ->
     return make
 
 
-def _tags(judge: Callable[[Collection[str], frozenset[str]], bool]) -> _Maker:
-    def make(values: Sequence[str], _: Mapping[str, Any], __: Reading) -> Condition | None:
+def _tags(evaluate: Callable[[Collection[str], frozenset[str]], bool]) -> _Compiler:
+    def make(values: Sequence[str], _: Mapping[str, Any], __: ConditionOptions) -> Condition | None:
         listed = frozenset(value.strip() for value in values)
 
-        def holds(c: Circumstances) -> Outcome:
-            holding = judge(listed, c.tags)
+        def holds(c: ConditionContext) -> ConditionOutcome:
+            holding = evaluate(listed, c.tags)
             most = c.tags | listed if UNREADABLE_TAG in c.tags else c.tags
-            if judge(listed, c.tags - c.uncertain_tags) is judge(listed, most):
+            if evaluate(listed, c.tags - c.uncertain_tags) is evaluate(listed, most):
                 return _outcome(holding)
-            return Outcome.UNKNOWN_HOLDS if holding else Outcome.UNKNOWN_FAILS
+            return ConditionOutcome.UNKNOWN_HOLDS if holding else ConditionOutcome.UNKNOWN_FAILS
 
         return holds
 
     return make
 
 
-def _action(values: Sequence[str], _: Mapping[str, Any], __: Reading) -> Condition | None:
+def _action(values: Sequence[str], _: Mapping[str, Any], __: ConditionOptions) -> Condition | None:
     actions = [value.strip().lower() for value in values if value.strip()]
     prefixes = tuple(action[:-1].strip() for action in actions if action.endswith("*"))
     exact = frozenset(action for action in actions if not action.endswith("*"))
     if not actions or "" in prefixes:
         return _always
 
-    def holds(c: Circumstances) -> Outcome:
+    def holds(c: ConditionContext) -> ConditionOutcome:
         if c.action is None or not c.action.strip():
-            return Outcome.UNKNOWN_FAILS
+            return ConditionOutcome.UNKNOWN_FAILS
         action = c.action.lower()
         return _outcome(action in exact or action.startswith(prefixes))
 
     return holds
 
 
-def _validity(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condition | None:
+def _validity(values: Sequence[str], _: Mapping[str, Any], options: ConditionOptions) -> Condition | None:
     schedules = []
     for value in values:
         try:
             schedule = msgspec.json.decode(value, type=ValiditySchedule)
-            schedules.append(compile_schedule(schedule, lenient=reading.lenient, zone=reading.zone))
+            schedules.append(compile_schedule(schedule, lenient=options.lenient, zone=options.zone))
         except (msgspec.MsgspecError, PolicySetError, ValueError, RecursionError):
-            if not reading.lenient:
+            if not options.lenient:
                 return None
     if not schedules:
         return _always
 
-    def holds(c: Circumstances) -> Outcome:
+    def holds(c: ConditionContext) -> ConditionOutcome:
         if not c.access_time:
-            return Outcome.UNKNOWN_HOLDS
+            return ConditionOutcome.UNKNOWN_HOLDS
         return _outcome(any(schedule.applies(c.access_time) for schedule in schedules))
 
     return holds
 
 
-def _accessed(script: DateScript) -> _Maker:
-    """Whether the access comes after, or before, a date in the tag; at that very moment it is both."""
+def _accessed(script: DateScript) -> _Compiler:
+    """Compile the comparison of the access time with a date in the tag; an equal time is both before and after."""
     attribute, after = script
 
-    def make(values: Sequence[str], _: Mapping[str, Any], reading: Reading) -> Condition | None:
+    def make(values: Sequence[str], _: Mapping[str, Any], options: ConditionOptions) -> Condition | None:
         if not values or not values[0].strip():
             return None
         answer = _ANSWERS.get(fold(values[0]))
-        if not reading.lenient and (answer is None or len(values) > 1):
+        if not options.lenient and (answer is None or len(values) > 1):
             return None
-        wanted = answer is not False  # for Java every other value is as good as `yes`
+        wanted = answer is not False  # Java treats every other value as `yes`
 
-        def holds(c: Circumstances) -> Outcome:
+        def holds(c: ConditionContext) -> ConditionOutcome:
             date = read_date((c.tag_attributes or {}).get(attribute, ""))
             if date is None or not c.access_time:
-                return Outcome.UNKNOWN_HOLDS if after is wanted else Outcome.UNKNOWN_FAILS
+                return ConditionOutcome.UNKNOWN_HOLDS if after is wanted else ConditionOutcome.UNKNOWN_FAILS
             return _outcome((c.access_time >= date if after else c.access_time <= date) is wanted)
 
         return holds
@@ -331,7 +334,7 @@ def _accessed(script: DateScript) -> _Maker:
     return make
 
 
-_MAKERS: Mapping[str, _Maker] = {
+_COMPILERS: Mapping[str, _Compiler] = {
     "RangerIpMatcher": _ip,
     "RangerTimeOfDayMatcher": _time_of_day,
     "RangerContextAttributeValueInCondition": _context_attribute(wanted=True),

@@ -1,7 +1,7 @@
-"""What matching may cost: policies and requests are written by others, and one of them must not hold up the rest.
+"""Cost limits of matching: a single policy or request must not slow down all others.
 
-Steps are counted, never timed, so that the same policies and the same request always give the same decision. A step is
-about one character compared, five billionths of a second.
+Cost is counted in steps and not measured, so that the same policies and request always give the same decision. A step
+is about one character compared, 5 ns.
 """
 
 from __future__ import annotations
@@ -11,46 +11,48 @@ from typing import Final
 
 import msgspec
 
-LONGEST_VALUE: Final = 8_192
-"""Characters of one value, in a request or in a policy; no name of Ranger's services is longer (HDFS paths: 8,000)."""
+MAX_VALUE_LENGTH: Final = 8_192
+"""Characters of one value, in a request or a policy; names in Ranger's services are not longer (HDFS paths: 8,000)."""
 
-MOST_STEPS: Final = 4_000_000
-"""Steps that one policy may take to be matched with one resource: some 20 ms where they are the slowest there are."""
+MAX_STEPS: Final = 4_000_000
+"""Steps to match one policy with one resource: about 20 ms in the worst case."""
 
-LONGEST_USUAL: Final = 1_000
-"""Characters of a value that somebody may really have; names of CDAP end here."""
+TYPICAL_VALUE_LENGTH: Final = 1_000
+"""Characters of a realistic value; names in CDAP are not longer."""
 
-_TEST: Final = 60
-_FOLDED: Final = 16
-_LOOKED_AT: Final = 50
-"""Steps of a character that Python looks at; its C code compares 16 of a pattern with one of a value in one step."""
+_PER_TEST: Final = 60
+_PER_FOLD: Final = 16
+_PER_CHARACTER: Final = 50
+"""Steps per character in Python code; its C code compares 16 characters in one step."""
 
 
 class Cost(msgspec.Struct, frozen=True, gc=False):
-    """The steps of comparing a value: once, for each of its characters, and for each character macros stand for.
+    """Steps to compare a value: fixed, per character of the value, and per character that macros expand to.
 
-    `crossed`: sixteenths of a step for each of its characters with each of those macros stand for.
+    `per_pair` counts sixteenths of a step per pair of a character of the value and one that macros expand to.
     """
 
-    once: int = 0
-    each: int = 0
-    macros: int = 0
-    crossed: int = 0
+    fixed: int = 0
+    per_character: int = 0
+    per_replaced: int = 0
+    per_pair: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
-            self.once + other.once,
-            self.each + other.each,
-            self.macros + other.macros,
-            self.crossed + other.crossed,
+            self.fixed + other.fixed,
+            self.per_character + other.per_character,
+            self.per_replaced + other.per_replaced,
+            self.per_pair + other.per_pair,
         )
 
     def steps(self, length: int, replacement: int) -> int:
-        """The steps for a value of that length, where macros stand for texts of the other length at most."""
-        return self.once + self.each * length + (self.macros + self.crossed * length // 16) * replacement
+        """Return the steps for a value of `length`, with macros that expand to at most `replacement` characters."""
+        return (
+            self.fixed + self.per_character * length + (self.per_replaced + self.per_pair * length // 16) * replacement
+        )
 
-    def most(self, longest: int = LONGEST_VALUE) -> int:
-        """The steps for texts of that length at most."""
+    def max_steps(self, longest: int = MAX_VALUE_LENGTH) -> int:
+        """Return the steps for values and replacements of at most `longest` characters."""
         return self.steps(longest, longest)
 
 
@@ -58,28 +60,28 @@ FREE: Final = Cost()
 
 
 def cost_of_text(text: str) -> Cost:
-    """What comparing a text without wildcards costs."""
-    return Cost(_TEST + len(text) // 16)
+    """Return the cost of comparing a text without wildcards."""
+    return Cost(_PER_TEST + len(text) // 16)
 
 
 def cost_of_glob(pattern: str) -> Cost:
-    """What a pattern with wildcards costs.
+    """Return the cost of matching a pattern with wildcards.
 
-    Segments are searched one after another, each from where the last one ended, so the dearest of them bounds them all.
+    Each segment is searched from the end of the previous one, so the most expensive segment bounds the total.
     """
     segments = pattern.split("*")
-    looks = [_LOOKED_AT if "?" in segment else 1 for segment in segments]
-    once = sum(len(segment) * look for segment, look in zip(segments, looks, strict=True))
-    each = max(look + len(segment) // 16 for segment, look in zip(segments, looks, strict=True))
-    return Cost(_TEST + once, each)
+    costs = [_PER_CHARACTER if "?" in segment else 1 for segment in segments]
+    fixed = sum(len(segment) * each for segment, each in zip(segments, costs, strict=True))
+    per_character = max(each + len(segment) // 16 for segment, each in zip(segments, costs, strict=True))
+    return Cost(_PER_TEST + fixed, per_character)
 
 
 def cost_of_macros(text: str, macros: int, *, glob: bool) -> Cost:
-    """What replacing so many macros in a text costs, and what they then cost as a part of it."""
-    once = len(text) * _LOOKED_AT
-    return Cost(once, 0, macros * (_LOOKED_AT if glob else 1), macros if glob else 0)
+    """Return the cost of replacing `macros` macros in a text and of comparing their replacements."""
+    fixed = len(text) * _PER_CHARACTER
+    return Cost(fixed, 0, macros * (_PER_CHARACTER if glob else 1), macros if glob else 0)
 
 
 def cost_of_folding(texts: Iterable[str]) -> Cost:
-    """What folding the value and then each of these texts costs: letters beyond ASCII are looked at one by one."""
-    return Cost(sum(len(text) for text in texts if not text.isascii()) * _FOLDED, _FOLDED)
+    """Return the cost of folding the value and these texts; characters beyond ASCII are folded one by one."""
+    return Cost(sum(len(text) for text in texts if not text.isascii()) * _PER_FOLD, _PER_FOLD)

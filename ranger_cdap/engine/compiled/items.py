@@ -1,4 +1,4 @@
-"""Policy items: who, what, under which conditions (ranger-semantics.md §7)."""
+"""Policy items: principals, access types and conditions (ranger-semantics.md §7)."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ranger_cdap.engine.compiled.conditions import (
-    Circumstances,
     Condition,
-    ConditionMaker,
-    Outcome,
-    Reading,
+    ConditionContext,
+    ConditionFactory,
+    ConditionOptions,
+    ConditionOutcome,
     compile_condition,
 )
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.service_def import ServiceModel
-from ranger_cdap.engine.model import wire
 from ranger_cdap.engine.model.request import ADMIN_ACCESS
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess, PolicyItemCondition
 
 PUBLIC = "public"
 USER_MACRO = "{USER}"
 OWNER_MACRO = "{OWNER}"
 
-EVERYBODY = "*everybody"
+ALL_USERS = "*all"
 ANY_USER = "*user"
 OWNER = "*owner"
 
 _MACROS = {USER_MACRO: ANY_USER, OWNER_MACRO: OWNER}
 
 
-def principals(user: str | None, groups: Iterable[str], roles: Iterable[str], owner: str | None) -> frozenset[str]:
-    """Everything somebody is, in the words items are compiled to: one set, so that *who* is one intersection."""
-    names = [EVERYBODY, *("g:" + g for g in groups), *("r:" + r for r in roles)]
+def principal_set(user: str | None, groups: Iterable[str], roles: Iterable[str], owner: str | None) -> frozenset[str]:
+    """Return the principal set of a user (user, groups, roles), so that an item matches by one set intersection."""
+    names = [ALL_USERS, *("g:" + g for g in groups), *("r:" + r for r in roles)]
     if user is not None:
         names += ("u:" + user, ANY_USER)
         if user == owner:
@@ -41,90 +41,90 @@ def principals(user: str | None, groups: Iterable[str], roles: Iterable[str], ow
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item made ready; `every` means any access type at all."""
+    """Compiled policy item; with `covers_all` it covers every access type."""
 
-    who: frozenset[str]
+    principals: frozenset[str]
     accesses: frozenset[str]
-    every: bool
+    covers_all: bool
     delegate_admin: bool
     conditions: tuple[Condition, ...]
 
     @property
     def names_groups(self) -> bool:
-        """Whether who it is about depends on groups: it names one, or a role, which may have groups."""
-        return any(name.startswith(("g:", "r:")) for name in self.who)
+        """Return True if the item names a group, or a role, which may contain groups."""
+        return any(name.startswith(("g:", "r:")) for name in self.principals)
 
-    def gives(self, access: str) -> bool:
-        """Whether the item speaks of that access type."""
+    def covers(self, access: str) -> bool:
+        """Return True if the item covers an access type."""
         if access == ADMIN_ACCESS:
             return self.delegate_admin
-        return self.every or access in self.accesses
+        return self.covers_all or access in self.accesses
 
 
 @dataclass(frozen=True, slots=True)
-class ItemRules:
-    """How the items of a service's policies are read.
+class ItemCompiler:
+    """Compiler of the policy items of a service, and evaluator of their conditions.
 
-    With `cautious`, an access type nobody knows makes a deny item or allow exception speak of every access type:
-    what cannot be evaluated never allows more.
+    With `fail_closed`, a deny item or allow exception with an unknown access type covers every access type: what cannot
+    be evaluated never allows more.
     """
 
     model: ServiceModel
-    cautious: bool
-    added: Mapping[str, ConditionMaker] = field(default_factory=dict)
+    fail_closed: bool
+    custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
 
-    def compile(self, items: Iterable[wire.PolicyItem], *, restricts: bool) -> tuple[Item, ...]:
-        """The items of one list; `restricts` for deny items and allow exceptions."""
+    def compile(self, items: Iterable[PolicyItem], *, restricts: bool) -> tuple[Item, ...]:
+        """Compile the items of one list; `restricts` is true for deny items and allow exceptions."""
         return tuple(self._compile(item, restricts) for item in items)
 
-    def _compile(self, item: wire.PolicyItem, restricts: bool) -> Item:
+    def _compile(self, item: PolicyItem, restricts: bool) -> Item:
         accesses = implied(item.accesses, self.model.implied)
-        unknown = any(a.isAllowed and a.type not in self.model.known_accesses for a in item.accesses)
+        unknown = any(a.is_allowed and a.type not in self.model.known_access_types for a in item.accesses)
         return Item(
-            who=principals_of(item.users, item.groups, item.roles),
+            principals=named_principals(item.users, item.groups, item.roles),
             accesses=accesses,
-            every=unknown and restricts and self.cautious,
-            delegate_admin=item.delegateAdmin,
+            covers_all=unknown and restricts and self.fail_closed,
+            delegate_admin=item.delegate_admin,
             conditions=self.conditions(item.conditions),
         )
 
-    def conditions(self, conditions: Iterable[wire.PolicyItemCondition]) -> tuple[Condition, ...]:
-        """Conditions as functions; one that cannot be evaluated is unknown, or dropped where Java is followed."""
-        compiled = (compile_condition(self.model.conditions.get(c.type), c.values, self._reading) for c in conditions)
-        return tuple(c or _unknown for c in compiled if c or self.cautious)
+    def conditions(self, conditions: Iterable[PolicyItemCondition]) -> tuple[Condition, ...]:
+        """Compile conditions; one that cannot be evaluated is unknown, or dropped in compatibility mode `ranger`."""
+        compiled = (compile_condition(self.model.conditions.get(c.type), c.values, self._options) for c in conditions)
+        return tuple(c or _unknown for c in compiled if c or self.fail_closed)
 
-    def can_evaluate(self, condition: wire.PolicyItemCondition) -> bool:
-        """Whether a condition can be evaluated at all."""
+    def can_evaluate(self, condition: PolicyItemCondition) -> bool:
+        """Return True if a condition can be evaluated."""
         definition = self.model.conditions.get(condition.type)
-        return compile_condition(definition, condition.values, self._reading) is not None
+        return compile_condition(definition, condition.values, self._options) is not None
 
     @property
-    def _reading(self) -> Reading:
-        return Reading(lenient=not self.cautious, added=self.added)
+    def _options(self) -> ConditionOptions:
+        return ConditionOptions(lenient=not self.fail_closed, custom=self.custom)
 
-    def hold(self, conditions: tuple[Condition, ...], circumstances: Circumstances, *, restricts: bool) -> bool:
-        """Whether all conditions hold; one that cannot be judged holds where that only takes access away."""
+    def conditions_hold(self, conditions: tuple[Condition, ...], context: ConditionContext, *, restricts: bool) -> bool:
+        """Return True if all conditions hold; an unknown one holds if it only restricts access."""
         for condition in conditions:
-            outcome = condition(circumstances)
-            if outcome is Outcome.HOLDS:
+            outcome = condition(context)
+            if outcome is ConditionOutcome.HOLDS:
                 continue
-            if outcome is Outcome.FAILS:
+            if outcome is ConditionOutcome.FAILS:
                 return False
-            if not (restricts if self.cautious else outcome is Outcome.UNKNOWN_HOLDS):
+            if not (restricts if self.fail_closed else outcome is ConditionOutcome.UNKNOWN_HOLDS):
                 return False
         return True
 
 
-def _unknown(_: Circumstances) -> Outcome:
-    return Outcome.UNKNOWN_HOLDS
+def _unknown(_: ConditionContext) -> ConditionOutcome:
+    return ConditionOutcome.UNKNOWN_HOLDS
 
 
-def implied(accesses: Sequence[wire.PolicyItemAccess], grants: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-    """The access types allowed by an item, with what they imply: one pass in Java's order (§7.4)."""
+def implied(accesses: Sequence[PolicyItemAccess], grants: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    """Return the access types an item allows, with their implied grants: one pass in Java's order (§7.4)."""
     first: dict[str, bool] = {}
-    granted = {access.type for access in accesses if access.isAllowed}
+    granted = {access.type for access in accesses if access.is_allowed}
     for access in accesses:
-        first.setdefault(access.type, access.isAllowed)  # the first mention of a type decides what it implies
+        first.setdefault(access.type, access.is_allowed)  # the first occurrence of a type determines what it implies
     for name, others in grants.items():
         folded = fold(name)
         held = next((allowed for type_, allowed in first.items() if fold(type_) == folded), None)
@@ -134,13 +134,13 @@ def implied(accesses: Sequence[wire.PolicyItemAccess], grants: Mapping[str, tupl
     return frozenset(granted | {name for name, allowed in first.items() if allowed})
 
 
-def principals_of(users: Iterable[str], groups: Iterable[str], roles: Iterable[str]) -> frozenset[str]:
-    """Names of an item, or of an audit filter, in the same words as `principals`."""
+def named_principals(users: Iterable[str], groups: Iterable[str], roles: Iterable[str]) -> frozenset[str]:
+    """Return the names of an item, or of an audit filter, in the form that `principal_set` uses."""
     names = ["r:" + role for role in roles]
     for group in groups:
         names.append("g:" + group)
         if group == PUBLIC:
-            names.append(EVERYBODY)
+            names.append(ALL_USERS)
     for user in users:
         names.append("u:" + user)
         if user in _MACROS:

@@ -1,4 +1,4 @@
-"""From Ranger's documents to records of policies, with what is wrong with them (docs/reference/policy-problems.md)."""
+"""Loading of policies from Ranger's documents, with their problems (docs/reference/policy-problems.md)."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from dataclasses import dataclass
 import msgspec
 
 from ranger_cdap.engine.compiled import cost
-from ranger_cdap.engine.compiled.doubts import doubts
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler, decode_raw
-from ranger_cdap.engine.compiled.resource_match import Known, ResourceMatcher
-from ranger_cdap.engine.model import wire
+from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher, ResourceCache
+from ranger_cdap.engine.compiled.validate import policy_issues
 from ranger_cdap.engine.model.decision import NO_POLICY
-from ranger_cdap.engine.model.problem import Doubt, Problem, ProblemCode, Unusable, name_and_id, of_policy
+from ranger_cdap.engine.model.problem import PolicyIssue, Problem, ProblemCode, Unusable, name_and_id, policy_problems
+from ranger_cdap.ranger_model.json_repair import as_boolean
+from ranger_cdap.ranger_model.policy import Policy
 
 _ACCESS_POLICY = 0
-_COSTLY = Doubt(
+_COSTLY = PolicyIssue(
     ProblemCode.COSTLY_RESOURCE,
     "resources",
-    f"to match values of {cost.LONGEST_USUAL} characters with all of its wildcards takes more than {cost.MOST_STEPS} "
-    "steps, and such values are not matched: it allows nothing there, and denies if it has a deny side",
+    f"matching values of {cost.TYPICAL_VALUE_LENGTH} characters with all of its wildcards takes more than "
+    f"{cost.MAX_STEPS} steps, so such values are not matched: it allows nothing there, and denies if it can deny",
 )
 
 
-class Record:
-    """A policy as it came, with its resources; `compiled` makes it ready to decide on first use."""
+class PolicyEntry:
+    """Raw policy with its compiled resources; the rest is compiled on first use."""
 
-    __slots__ = ("_compiled", "_compiler", "_exhausted", "costly", "id", "name", "raw", "resources")
+    __slots__ = ("_compiled", "_compiler", "_substitutes", "costly", "id", "name", "raw", "resources")
 
     def __init__(
         self,
         raw: msgspec.Raw,
-        policy: wire.Policy | None,
-        resources: tuple[ResourceMatcher, ...],
+        policy: Policy | None,
+        resources: tuple[PolicyResourceMatcher, ...],
         compiler: PolicyCompiler,
         compiled: CompiledPolicy | None = None,
     ) -> None:
@@ -45,112 +46,115 @@ class Record:
         self.resources = resources
         self._compiler = compiler
         self._compiled = compiled
-        self.costly = compiler.cautious and sum([m.most_steps() for m in resources]) > cost.MOST_STEPS
-        """Whether to match it with long values may take more steps than a policy may take."""
-        self._exhausted: tuple[Record, ...] | None = None
+        self.costly = compiler.fail_closed and sum([m.max_steps() for m in resources]) > cost.MAX_STEPS
+        """True if matching long values may take more steps than allowed."""
+        self._substitutes: tuple[PolicyEntry, ...] | None = None
 
     @property
     def compiled(self) -> CompiledPolicy:
-        """The policy ready to decide; two threads may both compile it, to the same end."""
+        """Compiled policy; if two threads compile it at once, the results are equal."""
         if self._compiled is None:
             self._compiled = self._compiler.compile(self._compiler.decode(self.raw), self.resources)
         return self._compiled
 
     @property
-    def exhausted(self) -> tuple[Record, ...]:
-        """What stands for a policy where it would take too many steps: nothing, or one that denies."""
-        if self._exhausted is None:
-            compiled = self._compiler.exhausted(self.compiled)
-            self._exhausted = () if compiled is None else (_denying(self.raw, compiled, self._compiler),)
-        return self._exhausted
+    def substitutes(self) -> tuple[PolicyEntry, ...]:
+        """Substitute of a policy that takes too many steps to match: nothing, or a policy that denies."""
+        if self._substitutes is None:
+            compiled = self._compiler.costly_substitute(self.compiled)
+            self._substitutes = () if compiled is None else (_deny_entry(self.raw, compiled, self._compiler),)
+        return self._substitutes
 
     @property
-    def broad(self) -> bool:
-        """Whether the policy covers all below its resource, because a level cannot be read."""
-        return self._compiled is not None and self._compiled.broad
+    def covers_subtree(self) -> bool:
+        """Return True if the policy covers everything below its resource because a level is unreadable."""
+        return self._compiled is not None and self._compiled.covers_subtree
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """Policies that have an effect on access, and the ids of those that are there without any (-1 for no id)."""
+class PolicyEntries:
+    """Policies that affect access, and the ids of those without any effect (-1 for no id)."""
 
-    records: tuple[Record, ...]
-    silent: frozenset[int]
-
-
-def _denying(raw: msgspec.Raw, compiled: CompiledPolicy, compiler: PolicyCompiler) -> Record:
-    return Record(raw, None, compiled.resources, compiler, compiled)
+    entries: tuple[PolicyEntry, ...]
+    ineffective_ids: frozenset[int]
 
 
-def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problems: list[Problem]) -> Loaded:
-    """The policies of a download; what is wrong with them is added to `problems`.
+def _deny_entry(raw: msgspec.Raw, compiled: CompiledPolicy, compiler: PolicyCompiler) -> PolicyEntry:
+    return PolicyEntry(raw, None, compiled.resources, compiler, compiled)
+
+
+def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problems: list[Problem]) -> PolicyEntries:
+    """Load the policies of a download, and add their problems to `problems`.
 
     Raises:
-        Unusable: a policy cannot be used, and the engine is to follow Java, which then refuses the whole set.
+        Unusable: a policy is unusable in compatibility mode `ranger`; Java then rejects the whole download.
     """
-    decoder = msgspec.json.Decoder(wire.Policy)
-    records: list[Record] = []
-    silent: set[int] = set()
-    known = Known()
+    decoder = msgspec.json.Decoder(Policy)
+    entries: list[PolicyEntry] = []
+    ineffective_ids: set[int] = set()
+    cache = ResourceCache()
     for raw in raws:
-        if not compiler.cautious and bytes(raw) == b"null":
+        if not compiler.fail_closed and bytes(raw) == b"null":
             continue
         try:
             try:
                 policy = decoder.decode(raw)
             except (ValueError, RecursionError):
                 policy = compiler.decode(raw)
-            if not policy.isEnabled or policy.policyType != _ACCESS_POLICY:
-                silent.add(NO_POLICY if policy.id is None else policy.id)
+            if not policy.is_enabled or policy.policy_type != _ACCESS_POLICY:
+                ineffective_ids.add(NO_POLICY if policy.id is None else policy.id)
             else:
-                resources = compiler.resources(policy, known)
-                # A schedule may turn out to be unreadable, so it is compiled at once; the rest waits for its first use.
-                compiled = compiler.compile(policy, resources) if policy.validitySchedules else None
-                records.append(Record(raw, policy, resources, compiler, compiled))
-                if records[-1].costly and sum(m.most_steps(cost.LONGEST_USUAL) for m in resources) > cost.MOST_STEPS:
-                    problems.extend(of_policy(policy.id, policy.name, [_COSTLY]))
-            problems.extend(of_policy(policy.id, policy.name, doubts(policy, compiler)))
+                resources = compiler.resources(policy, cache)
+                # A schedule may be unreadable, so a policy with one is compiled now; others on first use.
+                compiled = compiler.compile(policy, resources) if policy.validity_schedules else None
+                entries.append(PolicyEntry(raw, policy, resources, compiler, compiled))
+                if (
+                    entries[-1].costly
+                    and sum(m.max_steps(cost.TYPICAL_VALUE_LENGTH) for m in resources) > cost.MAX_STEPS
+                ):
+                    problems.extend(policy_problems(policy.id, policy.name, [_COSTLY]))
+            problems.extend(policy_problems(policy.id, policy.name, policy_issues(policy, compiler)))
         except Unusable as e:
-            if not compiler.cautious:
+            if not compiler.fail_closed:
                 raise
-            silent.update(_add_substitute(raw, e.doubts, compiler, records, problems))
-    if compiler.cautious:
-        records, left_out = _without_duplicates(records, compiler, problems)
-        silent |= left_out
-    return Loaded(tuple(records), frozenset(silent))
+            ineffective_ids.update(_add_substitute(raw, e.issues, compiler, entries, problems))
+    if compiler.fail_closed:
+        entries, left_out = _without_duplicates(entries, compiler, problems)
+        ineffective_ids |= left_out
+    return PolicyEntries(tuple(entries), frozenset(ineffective_ids))
 
 
 def _add_substitute(
     raw: msgspec.Raw,
-    reasons: Sequence[Doubt],
+    reasons: Sequence[PolicyIssue],
     compiler: PolicyCompiler,
-    records: list[Record],
+    entries: list[PolicyEntry],
     problems: list[Problem],
 ) -> set[int]:
-    """Puts what stands for an unusable policy among the records; gives its id if nothing does."""
+    """Append the substitute of an unusable policy to `entries`; return the policy's id if it has none."""
     known = decode_raw(raw)
     name, id_ = name_and_id(known)
-    if not (isinstance(known, dict) and known.get("isEnabled") in (False, "false")):
+    if not (isinstance(known, dict) and as_boolean(known.get("isEnabled")) is False):
         substitute = compiler.substitute(known, str(Unusable(reasons)))
-        effect = "the policy is left out" if substitute is None else "the policy denies everybody on its resource"
-        problems.extend(of_policy(id_, name, reasons, effect))
+        effect = "the policy is left out" if substitute is None else "the policy denies all users on its resource"
+        problems.extend(policy_problems(id_, name, reasons, effect))
         if substitute is not None:
-            records.append(_denying(raw, substitute, compiler))
+            entries.append(_deny_entry(raw, substitute, compiler))
             return set()
     return {NO_POLICY if id_ is None else id_}
 
 
 def _without_duplicates(
-    records: list[Record], compiler: PolicyCompiler, problems: list[Problem]
-) -> tuple[list[Record], set[int]]:
-    counts = Counter(record.id for record in records if record.id is not None)
+    entries: list[PolicyEntry], compiler: PolicyCompiler, problems: list[Problem]
+) -> tuple[list[PolicyEntry], set[int]]:
+    counts = Counter(entry.id for entry in entries if entry.id is not None)
     doubled = {id_ for id_, n in counts.items() if n > 1}
-    kept: list[Record] = []
+    kept: list[PolicyEntry] = []
     left_out: set[int] = set()
-    for record in records:
-        if record.id in doubled and not record.broad:
-            reason = Doubt(ProblemCode.DUPLICATE_ID, "id", f"two policies have the id {record.id}")
-            left_out |= _add_substitute(record.raw, [reason], compiler, kept, problems)
+    for entry in entries:
+        if entry.id in doubled and not entry.covers_subtree:
+            reason = PolicyIssue(ProblemCode.DUPLICATE_ID, "id", f"two policies have the id {entry.id}")
+            left_out |= _add_substitute(entry.raw, [reason], compiler, kept, problems)
         else:
-            kept.append(record)
+            kept.append(entry)
     return kept, left_out

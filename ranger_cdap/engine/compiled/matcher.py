@@ -1,4 +1,4 @@
-"""One level of a policy's resource against one value of a request (ranger-semantics.md §5.1, §5.2)."""
+"""Matching of one level of a policy's resource with one level of a request (ranger-semantics.md §5.1, §5.2)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.service_def import LevelOptions
 
 Tokens = Mapping[str, str] | None
-"""What macros stand for, by name; None switches their replacement off."""
+"""Values of macros by name; None disables their replacement."""
 
 EXPRESSION = "${{"
-"""What an expression for a JavaScript engine begins with."""
+"""Beginning of a JavaScript expression."""
 
 Value = str | tuple[str, ...]
-"""A level of a request: one value, or several of which one must match."""
+"""Level of a request: one value, or several of which one must match."""
 
 
-class Kind(Enum):
-    """How a policy value is compared; fixed by the raw value, so a macro never brings a wildcard with it."""
+class PatternKind(Enum):
+    """Comparison of a policy value; derived from the raw value, so a macro never adds a wildcard."""
 
     EQUALS = 1
     STARTS_WITH = 2
@@ -32,26 +32,26 @@ class Kind(Enum):
 
 
 class ValueTest(msgspec.Struct, frozen=True, gc=False):
-    """One policy value; `text` has no leading or trailing stars unless it is a glob; `glob`: it, normalised."""
+    """Compiled policy value; `text` has no leading or trailing stars except for a glob, `glob` is its normal form."""
 
-    kind: Kind
+    kind: PatternKind
     text: str
     dynamic: bool
     glob: str = ""
 
     @property
     def literal_prefix(self) -> str:
-        """What every matching value begins with, as far as it is known before macros are replaced."""
-        if self.dynamic or self.kind is Kind.ENDS_WITH:
+        """Prefix of every matching value, as far as it is known before macros are replaced."""
+        if self.dynamic or self.kind is PatternKind.ENDS_WITH:
             return ""
-        if self.kind is not Kind.GLOB:
+        if self.kind is not PatternKind.GLOB:
             return self.text
         ends = [i for i in (self.text.find("*"), self.text.find("?")) if i >= 0]
         return self.text[: min(ends)] if ends else self.text
 
 
-class Element(msgspec.Struct, frozen=True, gc=False):
-    """A level made ready. `exact` holds all its values, folded, where a look-up in a set is the whole test."""
+class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
+    """Matcher of one level. `exact` holds its folded values if membership in this set is the whole test."""
 
     options: LevelOptions
     values: tuple[str, ...]
@@ -62,40 +62,40 @@ class Element(msgspec.Struct, frozen=True, gc=False):
     cost: Cost = FREE
 
     @property
-    def never(self) -> bool:
-        """An exclusion of everything matches nothing."""
+    def matches_nothing(self) -> bool:
+        """Return True if the level excludes everything."""
         return self.match_any and self.excludes
 
     @property
     def dynamic(self) -> bool:
-        """Whether macros decide."""
+        """Return True if the result depends on macros."""
         return not self.match_any and any(t.dynamic for t in self.tests)
 
     def covers(self, value: Value, tokens: Tokens) -> bool:
-        """Whether this level covers the requested value."""
+        """Return True if the level covers the requested value."""
         if self.match_any:
             return not self.excludes
-        if _asks_for_all(value):
+        if _is_all(value):
             return False
         if self.exact is not None and type(value) is str:
             return (fold(value) if self.options.ignore_case else value) in self.exact
         hit = any(self._covers_one(v, tokens) for v in ((value,) if isinstance(value, str) else value))
         return hit is not self.excludes
 
-    def begins(self, value: Value, tokens: Tokens) -> bool:
-        """Whether this level covers the value or, with element scope SELF_OR_PREFIX, something it is a prefix of."""
+    def covers_prefix(self, value: Value, tokens: Tokens) -> bool:
+        """Return True if the level covers the value or something it is a prefix of (element scope SELF_OR_PREFIX)."""
         if self.match_any:
             return not self.excludes
         values = (value,) if isinstance(value, str) else value
-        hit = any(self._covers_one(v, tokens) or self._begins_one(v, tokens) for v in values)
-        return hit is not (self.excludes and not _asks_for_all(value))
+        hit = any(self._covers_one(v, tokens) or self._covers_prefix_one(v, tokens) for v in values)
+        return hit is not (self.excludes and not _is_all(value))
 
     def _covers_one(self, value: str, tokens: Tokens) -> bool:
         folded = self._folds(value)
         value = fold(value) if folded else value
         return any(_test(t.kind, self._text(t, tokens, folded), value) for t in self.tests)
 
-    def _begins_one(self, value: str, tokens: Tokens) -> bool:
+    def _covers_prefix_one(self, value: str, tokens: Tokens) -> bool:
         folded = self._folds(value)
         value = fold(value) if folded else value
         return any(_test_prefix(t.kind, self._raw(t, tokens, folded), value) for t in self.tests)
@@ -107,55 +107,55 @@ class Element(msgspec.Struct, frozen=True, gc=False):
         return not (options.quoted_case_sensitive and value[:1] and value[0] in options.quote_chars)
 
     def _text(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
-        """What the value is compared with; a glob is normalised, but for one that macros make at each test."""
-        if test.kind is Kind.GLOB and not test.dynamic:
+        """Return the text to compare with; the normal form of a glob is precomputed unless macros change it."""
+        if test.kind is PatternKind.GLOB and not test.dynamic:
             return fold(test.glob) if folded else test.glob
         raw = self._raw(test, tokens, folded)
-        return wildcard.normalise(raw) if test.kind is Kind.GLOB else raw
+        return wildcard.normalise(raw) if test.kind is PatternKind.GLOB else raw
 
     def _raw(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
         text = expand(test.text, self.options, tokens) if test.dynamic and tokens is not None else test.text
         return fold(text) if folded else text
 
 
-def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions) -> Element:
-    """A policy's values for one level, ready to match; no values, or only stars among them, match everything."""
+def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions) -> ResourceMatcher:
+    """Compile a policy's values for one level; no values, or a value of stars only, match everything."""
     kept = list(dict.fromkeys([v for v in values if v]))
     match_any = not kept or (options.wildcards and any(not v.strip("*") for v in kept))
     tests = () if match_any else tuple([_value_test(v, options) for v in kept])
     simple = not (match_any or excludes or options.quoted_case_sensitive)
     exact = None
-    if simple and all(t.kind is Kind.EQUALS and not t.dynamic for t in tests):
+    if simple and all(t.kind is PatternKind.EQUALS and not t.dynamic for t in tests):
         exact = frozenset(fold(t.text) if options.ignore_case else t.text for t in tests)
-        exact = None if exact & {"*"} else exact  # a request for `*` asks for all, a literal star is never met
+        exact = None if exact & {"*"} else exact  # `*` in a request means all, never a literal star
     cost = FREE if exact is not None else sum((_cost(test, options) for test in tests), FREE)
     if cost is not FREE and options.ignore_case:
         cost += cost_of_folding(test.text for test in tests)
-    return Element(options, tuple(kept), tests, match_any, excludes, exact, cost)
+    return ResourceMatcher(options, tuple(kept), tests, match_any, excludes, exact, cost)
 
 
 def _cost(test: ValueTest, options: LevelOptions) -> Cost:
-    cost = cost_of_glob(test.glob) if test.kind is Kind.GLOB else cost_of_text(test.text)
+    cost = cost_of_glob(test.glob) if test.kind is PatternKind.GLOB else cost_of_text(test.text)
     if test.dynamic:
         macros = test.text.count(options.delimiter_start)
-        cost += cost_of_macros(test.text, macros, glob=test.kind is Kind.GLOB)
+        cost += cost_of_macros(test.text, macros, glob=test.kind is PatternKind.GLOB)
     return cost
 
 
 def has_expression(values: Iterable[str], options: LevelOptions) -> bool:
-    """Whether a value holds `${{...}}`, which only a JavaScript engine could evaluate."""
+    """Return True if a value contains `${{...}}`, which needs a JavaScript engine."""
     return options.replace_expressions and any(EXPRESSION in v for v in values)
 
 
 def is_dynamic(value: str, options: LevelOptions) -> bool:
-    """Whether Ranger expands the value: it holds an escape character, or both delimiters."""
+    """Return True if Ranger expands the value: it contains an escape character, or both delimiters."""
     if not options.replace_tokens:
         return False
     return options.delimiter_escape in value or (options.delimiter_start in value and options.delimiter_end in value)
 
 
 def expand(text: str, options: LevelOptions, tokens: Mapping[str, str]) -> str:
-    """The text with its macros replaced; an unknown macro stays as it is, and an escape is undone (§5.2)."""
+    """Replace the macros of a text; unknown macros are unchanged, and escapes are removed (§5.2)."""
     start, end, escape = options.delimiter_start, options.delimiter_end, options.delimiter_escape
     out: list[str] = []
     token: list[str] | None = None
@@ -189,30 +189,30 @@ def _replacement(name: str, options: LevelOptions, tokens: Mapping[str, str]) ->
 def _value_test(value: str, options: LevelOptions) -> ValueTest:
     dynamic = is_dynamic(value, options)
     if not options.wildcards or not ("*" in value or "?" in value):
-        return ValueTest(Kind.EQUALS, value, dynamic)
+        return ValueTest(PatternKind.EQUALS, value, dynamic)
     middle = value.strip("*")
     if "?" in value or "*" in middle or (value[0] == "*" and value[-1] == "*"):
-        return ValueTest(Kind.GLOB, value, dynamic, wildcard.normalise(value))
-    return ValueTest(Kind.ENDS_WITH if value[0] == "*" else Kind.STARTS_WITH, middle, dynamic)
+        return ValueTest(PatternKind.GLOB, value, dynamic, wildcard.normalise(value))
+    return ValueTest(PatternKind.ENDS_WITH if value[0] == "*" else PatternKind.STARTS_WITH, middle, dynamic)
 
 
-def _test(kind: Kind, text: str, value: str) -> bool:
-    if kind is Kind.EQUALS:
+def _test(kind: PatternKind, text: str, value: str) -> bool:
+    if kind is PatternKind.EQUALS:
         return text == value
-    if kind is Kind.STARTS_WITH:
+    if kind is PatternKind.STARTS_WITH:
         return value.startswith(text)
-    if kind is Kind.ENDS_WITH:
+    if kind is PatternKind.ENDS_WITH:
         return value.endswith(text)
     return wildcard.matches(text, value)
 
 
-def _test_prefix(kind: Kind, text: str, value: str) -> bool:
-    if kind is Kind.ENDS_WITH:
+def _test_prefix(kind: PatternKind, text: str, value: str) -> bool:
+    if kind is PatternKind.ENDS_WITH:
         return True
-    if kind is Kind.GLOB:
+    if kind is PatternKind.GLOB:
         return wildcard.matches_prefix(text, value)
     return text.startswith(value)
 
 
-def _asks_for_all(value: Value) -> bool:
+def _is_all(value: Value) -> bool:
     return value in ("", "*")

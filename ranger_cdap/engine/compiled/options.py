@@ -1,4 +1,4 @@
-"""What a plugin's own configuration says to the engine (ranger-semantics.md §1.6, §3, §4.2)."""
+"""Plugin configuration of the engine (ranger-semantics.md §1.6, §3, §4.2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ranger_cdap.engine.compiled.conditions import ConditionMaker
+from ranger_cdap.engine.compiled.conditions import ConditionFactory
 
 SUPER_USERS = "ranger.plugin.super.users"
 SUPER_GROUPS = "ranger.plugin.super.groups"
@@ -18,13 +18,13 @@ AUDIT_FILTERS = "ranger.plugin.audit.filters"
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How the engine decides.
+    """Options of the engine.
 
-    `compatibility` is `safe` (what cannot be evaluated never allows more) or `ranger` (as the Java engine does).
-    The five sets add to those of the service's configuration. Forwarded addresses are believed only from
-    `trusted_proxies`, or from anybody if that is empty, and only with `use_forwarded_for`.
-    With `fallback` a request no policy speaks of stays undetermined, for callers with rules of their own.
-    `conditions` makes conditions that the engine does not know, by the name of the Java class that evaluates them.
+    `compatibility` is `safe` (what cannot be evaluated never allows more) or `ranger` (as the Java engine).
+    The five sets are added to those of the service configuration. With `use_forwarded_for`, forwarded addresses are
+    trusted from `trusted_proxies`, or from any address if that is empty. With `fallback`, a request that no policy
+    decides stays undetermined, for callers with a fallback authorizer. `conditions` holds factories of custom
+    conditions by the name of the Java class that evaluates them.
     """
 
     compatibility: Literal["safe", "ranger"] = "safe"
@@ -36,17 +36,17 @@ class EngineOptions:
     use_forwarded_for: bool = False
     trusted_proxies: frozenset[str] = frozenset()
     fallback: bool = False
-    conditions: Mapping[str, ConditionMaker] = field(default_factory=dict)
+    conditions: Mapping[str, ConditionFactory] = field(default_factory=dict)
 
     @property
-    def cautious(self) -> bool:
-        """Whether what cannot be evaluated counts against whoever wants in."""
+    def fail_closed(self) -> bool:
+        """Return True if what cannot be evaluated counts against the user."""
         return self.compatibility == "safe"
 
 
 @dataclass(frozen=True, slots=True)
 class Privileged:
-    """Who is never denied, and who is never audited; from the options and the service's configuration."""
+    """Principals that are never denied, and principals that are never audited."""
 
     super_users: frozenset[str]
     super_groups: frozenset[str]
@@ -55,11 +55,11 @@ class Privileged:
     unaudited_roles: frozenset[str]
 
     def is_super(self, user: str | None, groups: frozenset[str]) -> bool:
-        """Whether a super user asks."""
+        """Return True for a super user."""
         return user in self.super_users or not self.super_groups.isdisjoint(groups)
 
     def is_unaudited(self, user: str | None, groups: frozenset[str], roles: frozenset[str]) -> bool:
-        """Whether somebody asks whose access is not audited."""
+        """Return True if the user's access is not audited."""
         return (
             user in self.unaudited_users
             or not self.unaudited_groups.isdisjoint(groups)
@@ -68,7 +68,7 @@ class Privileged:
 
 
 def privileged(options: EngineOptions, config: Mapping[str, str]) -> Privileged:
-    """The five sets of the options joined with the lists of the service's configuration."""
+    """Merge the five sets of the options with the lists of the service configuration."""
     return Privileged(
         super_users=options.super_users | _names(config, SUPER_USERS),
         super_groups=options.super_groups | _names(config, SUPER_GROUPS),

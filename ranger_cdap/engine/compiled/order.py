@@ -1,4 +1,4 @@
-"""The order in which policies are evaluated (ranger-semantics.md §6.5). It decides which policy is reported."""
+"""Order of evaluation of policies (ranger-semantics.md §6.5). It determines which policy is reported."""
 
 from __future__ import annotations
 
@@ -6,52 +6,52 @@ from collections.abc import Iterable
 
 from ranger_cdap.engine.compiled.items import PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.java import round_half_up, utf16_key
-from ranger_cdap.engine.compiled.matcher import Element, is_dynamic
-from ranger_cdap.engine.compiled.resource_match import ResourceMatcher
+from ranger_cdap.engine.compiled.matcher import ResourceMatcher, is_dynamic
+from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import ServiceModel
-from ranger_cdap.engine.model import wire
+from ranger_cdap.ranger_model.policy import Policy
 
 SortKey = tuple[int, bool, int, bytes]
 
 _START = 10_000
-_MOST_RESOURCE_DISCOUNT = 100
+_MAX_RESOURCE_DISCOUNT = 100
 _MATCH_ANY = 25
 _STAR = 10
 _QUESTION_MARK = 5
 _EXCLUDES = 5
 _RECURSIVE = 5
 _EXPANSION = 20
-_MOST_PRINCIPALS = 25
+_MAX_PRINCIPALS = 25
 _ACCESS_SHARE = 25
-_MOST_CONDITIONS = 25
+_MAX_CONDITIONS = 25
 _CONDITION = 5
 
 
-def sort_key(policy: wire.Policy, matchers: Iterable[ResourceMatcher], model: ServiceModel) -> SortKey:
-    """Priority first, then policies that deny, then by `eval_order`, then by name."""
-    denies = policy.isDenyAllElse or bool(policy.denyPolicyItems)
-    return (-policy.policyPriority, not denies, eval_order(policy, matchers, model), utf16_key(policy.name))
+def sort_key(policy: Policy, matchers: Iterable[PolicyResourceMatcher], model: ServiceModel) -> SortKey:
+    """Return the sort key of a policy: by priority, policies that deny first, then by `eval_order`, then by name."""
+    denies = policy.is_deny_all_else or bool(policy.deny_policy_items)
+    return (-policy.policy_priority, not denies, eval_order(policy, matchers, model), utf16_key(policy.name))
 
 
-def eval_order(policy: wire.Policy, matchers: Iterable[ResourceMatcher], model: ServiceModel) -> int:
-    """Ranger's evaluation order: the more general a policy, the smaller."""
-    items = [*policy.policyItems, *policy.denyPolicyItems, *policy.allowExceptions, *policy.denyExceptions]
-    order = _START - min(_MOST_RESOURCE_DISCOUNT, sum(_level(policy, name, model) for name in policy.resources))
+def eval_order(policy: Policy, matchers: Iterable[PolicyResourceMatcher], model: ServiceModel) -> int:
+    """Return Ranger's evaluation order: smaller for more general policies."""
+    items = [*policy.policy_items, *policy.deny_policy_items, *policy.allow_exceptions, *policy.deny_exceptions]
+    order = _START - min(_MAX_RESOURCE_DISCOUNT, sum(_level(policy, name, model) for name in policy.resources))
     if any(_expands(element) for matcher in matchers for element in matcher.elements):
         order += _EXPANSION
     users = {user for item in items for user in item.users}
     groups = {group for item in items for group in item.groups}
-    everybody = policy.isDenyAllElse or USER_MACRO in users or any(g.lower() == PUBLIC for g in groups)
-    order -= _MOST_PRINCIPALS if everybody else min(_MOST_PRINCIPALS, len(users) + len(groups))
-    accesses = {access.type for item in items for access in item.accesses if access.isAllowed}
+    all_users = policy.is_deny_all_else or USER_MACRO in users or any(g.lower() == PUBLIC for g in groups)
+    order -= _MAX_PRINCIPALS if all_users else min(_MAX_PRINCIPALS, len(users) + len(groups))
+    accesses = {access.type for item in items for access in item.accesses if access.is_allowed}
     if model.access_types:
         order -= round_half_up(_ACCESS_SHARE * len(accesses) / len(model.access_types))
-    evaluated = items if model.deny_enabled else policy.policyItems
+    evaluated = items if model.deny_enabled else policy.policy_items
     conditions = len(policy.conditions) + sum(len(item.conditions) for item in evaluated)
-    return order - max(0, _MOST_CONDITIONS - _CONDITION * conditions)
+    return order - max(0, _MAX_CONDITIONS - _CONDITION * conditions)
 
 
-def _level(policy: wire.Policy, name: str, model: ServiceModel) -> int:
+def _level(policy: Policy, name: str, model: ServiceModel) -> int:
     resource = policy.resources[name]
     if name not in model.levels or not resource.values:
         return 0
@@ -59,8 +59,8 @@ def _level(policy: wire.Policy, name: str, model: ServiceModel) -> int:
         return _MATCH_ANY
     text = "".join(resource.values)
     general = _STAR if "*" in text else _QUESTION_MARK if "?" in text else 0
-    return general + _EXCLUDES * resource.isExcludes + _RECURSIVE * resource.isRecursive
+    return general + _EXCLUDES * resource.is_excludes + _RECURSIVE * resource.is_recursive
 
 
-def _expands(element: Element) -> bool:
+def _expands(element: ResourceMatcher) -> bool:
     return any(t.dynamic or is_dynamic(t.text, element.options) for t in element.tests)

@@ -1,22 +1,31 @@
-"""A whole policy resource against that of a request: the same, above or below (ranger-semantics.md §5.4)."""
+"""Matching of a policy resource with that of a request: the same, above or below (ranger-semantics.md §5.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
 import msgspec
 
 from ranger_cdap.engine.compiled import cost
-from ranger_cdap.engine.compiled.cost import FREE, LONGEST_VALUE
-from ranger_cdap.engine.compiled.matcher import EXPRESSION, Element, Tokens, Value, compile_element
+from ranger_cdap.engine.compiled.cost import FREE, MAX_VALUE_LENGTH
+from ranger_cdap.engine.compiled.java import utf16_units
+from ranger_cdap.engine.compiled.matcher import (
+    EXPRESSION,
+    ResourceMatcher,
+    Tokens,
+    Value,
+    compile_element,
+    has_expression,
+)
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
+from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
 from ranger_cdap.engine.model.request import ElementScope
-from ranger_cdap.engine.model.wire import PolicyResource
+from ranger_cdap.ranger_model.policy import PolicyResource
 
 
 class MatchType(Enum):
-    """Where the policy's resource lies, seen from the requested one."""
+    """Position of the policy's resource relative to the requested one."""
 
     NONE = "none"
     SELF = "self"
@@ -28,102 +37,145 @@ class MatchType(Enum):
 SELF_KINDS = frozenset({MatchType.SELF, MatchType.SELF_AND_ALL_DESCENDANTS})
 
 
-class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
-    """A policy's resource: its levels from the root down, and the last one that is not `*` (-1: all are)."""
+class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
+    """Matcher of a policy's resource: its levels from the root down; the last one that is not `*`, -1 if all are."""
 
     path: Path
-    elements: tuple[Element, ...]
+    elements: tuple[ResourceMatcher, ...]
     last_specific: int
 
-    def most_steps(self, longest: int = LONGEST_VALUE) -> int:
-        """What it costs to match values of that length at most (engine/cost.py)."""
-        return sum([e.cost.most(longest) for e in self.elements if e.cost is not FREE])
+    def max_steps(self, longest: int = MAX_VALUE_LENGTH) -> int:
+        """Return the steps to match values of at most `longest` characters (engine/compiled/cost.py)."""
+        return sum([e.cost.max_steps(longest) for e in self.elements if e.cost is not FREE])
 
     def steps(self, values: tuple[Value, ...], tokens: Tokens) -> int:
-        """What it costs to match these values."""
+        """Return the steps to match these values."""
         replacement = max(map(len, tokens.values()), default=0) if tokens else 0
         return sum(
-            e.cost.steps(len(one), replacement)
+            e.cost.steps(len(utf16_units(one)), replacement)
             for e, value in zip(self.elements, values, strict=False)
             for one in ((value,) if isinstance(value, str) else value)
         )
 
-    def without_dearest(self, resources: int) -> ResourceMatcher:
-        """The resource with every value at those levels that alone cost too much for one of so many resources."""
-        most = cost.MOST_STEPS // (resources * max(1, len(self.elements)))
-        elements = tuple(compile_element((), False, e.options) if e.cost.most() > most else e for e in self.elements)
-        return ResourceMatcher(self.path, elements, last_specific(elements))
+    def without_most_costly(self, resources: int) -> PolicyResourceMatcher:
+        """Return the resource with the too expensive levels replaced by any value; `resources` share the limit."""
+        most = cost.MAX_STEPS // (resources * max(1, len(self.elements)))
+        elements = tuple(
+            compile_element((), False, e.options) if e.cost.max_steps() > most else e for e in self.elements
+        )
+        return PolicyResourceMatcher(self.path, elements, last_specific(elements))
 
     @property
-    def never(self) -> bool:
-        """Whether some level excludes everything."""
-        return any(e.never for e in self.elements)
+    def matches_nothing(self) -> bool:
+        """Return True if some level excludes everything."""
+        return any(e.matches_nothing for e in self.elements)
 
     def match(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, scopes: Mapping[str, ElementScope] | None = None
     ) -> MatchType:
-        """The match type for a request that names exactly the levels of `path`."""
-        asked, own = len(path), len(self.path)
-        common = min(asked, own)
-        if path[:common] != self.path[:common] or (own == 0 and asked):
+        """Return the match type for a request with exactly the levels of `path`."""
+        requested, own = len(path), len(self.path)
+        common = min(requested, own)
+        if path[:common] != self.path[:common] or (own == 0 and requested):
             return MatchType.NONE
         for name, element, value in zip(path, self.elements, values, strict=False):
             scope = scopes.get(name) if scopes else None
-            if not (element.begins if scope is ElementScope.SELF_OR_PREFIX else element.covers)(value, tokens):
+            if not (element.covers_prefix if scope is ElementScope.SELF_OR_PREFIX else element.covers)(value, tokens):
                 return MatchType.NONE
-        if asked > own:
+        if requested > own:
             return MatchType.ANCESTOR
-        if asked == own:
+        if requested == own:
             return MatchType.SELF
-        if any(e.never for e in self.elements[asked:]):
+        if any(e.matches_nothing for e in self.elements[requested:]):
             return MatchType.NONE
-        return MatchType.SELF_AND_ALL_DESCENDANTS if asked > self.last_specific else MatchType.DESCENDANT
+        return MatchType.SELF_AND_ALL_DESCENDANTS if requested > self.last_specific else MatchType.DESCENDANT
 
 
-class Known:
-    """What was compiled before for policies of one set: most share their paths, and most of their levels."""
+class ResourceCache:
+    """Cache of compiled levels and paths for one set of policies, which share most of them."""
 
     __slots__ = ("elements", "paths")
 
     def __init__(self) -> None:
-        self.elements: dict[tuple[str, tuple[str, ...], bool], Element] = {}
+        self.elements: dict[tuple[str, tuple[str, ...], bool], ResourceMatcher] = {}
         self.paths: dict[tuple[str, ...], Path | None] = {}
 
-    def is_usual(self, resources: Mapping[str, PolicyResource]) -> bool:
-        """Whether its levels were met before and found to be a path, and every value can be matched."""
+    def is_known_valid(self, resources: Mapping[str, PolicyResource]) -> bool:
+        """Return True if the levels are known to be a path, and every value can be matched."""
         if self.paths.get(tuple(resources)) is None:
             return False
         for level in resources.values():
             for value in level.values:
-                if EXPRESSION in value or len(value) > LONGEST_VALUE:
+                if EXPRESSION in value or len(value) > MAX_VALUE_LENGTH:
                     return False
         return True
 
 
 def compile_resource(
-    resources: Mapping[str, PolicyResource], model: ServiceModel, known: Known | None = None
-) -> ResourceMatcher | None:
-    """The resource ready to match, or None where its levels fit no hierarchy: then it matches nothing."""
-    known, names = known or Known(), tuple(resources)
-    path = known.paths.get(names)
+    resources: Mapping[str, PolicyResource], model: ServiceModel, cache: ResourceCache | None = None
+) -> PolicyResourceMatcher | None:
+    """Compile a resource; None if its levels fit no hierarchy, so that it matches nothing."""
+    cache, names = cache or ResourceCache(), tuple(resources)
+    path = cache.paths.get(names)
     if path is None:
-        path = known.paths[names] = model.path_of(frozenset(names)) if names else ()
+        path = cache.paths[names] = model.path_of(frozenset(names)) if names else ()
         if path is None:
             return None
     elements = []
     for name in path:
         resource = resources[name]
-        key = (name, tuple(resource.values), resource.isExcludes)
-        element = known.elements.get(key)
+        key = (name, tuple(resource.values), resource.is_excludes)
+        element = cache.elements.get(key)
         if element is None:
-            element = known.elements[key] = compile_element(resource.values, resource.isExcludes, model.levels[name])
+            element = cache.elements[key] = compile_element(resource.values, resource.is_excludes, model.levels[name])
         elements.append(element)
-    return ResourceMatcher(path, tuple(elements), last_specific(elements))
+    return PolicyResourceMatcher(path, tuple(elements), last_specific(elements))
 
 
-def last_specific(elements: Sequence[Element]) -> int:
-    """The last level that does not cover everything; -1: all do."""
+def last_specific(elements: Sequence[ResourceMatcher]) -> int:
+    """Return the last level that does not cover everything, -1 if all do."""
     for level in range(len(elements) - 1, -1, -1):
         if not elements[level].match_any:
             return level
     return -1
+
+
+EVERYWHERE = PolicyResourceMatcher((), (), -1)
+"""Ancestor of all resources."""
+
+
+def resource_issues(resources: Mapping[str, PolicyResource], model: ServiceModel, place: str) -> Iterator[PolicyIssue]:
+    """Yield the reasons why a resource cannot be matched."""
+    levels_valid = True
+    for name, resource in resources.items():
+        if issue := _level_issue(name, resource, model, place):
+            levels_valid = False
+            yield issue
+    if levels_valid and resources and model.path_of(frozenset(resources)) is None:
+        yield PolicyIssue(ProblemCode.NO_HIERARCHY, place, "it fits no hierarchy of the service definition")
+
+
+def deepest_valid_ancestor(resources: Mapping[str, PolicyResource], model: ServiceModel) -> PolicyResourceMatcher:
+    """Return the longest path from the root of readable levels that is not ambiguous between branches."""
+    readable = {
+        name: resource for name, resource in resources.items() if _level_issue(name, resource, model, "") is None
+    }
+    paths = [p for n in readable if (p := model.paths.get(n)) and readable.keys() >= set(p)]
+    longest = max(map(len, paths), default=0)
+    deepest = [p for p in paths if len(p) == longest]
+    shared = next((n for n in range(longest, 0, -1) if len({p[:n] for p in deepest}) == 1), 0)
+    path = deepest[0][:shared] if deepest else ()
+    elements = tuple(compile_element(readable[n].values, readable[n].is_excludes, model.levels[n]) for n in path)
+    return PolicyResourceMatcher(path, elements, last_specific(elements))
+
+
+def _level_issue(name: str, resource: PolicyResource, model: ServiceModel, place: str) -> PolicyIssue | None:
+    if name not in model.levels:
+        code, message = ProblemCode.UNKNOWN_RESOURCE, "the service definition has no such resource"
+    elif has_expression(resource.values, model.levels[name]):
+        code, message = ProblemCode.RESOURCE_EXPRESSION, "a value holds an expression that only JavaScript can evaluate"
+    elif any(len(value) > MAX_VALUE_LENGTH for value in resource.values):
+        code, message = ProblemCode.VALUE_TOO_LONG, f"a value is longer than {MAX_VALUE_LENGTH} characters"
+    else:
+        return None
+    return PolicyIssue(code, f"{place}.{name}", message)

@@ -1,27 +1,28 @@
-"""Which roles somebody has (ranger-semantics.md §12.1)."""
+"""Roles of users and groups (ranger-semantics.md §12.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from ranger_cdap.engine.model import wire
-from ranger_cdap.engine.model.problem import Doubt, ProblemCode, shown
+from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
+from ranger_cdap.ranger_model.json_repair import shown
+from ranger_cdap.ranger_model.role import RangerRoles
 
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 
 
 class RoleTable:
-    """Role definitions, resolved: the members of a contained role belong to the containing one, at any depth.
+    """Resolved role definitions: the members of a contained role are members of the containing one, at any depth.
 
-    Roles that contain each other have the same members; `doubts` names some of them, if there are any.
+    Roles that contain each other have the same members; `issues` reports such a cycle.
     """
 
-    def __init__(self, definitions: wire.RangerRoles | None) -> None:
+    def __init__(self, definitions: RangerRoles | None) -> None:
         self._of_user: dict[str, set[str]] = {}
         self._of_group: dict[str, set[str]] = {}
         containing: dict[str, set[str]] = {}
-        for role in definitions.rangerRoles if definitions else ():
+        for role in definitions.ranger_roles if definitions else ():
             for user in role.users:
                 self._of_user.setdefault(user.name, set()).add(role.name)
             for group in role.groups:
@@ -30,16 +31,16 @@ class RoleTable:
                 containing.setdefault(member.name, set()).add(role.name)
         for roles in (*self._of_user.values(), *self._of_group.values()):
             _close(roles, containing)
-        self.doubts = tuple(_cycles(containing))
+        self.issues = tuple(_cycles(containing))
         self._public = self._of_group.get("public", set())
 
     def users_of(self, roles: Collection[str]) -> frozenset[str]:
-        """The users whom role definitions name as members of one of the roles."""
+        """Return the users that role definitions name as members of one of the roles."""
         wanted = set(roles)
         return frozenset(user for user, held in self._of_user.items() if not wanted.isdisjoint(held))
 
     def of(self, user: str | None, groups: Iterable[str]) -> frozenset[str]:
-        """The roles of a user with these groups; everybody has those of the group `public`."""
+        """Return the roles of a user with these groups; all users have those of the group `public`."""
         roles = set(self._public)
         if user is not None:
             roles |= self._of_user.get(user, set())
@@ -57,11 +58,11 @@ def _close(roles: set[str], containing: dict[str, set[str]]) -> None:
                 todo.append(role)
 
 
-def _cycles(containing: dict[str, set[str]]) -> Iterator[Doubt]:
+def _cycles(containing: dict[str, set[str]]) -> Iterator[PolicyIssue]:
     try:
         TopologicalSorter(containing).prepare()
     except CycleError as e:
-        names = " in ".join(f"`{shown(name)}`" for name in e.args[1][:_MOST_NAMES])
-        more = " …" if len(e.args[1]) > _MOST_NAMES else ""
+        names = " in ".join(f"`{shown(name)}`" for name in e.args[1][:_MAX_NAMES])
+        more = " …" if len(e.args[1]) > _MAX_NAMES else ""
         message = f"these roles contain each other, so they have the same members: {names}{more}"
-        yield Doubt(ProblemCode.ROLE_CYCLE, f"rangerRoles[{shown(e.args[1][0])}]", message)
+        yield PolicyIssue(ProblemCode.ROLE_CYCLE, f"rangerRoles[{shown(e.args[1][0])}]", message)

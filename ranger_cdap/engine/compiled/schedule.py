@@ -1,7 +1,7 @@
-"""Validity schedules: from when to when, and how often (ranger-semantics.md §10).
+"""Validity schedules: start, end and recurrences (ranger-semantics.md §10).
 
-Wall clocks are those of one time zone given at compile time, as Java uses its own default zone. Recurrences look back
-to the closest past start, field by field with a borrow, with the corners that Java's calendar has at month ends.
+Recurrences use the wall clock of one time zone, given at compile time where Java uses its default zone. They look
+back to the closest past start, field by field with a borrow, with the corner cases of Java's calendar at month ends.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-from ranger_cdap.engine.model.problem import shown
-from ranger_cdap.engine.model.wire import ValidityInterval, ValidityRecurrence, ValiditySchedule
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.json_repair import shown
+from ranger_cdap.ranger_model.schedule import ValidityInterval, ValidityRecurrence, ValiditySchedule
 
 _EPOCH = datetime(1970, 1, 1)
 _TIME = re.compile(r"[ \t]*(\d+)/[ \t]*(\d+)/[ \t]*(\d+) [ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)", re.ASCII)
@@ -24,10 +24,10 @@ _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _LONGEST_NUMBER = 11  # of a Java integer with its sign
 _WILDCARD = "*"
 
-# A day of the month that no month has makes Java search for ever; no month of four years has it, so none has.
+# Java loops forever on a day that no month has; a day that no month of four years has does not exist.
 _MONTHS_TO_SEARCH = 48
 
-# Names that Java's TimeZone knows and the time zone database does not.
+# Names in Java's TimeZone that are missing in the time zone database.
 _SHORT_ZONES = {
     "ACT": "Australia/Darwin",
     "AET": "Australia/Sydney",
@@ -60,19 +60,19 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 class _NoMatch(Exception):
-    """No value of a field is allowed."""
+    """Raised if no value of a field is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a recurrence: its bounds, and the ranges it allows; none at all allow everything."""
+    """Field of a recurrence: its bounds, and the ranges it allows; no ranges allow everything."""
 
     low: int
     high: int
     allowed: Ranges
 
     def past(self, value: int, *, borrow: bool = False, highest: int | None = None) -> tuple[int, bool]:
-        """The greatest allowed value up to `value`, and whether it was found only by beginning at the top again."""
+        """Return the greatest allowed value up to `value`, and whether the search wrapped around to find it."""
         highest = self.high if highest is None else highest
         value -= borrow
         if not self.allowed:
@@ -89,7 +89,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A recurring validity: when it begins, and how long it lasts."""
+    """Recurring validity: its starts, and how long each lasts."""
 
     minute: Field
     hour: Field
@@ -102,7 +102,7 @@ class Recurrence:
     interval: timedelta
 
     def applies(self, now: datetime) -> bool:
-        """Whether the closest past start is not longer ago than the interval; both ends count."""
+        """Return True if the closest past start is at most one interval ago, inclusive."""
         try:
             start = self._closest_start(now)
         except (_NoMatch, OverflowError, ValueError):
@@ -124,7 +124,7 @@ class Recurrence:
             return None
         day = now
         yesterday = now - timedelta(days=1)
-        # Java takes the borrowed day into account only where it leads into the month before.
+        # Java applies the borrowed day only if it leads into the previous month.
         if borrow and yesterday.month != now.month:
             day = yesterday
         for _ in range(_MONTHS_TO_SEARCH):
@@ -151,13 +151,13 @@ class Recurrence:
     def _in_allowed_month(self, start: datetime) -> datetime:
         month, borrow = self.month.past(start.month - 1)
         year, _ = self.year.past(start.year, borrow=borrow)
-        # A day the month does not have runs over into the next one.
+        # A day beyond the end of the month overflows into the next one.
         return start.replace(year=year, month=month + 1, day=1) + timedelta(days=start.day - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A compiled schedule; `start` and `end` in epoch milliseconds, 0 where it is open."""
+    """Compiled schedule; `start` and `end` in epoch milliseconds, 0 if open."""
 
     start: int
     end: int
@@ -165,7 +165,7 @@ class Schedule:
     zone: tzinfo
 
     def applies(self, at: int) -> bool:
-        """Whether the schedule holds at a time in epoch milliseconds; both ends count."""
+        """Return True if the schedule applies at a time in epoch milliseconds, inclusive."""
         if (self.start and at < self.start) or (self.end and at > self.end):
             return False
         if not self.recurrences:
@@ -182,33 +182,33 @@ class Schedule:
 def compile_schedules(
     schedules: Sequence[ValiditySchedule], *, lenient: bool, zone: tzinfo = UTC
 ) -> tuple[Schedule, ...]:
-    """Several schedules, of which one must apply.
+    """Compile several schedules, of which one must apply.
 
     Raises:
-        PolicySetError: as `compile_schedule`.
+        PolicySetError: as in `compile_schedule`.
     """
     return tuple(compile_schedule(schedule, lenient=lenient, zone=zone) for schedule in schedules)
 
 
 def compile_schedule(schedule: ValiditySchedule, *, lenient: bool, zone: tzinfo = UTC) -> Schedule:
-    """A schedule ready to be asked; `zone` is the zone of wall clocks in recurrences.
+    """Compile a schedule; `zone` is the time zone of recurrences.
 
-    `lenient` reads like Java: a time that cannot be read is open, an unknown time zone is GMT.
+    `lenient` reads as Java does: an unreadable time is open, an unknown time zone is GMT.
 
     Raises:
-        PolicySetError: a recurrence cannot be read, or, unless `lenient`, a time or a time zone.
+        PolicySetError: a recurrence is unreadable, or, unless `lenient`, a time or a time zone.
     """
-    own = _zone(schedule.timeZone, lenient=lenient)
+    own = _zone(schedule.time_zone, lenient=lenient)
     return Schedule(
-        start=_instant(schedule.startTime, own, zone, lenient=lenient),
-        end=_instant(schedule.endTime, own, zone, lenient=lenient),
+        start=_instant(schedule.start_time, own, zone, lenient=lenient),
+        end=_instant(schedule.end_time, own, zone, lenient=lenient),
         recurrences=tuple(map(_recurrence, schedule.recurrences)),
         zone=zone,
     )
 
 
 def _instant(text: str, own: tzinfo, local: tzinfo, *, lenient: bool) -> int:
-    """Epoch milliseconds: read in the local zone, then moved by the difference of the two zones at that instant."""
+    """Return epoch milliseconds: read in the local zone, then shifted by the two zones' difference at that instant."""
     if not text:
         return 0
     parts = _TIME.match(text)
@@ -254,7 +254,7 @@ def _zone(name: str, *, lenient: bool) -> tzinfo:
 
 
 def _recurrence(recurrence: ValidityRecurrence) -> Recurrence | None:
-    """None where there is no interval, which Java takes as always."""
+    """Compile a recurrence; None if it has no interval, which means always in Java."""
     interval = recurrence.interval or ValidityInterval()
     try:
         lasts = timedelta(days=interval.days, hours=interval.hours, minutes=interval.minutes)
@@ -268,12 +268,12 @@ def _recurrence(recurrence: ValidityRecurrence) -> Recurrence | None:
     return Recurrence(
         minute=Field(0, 59, _ranges(schedule.minute)),
         hour=Field(0, 23, _ranges(schedule.hour)),
-        day_of_month=Field(1, 31, _ranges(schedule.dayOfMonth)),
-        day_of_week=Field(1, 7, _ranges(schedule.dayOfWeek)),
+        day_of_month=Field(1, 31, _ranges(schedule.day_of_month)),
+        day_of_week=Field(1, 7, _ranges(schedule.day_of_week)),
         month=Field(0, 11, _ranges(schedule.month, shift=1)),
         year=Field(2017, 2100, _ranges(schedule.year)),
-        by_day_of_month=bool(schedule.dayOfMonth.strip()),
-        by_day_of_week=bool(schedule.dayOfWeek.strip()),
+        by_day_of_month=bool(schedule.day_of_month.strip()),
+        by_day_of_week=bool(schedule.day_of_week.strip()),
         interval=lasts,
     )
 

@@ -1,4 +1,4 @@
-"""A service definition made ready: hierarchies, access types and how each level matches (ranger-semantics.md §2)."""
+"""Compiled service definition: hierarchies, access types and matching options (ranger-semantics.md §2)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranger_cdap.engine.compiled.java import hash_order
-from ranger_cdap.engine.model import wire
-from ranger_cdap.engine.model.problem import shown
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.json_repair import shown
+from ranger_cdap.ranger_model.service_def import PolicyConditionDef, ResourceDef, ServiceDef
 
 Path = tuple[str, ...]
-"""Resource names from the root downwards."""
+"""Resource names from the root down."""
 
 _PATH_MATCHERS = ("RangerPathResourceMatcher", "RangerURLResourceMatcher")
 
@@ -23,7 +23,7 @@ _TEXTS = ("quoteChars", "tokenDelimiterStart", "tokenDelimiterEnd", "tokenDelimi
 
 @dataclass(frozen=True, slots=True)
 class LevelOptions:
-    """How the values of one level are read (§5.1)."""
+    """Matching options of one level (§5.1)."""
 
     wildcards: bool = True
     ignore_case: bool = True
@@ -39,25 +39,24 @@ class LevelOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServiceModel:
-    """What the engine needs of a service definition.
+    """Compiled service definition.
 
-    `paths` maps each resource name to its path from the root; it is empty where the definition allows no hierarchy.
-    `implied` maps an access type, lower case, to what it implies, in the order in which Java applies it.
+    `paths` maps each resource name to its path from the root; it is empty if the definition has no valid hierarchy.
+    `implied` maps an access type, in lower case, to its implied grants, in the order in which Java applies them.
     """
 
     name: str
     levels: Mapping[str, LevelOptions]
     paths: Mapping[str, Path]
-    ranks: Mapping[str, int]
     access_types: tuple[str, ...]
-    any_order: tuple[str, ...]
-    known_accesses: frozenset[str]
+    any_access_order: tuple[str, ...]
+    known_access_types: frozenset[str]
     implied: Mapping[str, tuple[str, ...]]
-    conditions: Mapping[str, wire.PolicyConditionDef]
+    conditions: Mapping[str, PolicyConditionDef]
     deny_enabled: bool
 
     def path_of(self, names: frozenset[str]) -> Path | None:
-        """The path whose levels are exactly these names, or None: unknown names, a gap or two branches (§5.4)."""
+        """Return the path of exactly these names; None for unknown names, a gap or two branches (§5.4)."""
         for name in names:
             path = self.paths.get(name)
             if path is not None and len(path) == len(names):
@@ -65,46 +64,45 @@ class ServiceModel:
         return None
 
 
-def compile_service_def(definition: wire.ServiceDef, *, lenient: bool = True) -> ServiceModel:
-    """The definition, ready for use; `lenient` reads options as Ranger does, whatever they are.
+def compile_service_def(definition: ServiceDef, *, lenient: bool = True) -> ServiceModel:
+    """Compile a service definition; `lenient` accepts invalid options, as Ranger does.
 
     Raises:
-        PolicySetError: two resources share a name, a parent does not exist, parents form a circle, or a level needs a
-            matcher we lack; unless `lenient`, also for an option that is none.
+        PolicySetError: two resources share a name, a parent does not exist, parents form a cycle, or a level needs an
+            unsupported matcher; unless `lenient`, also for an invalid option.
     """
-    by_name: dict[str, wire.ResourceDef] = {}
+    by_name: dict[str, ResourceDef] = {}
     for resource in definition.resources:
         if resource.name in by_name:
             raise PolicySetError(f"service definition `{definition.name}` has two resources named `{resource.name}`")
         if resource.matcher.rpartition(".")[2] in _PATH_MATCHERS:
             raise PolicySetError(
                 f"service definition `{definition.name}`: resource `{resource.name}` needs the matcher "
-                f"`{resource.matcher}`, which this engine does not have"
+                f"`{resource.matcher}`, which is not supported"
             )
         by_name[resource.name] = resource
     if not lenient:
         _refuse_unreadable(definition, by_name)
-    names = [a.name for a in definition.accessTypes]
+    names = [a.name for a in definition.access_types]
     return ServiceModel(
         name=definition.name,
         levels={name: _level_options(r) for name, r in by_name.items()},
         paths=_paths(definition.name, by_name),
-        ranks={name: r.level for name, r in by_name.items()},
         access_types=tuple(names),
-        any_order=hash_order(names),
-        known_accesses=frozenset(names) | {a.name for a in definition.markerAccessTypes},
+        any_access_order=hash_order(names),
+        known_access_types=frozenset(names) | {a.name for a in definition.marker_access_types},
         implied=_implied(definition),
-        conditions={c.name: c for c in definition.policyConditions},
+        conditions={c.name: c for c in definition.policy_conditions},
         deny_enabled=_flag(definition.options, _DENY_OPTION, True),
     )
 
 
-def _refuse_unreadable(definition: wire.ServiceDef, by_name: Mapping[str, wire.ResourceDef]) -> None:
-    """Raises PolicySetError where another reading than the one meant could allow more."""
+def _refuse_unreadable(definition: ServiceDef, by_name: Mapping[str, ResourceDef]) -> None:
+    """Raise PolicySetError for an option that could allow more if misread."""
     holders: list[tuple[str, Mapping[str, Any], Sequence[str], Sequence[str]]] = [
         ("the definition", definition.options, (_DENY_OPTION,), ())
     ]
-    holders += [(f"resource `{n}`", r.matcherOptions, _FLAGS, _TEXTS) for n, r in by_name.items()]
+    holders += [(f"resource `{n}`", r.matcher_options, _FLAGS, _TEXTS) for n, r in by_name.items()]
     for holder, options, flags, texts in holders:
         wrong = [k for k in flags if str(options.get(k, "true")).lower() not in ("true", "false")]
         wrong += [k for k in texts if not isinstance(options.get(k, ""), str)]
@@ -114,10 +112,10 @@ def _refuse_unreadable(definition: wire.ServiceDef, by_name: Mapping[str, wire.R
             )
 
 
-def _paths(service_type: str, by_name: Mapping[str, wire.ResourceDef]) -> dict[str, Path]:
+def _paths(service_type: str, by_name: Mapping[str, ResourceDef]) -> dict[str, Path]:
     parents = {r.parent for r in by_name.values()}
-    if any(r.isValidLeaf is False and name not in parents for name, r in by_name.items()):
-        return {}  # a leaf that may not be one makes the whole graph invalid
+    if any(r.is_valid_leaf is False and name not in parents for name, r in by_name.items()):
+        return {}  # a leaf that is not a valid one invalidates the whole graph
     paths: dict[str, Path] = {}
     for name in by_name:
         path = [name]
@@ -127,19 +125,21 @@ def _paths(service_type: str, by_name: Mapping[str, wire.ResourceDef]) -> dict[s
                     f"service definition `{shown(service_type)}`: `{shown(path[-1])}` has a parent that does not exist"
                 )
             if parent in path:
-                raise PolicySetError(f"service definition `{service_type}`: the parents of `{name}` form a circle")
+                raise PolicySetError(f"service definition `{service_type}`: the parents of `{name}` form a cycle")
             path.append(parent)
         paths[name] = tuple(reversed(path))
     return paths
 
 
-def _implied(definition: wire.ServiceDef) -> dict[str, tuple[str, ...]]:
-    grants = {a.name: a.impliedGrants for a in (*definition.accessTypes, *definition.markerAccessTypes)}
-    return {name: tuple(grants[name]) for name in hash_order(grants) if grants[name]}
+def _implied(definition: ServiceDef) -> dict[str, tuple[str, ...]]:
+    grants: dict[str, list[str]] = {}
+    for access in (*definition.access_types, *definition.marker_access_types):
+        grants.setdefault(access.name, []).extend(access.implied_grants)  # of several with one name, those of all
+    return {name: tuple(dict.fromkeys(grants[name])) for name in hash_order(grants) if grants[name]}
 
 
-def _level_options(resource: wire.ResourceDef) -> LevelOptions:
-    options = resource.matcherOptions
+def _level_options(resource: ResourceDef) -> LevelOptions:
+    options = resource.matcher_options
     start = _text(options, "tokenDelimiterStart", "{")
     end = _text(options, "tokenDelimiterEnd", "}")
     escape = _text(options, "tokenDelimiterEscape", "\\")
@@ -165,7 +165,7 @@ def _flag(options: Mapping[str, Any], key: str, default: bool) -> bool:
 
 
 def _text(options: Mapping[str, Any], key: str, default: str) -> str:
-    """A delimiter is one character; Java takes the first of a longer text."""
+    """Return a delimiter of one character: Java uses the first of a longer text."""
     value = options.get(key)
     if value is None or value == "":
         return default

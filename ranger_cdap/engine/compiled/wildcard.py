@@ -1,18 +1,20 @@
-"""Wildcards as Ranger's Java engine matches them: `*` any run of characters, `?` one (ranger-semantics.md §5.1.1).
+"""Wildcards as in Ranger's Java engine: `*` any run of UTF-16 units, `?` one (ranger-semantics.md §5.1.1).
 
-`*?` means the same as `?`: a trap of the library Ranger uses, kept because answers depend on it.
-Matching costs time in proportion to the value, whatever the pattern.
+`*?` is equivalent to `?`: a quirk of the library Ranger uses, kept because decisions depend on it.
+Matching takes time linear in the value, for any pattern.
 """
 
 from __future__ import annotations
 
 import re
 
+from ranger_cdap.engine.compiled.java import utf16_units
+
 
 def normalise(pattern: str) -> str:
-    """The pattern without repeated stars and without the stars that a following `?` cancels."""
+    """Remove repeated stars and stars that a following `?` cancels; the result is in UTF-16 units."""
     out: list[str] = []
-    for c in pattern:
+    for c in utf16_units(pattern):
         if c == "*" and out and out[-1] == "*":
             continue
         if c == "?" and out and out[-1] == "*":
@@ -22,10 +24,11 @@ def normalise(pattern: str) -> str:
 
 
 def matches(pattern: str, value: str) -> bool:
-    """Whether a normalised pattern covers the whole value.
+    """Return True if a normalised pattern matches the whole value.
 
-    What stands between stars is found one after another, each as early as it can be; only the last has its place.
+    Segments between stars are found in turn, each as early as possible; first and last segment are anchored.
     """
+    value = utf16_units(value)
     first, *rest = pattern.split("*")
     if not rest:
         return len(first) == len(value) and _fits(first, value, 0)
@@ -42,17 +45,16 @@ def matches(pattern: str, value: str) -> bool:
 
 
 def _fits(segment: str, value: str, at: int) -> bool:
-    """Whether a segment without stars stands there; the value must be long enough."""
+    """Return True if a segment without stars matches at a position; the value must be long enough."""
     if "?" not in segment:
         return value.startswith(segment, at)
     return all(c in ("?", found) for c, found in zip(segment, value[at : at + len(segment)], strict=True))
 
 
 def _find(segment: str, value: str, start: int, end: int) -> int:
-    """Where a segment without stars stands first between two places of the value, or -1.
+    """Return the first position of a segment without stars between two positions of the value, or -1.
 
-    With question marks, all beginnings are looked at in one pass: bit n says that the segment's first n + 1 characters
-    end at this place (the algorithm Shift-And).
+    With question marks this is the Shift-And algorithm: bit n is set if the segment's first n + 1 characters end here.
     """
     if "?" not in segment:
         return value.find(segment, start, end)
@@ -69,16 +71,16 @@ def _find(segment: str, value: str, start: int, end: int) -> int:
 
 
 State = tuple[int, int, bool]
-"""How many tokens are done, where in the value, and whether a star has come before."""
+"""Number of tokens consumed, position in the value, and whether a star precedes."""
 
 
 def matches_prefix(pattern: str, value: str) -> bool:
-    """Whether Ranger takes the value for a beginning of what the raw pattern covers (scope SELF_OR_PREFIX).
+    """Return True if Ranger treats the value as a prefix of something the raw pattern matches (scope SELF_OR_PREFIX).
 
-    That is so where all tokens of the pattern are found in the value, of which more may follow, and where the search
-    that Ranger makes last has come to a star; a literal may be cut short by the end of the value, a `?` may not.
+    It does if all tokens of the pattern are found in the value, which may be longer, and if Ranger's last search ends
+    after a star; a literal may be truncated by the end of the value, a `?` may not.
     """
-    tokens = _tokens(pattern)
+    value, tokens = utf16_units(value), _tokens(utf16_units(pattern))
     start: State = (0, 0, False)
     seen: set[State] = set()
     open_ = [start]
@@ -98,7 +100,7 @@ def _tokens(pattern: str) -> list[str]:
 
 
 def _advance(tokens: list[str], value: str, state: State) -> tuple[State | None, State | None]:
-    """The state after one more token, and that in which a literal is looked for again further on."""
+    """Return the state after one more token, and the state in which a literal is searched again further on."""
     n, at, free = state
     wanted = tokens[n]
     if wanted == "?":
@@ -116,7 +118,7 @@ def _advance(tokens: list[str], value: str, state: State) -> tuple[State | None,
 
 
 def _ends_behind_star(tokens: list[str], value: str, state: State) -> bool:
-    """Whether Ranger's last search, the one that takes up its first alternative again and again, ends after a star."""
+    """Return True if Ranger's last search, which always resumes its first alternative, ends after a star."""
     while True:
         following, again = _advance(tokens, value, state)
         if following is None:

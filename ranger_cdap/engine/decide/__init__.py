@@ -1,1 +1,1 @@
-"""Deciding: the rule, and the short cuts that give its answers."""
+"""Evaluation of requests: the general evaluator, and the fast path for simple ones."""

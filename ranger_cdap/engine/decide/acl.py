@@ -1,7 +1,7 @@
-"""Who can do what on a resource: Ranger's ACLs (ranger-semantics.md §16), worked out by deciding for everybody named.
+"""ACLs of a resource (ranger-semantics.md §16), computed by evaluating every principal that policies name.
 
-Because each answer is a decision, it agrees with `evaluate` by construction. Where conditions or validity matter,
-the decision is made twice: as if all of them spoke against the user, and as if all spoke for them.
+Each entry is a decision, so it agrees with `evaluate` by construction. It is evaluated twice, as conditions and
+validity schedules may matter: once as if all of them were against the user, once as if all were in their favour.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.compiled.roles import RoleTable
 from ranger_cdap.engine.model.decision import NO_POLICY, Decision
 
-NOBODY_IN_PARTICULAR = "\0"
-"""A user name that no policy can hold: what is allowed to it is allowed to everybody."""
+ANONYMOUS_USER = "\0"
+"""User name that no policy can hold: access allowed to it is allowed to all users."""
 
 
-class Standing(Enum):
-    """How somebody stands to an access type."""
+class AccessStatus(Enum):
+    """Access of a principal to an access type."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -31,75 +31,84 @@ class Standing(Enum):
 
 
 class AccessEntry(msgspec.Struct, frozen=True):
-    """How somebody stands to an access type, and the policy that says so."""
+    """Access of a principal to an access type, and the policy that decides it."""
 
-    standing: Standing
+    status: AccessStatus
     policy_id: int
 
 
 Accesses = dict[str, AccessEntry]
 Decide = Callable[[str | None, frozenset[str], frozenset[str] | None, str, bool], Decision]
-"""Takes user, groups, roles, access type and whether conditions speak for whoever asks."""
+"""Takes user, groups, roles, access type, and whether conditions are assumed in favour of the user."""
 
 
 class ResourceAccess(msgspec.Struct, frozen=True):
-    """Who can do what, by name and access type; what no policy speaks of is left out and not allowed.
+    """ACLs by principal and access type; access types without an applicable policy are left out, and not allowed.
 
-    A row is for somebody who is nothing else: a user without groups, a group's member who is named nowhere else.
-    Users have the roles the definitions give them by name, groups likewise. Whoever has no row stands as everybody.
+    A row is for that principal alone: a user without groups, or a member of the group who is named nowhere else.
+    Users and groups have the roles of which the role definitions make them direct members. Principals without a row
+    have the access of `all_users`.
     """
 
-    everybody: Accesses
+    all_users: Accesses
     users: dict[str, Accesses]
     groups: dict[str, Accesses]
     roles: dict[str, Accesses]
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Users, groups and roles named by policies."""
+class NamedPrincipals:
+    """Users, groups and roles that policies name."""
 
     users: frozenset[str]
     groups: frozenset[str]
     roles: frozenset[str]
 
 
-def named(policies: Iterable[CompiledPolicy], privileged: Privileged, definitions: RoleTable) -> Names:
-    """Everybody the items of policies name, by name or as a user in a role, and the super users."""
-    who: set[str] = set()
+def named_principals_of(
+    policies: Iterable[CompiledPolicy], privileged: Privileged, definitions: RoleTable
+) -> NamedPrincipals:
+    """Return the principals that policy items name, the users of named roles, and the super users and super groups."""
+    principals: set[str] = set()
     for policy in policies:
         for item in (*policy.deny, *policy.deny_exceptions, *policy.allow, *policy.allow_exceptions):
-            who |= item.who
-    users, groups, roles = (frozenset(n[2:] for n in who if n.startswith(kind)) for kind in ("u:", "g:", "r:"))
+            principals |= item.principals
+    users, groups, roles = (
+        frozenset(n[2:] for n in principals if n.startswith(prefix)) for prefix in ("u:", "g:", "r:")
+    )
     users = (users - {USER_MACRO, OWNER_MACRO}) | privileged.super_users | definitions.users_of(roles)
-    return Names(users, (groups - {PUBLIC}) | privileged.super_groups, roles)
+    return NamedPrincipals(users, (groups - {PUBLIC}) | privileged.super_groups, roles)
 
 
-def who_can(names: Names, perhaps: Iterable[str], accesses: Iterable[str], decide: Decide) -> ResourceAccess:
-    """The table of everybody named, for these access types; users `perhaps` only where they differ from everybody."""
-    kinds = tuple(accesses)
+def resource_access(
+    named: NamedPrincipals, candidate_users: Iterable[str], accesses: Iterable[str], decide: Decide
+) -> ResourceAccess:
+    """Compute the ACLs of the named principals, and of those `candidate_users` that differ from all users."""
+    access_types = tuple(accesses)
 
     def row(user: str | None, groups: frozenset[str], roles: frozenset[str] | None) -> Accesses:
         entries = (
-            (a, _entry(decide(user, groups, roles, a, False), decide(user, groups, roles, a, True))) for a in kinds
+            (a, access_entry(decide(user, groups, roles, a, False), decide(user, groups, roles, a, True)))
+            for a in access_types
         )
         return {access: entry for access, entry in entries if entry is not None}
 
-    nobody: frozenset[str] = frozenset()
-    everybody = row(NOBODY_IN_PARTICULAR, nobody, None)
-    users = {user: row(user, nobody, None) for user in sorted(names.users | set(perhaps))}
+    no_names: frozenset[str] = frozenset()
+    all_users = row(ANONYMOUS_USER, no_names, None)
+    users = {user: row(user, no_names, None) for user in sorted(named.users | set(candidate_users))}
     return ResourceAccess(
-        everybody=everybody,
-        users={u: accesses for u, accesses in users.items() if u in names.users or accesses != everybody},
-        groups={g: row(NOBODY_IN_PARTICULAR, frozenset({g}), None) for g in sorted(names.groups)},
-        roles={r: row(NOBODY_IN_PARTICULAR, nobody, frozenset({r})) for r in sorted(names.roles)},
+        all_users=all_users,
+        users={u: accesses for u, accesses in users.items() if u in named.users or accesses != all_users},
+        groups={g: row(ANONYMOUS_USER, frozenset({g}), None) for g in sorted(named.groups)},
+        roles={r: row(ANONYMOUS_USER, no_names, frozenset({r})) for r in sorted(named.roles)},
     )
 
 
-def _entry(against: Decision, in_favour: Decision) -> AccessEntry | None:
-    if against.allowed != in_favour.allowed:
-        return AccessEntry(Standing.CONDITIONAL, in_favour.policy_id)
-    if in_favour.policy_id == NO_POLICY and not in_favour.allowed:
+def access_entry(unfavourable: Decision, favourable: Decision) -> AccessEntry | None:
+    """Return the access by two decisions, with all conditions against the user and all in their favour."""
+    if unfavourable.allowed != favourable.allowed:
+        return AccessEntry(AccessStatus.CONDITIONAL, favourable.policy_id)
+    if favourable.policy_id == NO_POLICY and not favourable.allowed:
         return None
-    standing = Standing.ALLOWED if in_favour.allowed else Standing.DENIED
-    return AccessEntry(standing, in_favour.policy_id)
+    status = AccessStatus.ALLOWED if favourable.allowed else AccessStatus.DENIED
+    return AccessEntry(status, favourable.policy_id)

@@ -1,4 +1,4 @@
-"""Audit filters: a service's own rules about which decisions are worth an audit record (ranger-semantics.md §11.3)."""
+"""Audit filters: the rules of a service that select which decisions are audited (ranger-semantics.md §11.3)."""
 
 from __future__ import annotations
 
@@ -8,107 +8,120 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ranger_cdap.engine.compiled.items import PUBLIC, USER_MACRO, principals_of
-from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, ResourceMatcher, compile_resource
+from ranger_cdap.engine.compiled.items import PUBLIC, USER_MACRO, named_principals
+from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher, compile_resource
 from ranger_cdap.engine.compiled.service_def import ServiceModel
-from ranger_cdap.engine.decide.evaluate import Progress
 from ranger_cdap.engine.decide.query import Query
-from ranger_cdap.engine.decide.tags import RequestedTag, tag_matches
-from ranger_cdap.engine.model import wire
+from ranger_cdap.engine.decide.semantics import Evaluation
+from ranger_cdap.engine.decide.tags import ApplicableTag, tag_matches
 from ranger_cdap.engine.model.request import ANY_ACCESS
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.download import AuditFilter
 
-# A quote that is never closed reaches to the end, so that nothing is looked at twice.
+# An unclosed quote extends to the end, so that matching stays linear.
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)""")
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledFilter:
-    """A filter ready to use; `resource` None with `anywhere` False fits no resource."""
+    """Compiled audit filter; with `resource` None and `any_resource` False it matches no resource."""
 
     result: str
-    anywhere: bool
-    resource: ResourceMatcher | None
-    what: frozenset[str]
+    any_resource: bool
+    resource: PolicyResourceMatcher | None
+    access_types: frozenset[str]
     actions: frozenset[str]
-    everybody: bool
-    who: frozenset[str]
+    all_users: bool
+    principals: frozenset[str]
     audited: bool
 
-    def says(self, query: Query, progress: Progress, match_type: MatchType) -> bool:
-        """Whether the filter speaks of this decision on a resource it lies so to."""
-        if self.result and self.result != _result(progress):
+    def applies_to(self, query: Query, evaluation: Evaluation, match_type: MatchType) -> bool:
+        """Return True if the filter applies to this decision, given the match type of its resource."""
+        if self.result and self.result != _result(evaluation):
             return False
-        counts = match_type in SELF_KINDS or (match_type is MatchType.DESCENDANT and query.wide)
-        if not counts or not (self.everybody or not self.who.isdisjoint(query.who)):
+        counts = match_type in SELF_KINDS or (match_type is MatchType.DESCENDANT and query.include_descendants)
+        if not counts or not (self.all_users or not self.principals.isdisjoint(query.principals)):
             return False
-        if not self.what and not self.actions:
+        if not self.access_types and not self.actions:
             return True
         request = query.request
-        return (request.access_type or ANY_ACCESS) in self.what or (request.action or "") in self.actions
+        return (request.access_type or ANY_ACCESS) in self.access_types or (request.action or "") in self.actions
 
 
 def compile_filters(text: str, model: ServiceModel) -> tuple[CompiledFilter, ...]:
-    """The filters of a configuration value. Raises PolicySetError where it cannot be read; Ranger then has none."""
+    """Compile the filters of a configuration value. Raises PolicySetError if unreadable; Ranger then uses none."""
     if not text.strip():
         return ()
     try:
-        filters = msgspec.json.decode(_with_double_quotes(text), type=list[wire.AuditFilter], strict=False)
+        filters = msgspec.json.decode(_with_double_quotes(text), type=list[AuditFilter], strict=False)
     except (ValueError, RecursionError):
         raise PolicySetError("the audit filters cannot be read") from None
-    return tuple(_compile(f, f.isAudited, model) for f in filters if f.isAudited is not None)
+    return tuple(_compile(f, f.is_audited, model) for f in filters if f.is_audited is not None)
 
 
-def filtered(
-    progress: Progress,
+def is_audited(
+    evaluation: Evaluation,
     query: Query,
-    tags: Iterable[RequestedTag],
+    tags: Iterable[ApplicableTag],
     filters: Sequence[CompiledFilter],
     tag_filters: Sequence[CompiledFilter],
+    *,
+    preset: bool | None = None,
 ) -> bool:
-    """Whether the decision is audited after all: the first filter that speaks of it says so, those of tags first."""
+    """Return True if the decision is audited: decided by the first filter that applies, those of tags first.
+
+    `preset` is the result of the audit mode or of excluded users; a filter for a tag of the request confirms it.
+    """
     for tag in tags if tag_filters else ():
         match_type = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
         for one in tag_filters:
-            names = one.resource.elements[:1] if one.resource else ()
-            if (one.anywhere or any(tag_matches(e, tag.type) for e in names)) and one.says(query, progress, match_type):
+            if not _covers_tag(one, tag):
+                continue
+            if preset is not None:
+                return preset
+            if one.applies_to(query, evaluation, match_type):
                 return one.audited
     for one in filters:
-        if one.says(query, progress, _match_type(one, query)):
+        if one.applies_to(query, evaluation, _match_type(one, query)):
             return one.audited
-    return progress.audited
+    return evaluation.audited
+
+
+def _covers_tag(one: CompiledFilter, tag: ApplicableTag) -> bool:
+    names = one.resource.elements[:1] if one.resource else ()
+    return one.any_resource or any(tag_matches(element, tag.type) for element in names)
 
 
 def _match_type(one: CompiledFilter, query: Query) -> MatchType:
-    if one.anywhere:
+    if one.any_resource:
         return MatchType.SELF
     if one.resource is None or query.path is None:
         return MatchType.NONE
     return one.resource.match(query.path, query.values, query.tokens, query.request.element_scopes)
 
 
-def _result(progress: Progress) -> str:
-    if not progress.determined:
+def _result(evaluation: Evaluation) -> str:
+    if not evaluation.determined:
         return "NOT_DETERMINED"
-    return "ALLOWED" if progress.allowed else "DENIED"
+    return "ALLOWED" if evaluation.allowed else "DENIED"
 
 
-def _compile(one: wire.AuditFilter, audited: bool, model: ServiceModel) -> CompiledFilter:
+def _compile(one: AuditFilter, audited: bool, model: ServiceModel) -> CompiledFilter:
     named = one.users or one.groups or one.roles
     return CompiledFilter(
-        result=one.accessResult,
-        anywhere=not one.resources,
+        result=one.access_result,
+        any_resource=not one.resources,
         resource=compile_resource(one.resources, model) if one.resources else None,
-        what=frozenset(one.accessTypes),
+        access_types=frozenset(one.access_types),
         actions=frozenset(one.actions),
-        everybody=not named or PUBLIC in one.groups or USER_MACRO in one.users,
-        who=principals_of(one.users, one.groups, one.roles),
+        all_users=not named or PUBLIC in one.groups or USER_MACRO in one.users,
+        principals=named_principals(one.users, one.groups, one.roles),
         audited=audited,
     )
 
 
 def _with_double_quotes(text: str) -> str:
-    """JSON with single quotes, which Ranger accepts here, as JSON."""
+    """Convert JSON with single quotes, which Ranger accepts here, to JSON."""
 
     def requoted(match: re.Match[str]) -> str:
         inner = match.group(1)

@@ -1,4 +1,4 @@
-"""Tag policies: rules about what a resource is tagged with instead of where it lies (ranger-semantics.md §14)."""
+"""Tag policies: policies on the tags of a resource rather than on its name (ranger-semantics.md §14)."""
 
 from __future__ import annotations
 
@@ -7,47 +7,58 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from ranger_cdap.engine.compiled.ancestor import doubts_of_resource, smallest_readable_ancestor
 from ranger_cdap.engine.compiled.conditions import UNREADABLE_TAG
 from ranger_cdap.engine.compiled.java import fold
-from ranger_cdap.engine.compiled.load import Record
-from ranger_cdap.engine.compiled.matcher import Element, Tokens, Value
+from ranger_cdap.engine.compiled.load import PolicyEntry
+from ranger_cdap.engine.compiled.matcher import ResourceMatcher, Tokens, Value
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
-from ranger_cdap.engine.compiled.resource_match import MatchType, ResourceMatcher, compile_resource
+from ranger_cdap.engine.compiled.resource_match import (
+    MatchType,
+    PolicyResourceMatcher,
+    compile_resource,
+    deepest_valid_ancestor,
+    resource_issues,
+)
 from ranger_cdap.engine.compiled.schedule import Schedule, compile_schedule
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
 from ranger_cdap.engine.compiled.tag_date import read_date
-from ranger_cdap.engine.decide.evaluate import Evaluator, Progress
-from ranger_cdap.engine.decide.query import texts
-from ranger_cdap.engine.lookup.placed import Placed
-from ranger_cdap.engine.model import wire
-from ranger_cdap.engine.model.problem import Doubt, ProblemCode, shown
-from ranger_cdap.engine.model.request import RequestTag
+from ranger_cdap.engine.decide.evaluate import PolicyEvaluator
+from ranger_cdap.engine.decide.query import string_items
+from ranger_cdap.engine.decide.semantics import Evaluation
+from ranger_cdap.engine.lookup.resource_map import ResourceMap
+from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
+from ranger_cdap.engine.model.request import ElementScope, RequestTag
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.json_repair import shown
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
+from ranger_cdap.ranger_model.service_def import AccessTypeDef, ServiceDef
+from ranger_cdap.ranger_model.tag import ServiceResource, ServiceTags, Tag
 
 Attributes = tuple[tuple[str, str], ...]
-"""The attributes of a tag as pairs: two tags of one type that differ in them are two."""
+"""Attributes of a tag as sorted pairs; tags of one type with different attributes are distinct."""
 
 _MATCH_TYPES: Mapping[str, MatchType] = {m.name: m for m in MatchType}
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedTag:
-    """A tag of a resource; outside `schedules` it does not count. One that is not `sure` counts for denials only."""
+class ResourceTag:
+    """Tag of a resource, effective only within `schedules`. A tag that is not `certain` can only deny."""
 
     type: str
     schedules: tuple[Schedule, ...] = ()
-    sure: bool = True
+    certain: bool = True
     attributes: Attributes = ()
 
-    def counts_at(self, time: int) -> bool:
-        """Whether the tag counts; where the time is not known it does."""
+    def effective_at(self, time: int) -> bool:
+        """Return True if the tag is effective at a time; also if the time is unknown."""
         return not self.schedules or not time or any(s.applies(time) for s in self.schedules)
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedTag:
-    """A tag that bears on a request, and where the tagged resource lies; `certain` if it surely counts."""
+class ApplicableTag:
+    """Tag that applies to a request, with the match type of the tagged resource; `certain` if it surely applies."""
 
     type: str
     match_type: MatchType
@@ -56,151 +67,169 @@ class RequestedTag:
 
 
 def _pairs(attributes: Mapping[str, str]) -> Attributes:
-    return tuple(sorted(texts(attributes).items()))
+    return tuple(sorted(string_items(attributes).items()))
 
 
 class TagTable:
-    """Which resources carry which tags. `doubts` are about tags and tagged resources that cannot be read.
+    """Tags by resource. `issues` are about unreadable tags and tagged resources.
 
-    Unless `lenient`, what cannot be read counts against the user and never in their favour: a tag outside its
-    unreadable validity, any tag where only its id is known, a tag anywhere its unreadable resource may lie. `dates` are
-    the attributes that hold dates some condition asks for.
+    Unless `lenient`, unreadable parts count against the user and never in their favour: a tag with an unreadable
+    validity is always effective, a tag of unknown type may be of any type, and an unreadable resource is anywhere below
+    its readable part. `dates` are the attributes that conditions read as dates.
+
+    With `enriched` the tags are those of the download, without it those of the request (§14.2). Those of the other
+    source have no effect if `lenient`; otherwise they can only deny.
     """
 
     def __init__(
-        self, tags: wire.ServiceTags | None, model: ServiceModel, *, lenient: bool, dates: Collection[str] = ()
+        self,
+        tags: ServiceTags | None,
+        model: ServiceModel,
+        *,
+        lenient: bool,
+        enriched: bool = True,
+        dates: Collection[str] = (),
     ) -> None:
         self._lenient = lenient
+        self._enriched = enriched
         self._dates = frozenset(dates)
-        self._doubts: list[Doubt] = []
-        placed: list[tuple[ResourceMatcher, PlacedTag]] = []
-        self._all: tuple[PlacedTag, ...] = ()
-        if tags is not None:
+        self._issues: list[PolicyIssue] = []
+        resources: list[tuple[PolicyResourceMatcher, ResourceTag]] = []
+        self._all_tags: tuple[ResourceTag, ...] = ()
+        if tags is not None and (enriched or not lenient):
             known = {id_: self._tag(id_, tag) for id_, tag in tags.tags.items()}
-            self._all = tuple(known.values())
-            for n, resource in enumerate(tags.serviceResources):
+            self._all_tags = tuple(known.values())
+            for n, resource in enumerate(tags.service_resources):
                 place = f"serviceResources[{n}]"
-                carried = self._carried(resource, tags.resourceToTagIds, known, place)
-                matcher, sure = self._matcher(resource, model, place) if carried else (None, True)
+                resource_tags = self._tags_of(resource, tags.resource_to_tag_ids, known, place)
+                matcher, certain = self._matcher(resource, model, place) if resource_tags else (None, True)
                 if matcher is not None:
-                    placed += ((matcher, tag if sure else replace(tag, sure=False)) for tag in carried)
-        self._everywhere = tuple(tag for matcher, tag in placed if not matcher.path)
-        self._placed = Placed(((matcher, tag) for matcher, tag in placed if matcher.path), model)
-        self.doubts = tuple(dict.fromkeys(self._doubts))
-        self.depends_on_asker = any(e.dynamic for matcher, _ in placed for e in matcher.elements)
+                    resources += ((matcher, tag if certain else replace(tag, certain=False)) for tag in resource_tags)
+        self._everywhere = tuple(tag for matcher, tag in resources if not matcher.path)
+        self._resources = ResourceMap(((matcher, tag) for matcher, tag in resources if matcher.path), model)
+        self.issues = tuple(dict.fromkeys(self._issues))
+        self.depends_on_request = any(e.dynamic for matcher, _ in resources for e in matcher.elements)
 
     @property
     def depends_on_time(self) -> bool:
-        """Whether some resource carries some tag at some times only."""
-        return any(tag.schedules for tag in self._all)
+        """Return True if some tag has a validity schedule."""
+        return any(tag.schedules for tag in self._all_tags)
 
     def of(
         self,
         path: Path | None,
         values: tuple[Value, ...],
         tokens: Tokens,
-        given: tuple[RequestTag, ...],
+        request_tags: tuple[RequestTag, ...],
+        scopes: Mapping[str, ElementScope] | None = None,
         *,
-        wide: bool,
+        include_descendants: bool,
         time: int,
-    ) -> tuple[RequestedTag, ...]:
-        """The tags of a resource: its own, those from above, those below where they count, and those given.
+    ) -> tuple[ApplicableTag, ...]:
+        """Return the tags of a resource: its own, inherited ones, those below it if included, and those of the request.
 
-        Below no resource at all Ranger finds every tag of the download, also those nothing carries.
+        For the root, Ranger returns every tag of the download, also unused ones.
         """
-        tags = [
-            RequestedTag(
-                t.type, _MATCH_TYPES.get(t.match_type, MatchType.SELF), t.type != UNREADABLE_TAG, _pairs(t.attributes)
-            )
-            for t in given
-        ]
+        tags = [self._request_tag(t) for t in request_tags] if not (self._enriched and self._lenient) else []
         if path is not None:
-            tags += (RequestedTag(t.type, MatchType.ANCESTOR, False, t.attributes) for t in self._everywhere)
-        below = [(tag, MatchType.DESCENDANT) for tag in self._all] if path == () else []
-        for tag, match_type in self._placed.touching(path, values, tokens) if path and self._placed else below:
-            if (match_type is not MatchType.DESCENDANT or wide) and tag.counts_at(time):
-                certain = tag.sure and (bool(time) or not tag.schedules or self._lenient)
-                tags.append(RequestedTag(tag.type, match_type, certain, tag.attributes))
+            tags += (ApplicableTag(t.type, MatchType.ANCESTOR, False, t.attributes) for t in self._everywhere)
+        found = [(tag, MatchType.DESCENDANT) for tag in self._all_tags] if path == () else []
+        if path and self._resources:
+            found = self._resources.matching(path, values, tokens, scopes)
+        for tag, match_type in found:
+            if (match_type is not MatchType.DESCENDANT or include_descendants) and tag.effective_at(time):
+                certain = self._enriched and tag.certain and (bool(time) or not tag.schedules or self._lenient)
+                tags.append(ApplicableTag(tag.type, match_type, certain, tag.attributes))
         return tuple(dict.fromkeys(tags))
 
-    def _tag(self, id_: str, tag: wire.Tag) -> PlacedTag:
+    def _request_tag(self, tag: RequestTag) -> ApplicableTag:
+        match_type = _MATCH_TYPES.get(tag.match_type, MatchType.SELF)
+        certain = self._lenient or (not self._enriched and tag.type not in ("", UNREADABLE_TAG))
+        return ApplicableTag(tag.type or UNREADABLE_TAG, match_type, certain, _pairs(tag.attributes))
+
+    def _tag(self, id_: str, tag: Tag) -> ResourceTag:
         if not (tag.type or self._lenient):
-            return PlacedTag(UNREADABLE_TAG, sure=False)
+            return ResourceTag(UNREADABLE_TAG, certain=False)
         schedules = []
-        for n, period in enumerate(tag.validityPeriods):
+        for n, period in enumerate(tag.validity_periods):
             try:
                 schedules.append(compile_schedule(period, lenient=self._lenient))
             except PolicySetError as e:
-                effect = "always counts" if self._lenient else "counts for denials only, at any time"
+                effect = "is always effective" if self._lenient else "only denies, at any time"
                 message = f"{e}, so tag `{shown(tag.type)}` {effect}"
                 place = f"tags[{shown(id_)}].validityPeriods[{n}]"
-                self._doubts.append(Doubt(ProblemCode.UNREADABLE_TAG_VALIDITY, place, message))
+                self._issues.append(PolicyIssue(ProblemCode.UNREADABLE_TAG_VALIDITY, place, message))
         attributes = _pairs(tag.attributes)
-        self._doubts += self._doubts_of_dates(id_, attributes)
-        if len(schedules) < len(tag.validityPeriods):
-            return PlacedTag(tag.type, (), self._lenient, attributes)
-        return PlacedTag(tag.type, tuple(schedules), attributes=attributes)
+        self._issues += self._date_issues(id_, attributes)
+        if len(schedules) < len(tag.validity_periods):
+            return ResourceTag(tag.type or UNREADABLE_TAG, (), self._lenient, attributes)
+        return ResourceTag(tag.type or UNREADABLE_TAG, tuple(schedules), attributes=attributes)
 
-    def _doubts_of_dates(self, id_: str, attributes: Attributes) -> Iterator[Doubt]:
-        effect = "it counts as past" if self._lenient else "nothing is allowed by a condition about it, denials apply"
+    def _date_issues(self, id_: str, attributes: Attributes) -> Iterator[PolicyIssue]:
+        effect = "it is treated as past" if self._lenient else "a condition on it allows nothing, and denials apply"
         for name, value in attributes:
             if name in self._dates and read_date(value) is None:
-                message = f"`{shown(value)}` is no date like 2026/11/22 or 2026-11-22T18:30:00.000Z: {effect}"
+                message = f"`{shown(value)}` is not a date like 2026/11/22 or 2026-11-22T18:30:00.000Z: {effect}"
                 place = f"tags[{shown(id_)}].attributes.{shown(name)}"
-                yield Doubt(ProblemCode.UNREADABLE_TAG_DATE, place, message)
+                yield PolicyIssue(ProblemCode.UNREADABLE_TAG_DATE, place, message)
 
-    def _carried(
-        self, resource: wire.ServiceResource, ids: Mapping[str, list[int]], known: Mapping[str, PlacedTag], place: str
-    ) -> list[PlacedTag]:
-        """The tags of a resource; without an id it may carry any."""
+    def _tags_of(
+        self, resource: ServiceResource, ids: Mapping[str, list[int]], known: Mapping[str, ResourceTag], place: str
+    ) -> list[ResourceTag]:
+        """Return the tags of a resource; without an id it may have any tag."""
         if resource.id is None:
-            effect = "it carries no tag" if self._lenient else "any tag counts there, for denials only"
-            message = f"which tags it carries is not known without an id: {effect}"
-            self._doubts.append(Doubt(ProblemCode.UNREADABLE_TAGGED_RESOURCE, f"{place}.id", message))
-            return [] if self._lenient else [PlacedTag(UNREADABLE_TAG, sure=False)]
-        carried = []
+            effect = "it has no tags" if self._lenient else "it may have any tag, for denials only"
+            message = f"its tags are unknown without an id: {effect}"
+            self._issues.append(PolicyIssue(ProblemCode.UNREADABLE_TAGGED_RESOURCE, f"{place}.id", message))
+            return [] if self._lenient else [ResourceTag(UNREADABLE_TAG, certain=False)]
+        resource_tags = []
         for id_ in map(str, ids.get(str(resource.id), ())):
             tag = known.get(id_)
             if tag is None or tag.type == UNREADABLE_TAG:
-                effect = "it is left out" if self._lenient else "as any tag it counts for denials only"
-                message = f"the type of the tag {shown(id_)}, which a resource carries, is not known; {effect}"
-                self._doubts.append(Doubt(ProblemCode.UNKNOWN_TAG, f"tags[{shown(id_)}]", message))
-                tag = None if self._lenient else PlacedTag(UNREADABLE_TAG, sure=False)
+                effect = "it is ignored" if tag is None else "every tag policy applies to it"
+                effect = effect if self._lenient else "it may be any tag, for denials only"
+                message = f"the type of tag {shown(id_)} of a resource is unknown; {effect}"
+                self._issues.append(PolicyIssue(ProblemCode.UNKNOWN_TAG, f"tags[{shown(id_)}]", message))
+                tag = tag if self._lenient else ResourceTag(UNREADABLE_TAG, certain=False)
             if tag is not None:
-                carried.append(tag)
-        return carried
+                resource_tags.append(tag)
+        return resource_tags
 
     def _matcher(
-        self, resource: wire.ServiceResource, model: ServiceModel, place: str
-    ) -> tuple[ResourceMatcher | None, bool]:
-        """Where the resource lies, and whether that is sure; None where it is nowhere."""
-        elements = resource.resourceElements
-        found = list(doubts_of_resource(elements, model, f"{place}.resourceElements"))
+        self, resource: ServiceResource, model: ServiceModel, place: str
+    ) -> tuple[PolicyResourceMatcher | None, bool]:
+        """Return the matcher of a tagged resource, None if it matches nothing, and whether all of it is readable."""
+        elements = resource.resource_elements
+        found = list(resource_issues(elements, model, f"{place}.resourceElements"))
         if not elements:
-            found = [Doubt(ProblemCode.NO_HIERARCHY, f"{place}.resourceElements", "it names no level")]
-        effect = "so it carries no tag" if self._lenient else "so its tags count for denials wherever it may lie"
+            found = [PolicyIssue(ProblemCode.NO_HIERARCHY, f"{place}.resourceElements", "it has no levels")]
+        effect = (
+            "so it has no tags"
+            if self._lenient
+            else "so its tags apply to all resources it may cover, for denials only"
+        )
         code = ProblemCode.UNREADABLE_TAGGED_RESOURCE
-        self._doubts += (Doubt(code, d.place, f"{d.message}, {effect}") for d in found)
+        self._issues += (PolicyIssue(code, d.place, f"{d.message}, {effect}") for d in found)
         if found and not self._lenient:
-            return smallest_readable_ancestor(elements, model), False
+            return deepest_valid_ancestor(elements, model), False
         return (compile_resource(elements, model) if elements else None), True
 
 
 class TagRepository:
-    """Tag policies by the names of tags."""
+    """Tag policies by tag name."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, entries: Sequence[PolicyEntry]) -> None:
         self._exact: dict[str, list[CompiledPolicy]] = {}
         self._prefixed: dict[str, list[CompiledPolicy]] = {}
-        for policy in (record.compiled for record in records):
-            if policy.broad:
+        for policy in (entry.compiled for entry in entries):
+            if policy.covers_subtree:
                 self._prefixed.setdefault("", []).append(policy)
             for resource in policy.resources:
                 for element in resource.elements[:1]:
-                    self._enter(element, policy)
+                    self._add(element, policy)
 
-    def _enter(self, element: Element, policy: CompiledPolicy) -> None:
-        """Ranger compares a tag only with what comes before a value's first special character (§14.3)."""
+    def _add(self, element: ResourceMatcher, policy: CompiledPolicy) -> None:
+        """Index a policy; Ranger compares a tag only with the part before a value's first special character (§14.3)."""
         if element.match_any or element.excludes:
             self._prefixed.setdefault("", []).append(policy)
             return
@@ -208,102 +237,119 @@ class TagRepository:
             prefix = _before_special(text, element)
             key = fold(prefix) if element.options.ignore_case else prefix
             (self._exact if prefix == text else self._prefixed).setdefault(key, []).append(policy)
-        self.folds = element.options.ignore_case
+        self.ignore_case = element.options.ignore_case
 
-    folds = False
+    ignore_case = False
 
     def of(self, tag: str) -> Iterable[CompiledPolicy]:
-        """The policies for a tag; for one whose type cannot be read, all of them."""
+        """Return the policies for a tag; all of them if the type of the tag is unreadable."""
         if tag == UNREADABLE_TAG:
             every = (*self._exact.values(), *self._prefixed.values())
             return dict.fromkeys(policy for policies in every for policy in policies)
-        name = fold(tag) if self.folds else tag
+        name = fold(tag) if self.ignore_case else tag
         found = list(self._exact.get(name, ()))
         for n in range(len(name) + 1):
             found += self._prefixed.get(name[:n], ())
         return dict.fromkeys(found)
 
-    def evaluate(self, tags: Iterable[RequestedTag], zone: str, evaluator: Evaluator, progress: Progress) -> None:
-        """All policies for all tags in their order; `zone` selects those of a zone, "" those of none (§14.4)."""
-        found: list[tuple[CompiledPolicy, MatchType, Evaluator]] = []
+    def evaluate(
+        self, tags: Iterable[ApplicableTag], zone: str, evaluator: PolicyEvaluator, evaluation: Evaluation
+    ) -> None:
+        """Evaluate the policies of all tags in order; `zone` selects a zone, "" the policies outside zones (§14.4)."""
+        found: list[tuple[CompiledPolicy, MatchType, PolicyEvaluator]] = []
         for tag in tags:
             match_type: MatchType = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
-            of_tag = evaluator.of_tag(dict(tag.attributes), certain=tag.certain)
-            found += ((policy, match_type, of_tag) for policy in self.of(tag.type) if policy.zone in (zone, None))
+            tag_evaluator = evaluator.for_tag(dict(tag.attributes), certain=tag.certain)
+            found += (
+                (policy, match_type, tag_evaluator) for policy in self.of(tag.type) if policy.zone in (zone, None)
+            )
         found.sort(key=lambda one: one[0].sort_key)
-        for policy, match_type, of_tag in found:
-            of_tag.policy(policy, (match_type,), progress)
-            if progress.allowed and not policy.has_deny:
-                progress.determined = True
-            if progress.settled:
+        for policy, match_type, tag_evaluator in found:
+            tag_evaluator.evaluate_policy(policy, (match_type,), evaluation)
+            evaluation.after(policy)
+            if evaluation.is_final:
                 break
-        progress.determined = progress.determined or progress.allowed
+        evaluation.end_tag_policies()
 
 
-def tag_matches(element: Element, tag: str) -> bool:
-    """Whether a level that names tags covers a tag, compared as Ranger does: see `TagRepository`."""
-    if element.match_any or element.excludes:
+def tag_matches(element: ResourceMatcher, tag: str) -> bool:
+    """Return True if a resource level of tag names covers a tag, compared as in `TagRepository`."""
+    if element.match_any or element.excludes or tag == UNREADABLE_TAG:
         return True
-    folds = element.options.ignore_case
-    name = fold(tag) if folds else tag
+    ignore_case = element.options.ignore_case
+    name = fold(tag) if ignore_case else tag
     for text in element.values:
         prefix = _before_special(text, element)
-        key = fold(prefix) if folds else prefix
+        key = fold(prefix) if ignore_case else prefix
         if name == key or (prefix != text and name.startswith(key)):
             return True
     return False
 
 
-def _before_special(text: str, element: Element) -> str:
+def _before_special(text: str, element: ResourceMatcher) -> str:
     options = element.options
     special = ("*?" if options.wildcards else "") + ("{}\\" if options.replace_tokens else "")
     special += "$" if options.replace_expressions else ""
     return text[: next((i for i, c in enumerate(text) if c in special), len(text))]
 
 
-def for_component(definition: wire.ServiceDef, component: str) -> wire.ServiceDef:
-    """The tag service's definition as one component sees it: only its access types, without their prefix (§14.1)."""
-    return wire.replaced(
+def service_def_for_component(definition: ServiceDef, component: str) -> ServiceDef:
+    """Return the tag service definition for one component: only its access types, without their prefix (§14.1)."""
+    return replaced(
         definition,
-        accessTypes=[_own_access(a, component) for a in definition.accessTypes if _own(a.name, component)],
-        markerAccessTypes=[_own_access(a, component) for a in definition.markerAccessTypes if _own(a.name, component)],
+        access_types=[
+            _access_type_for(a, component) for a in definition.access_types if _applies_to(a.name, component)
+        ],
+        marker_access_types=[
+            _access_type_for(a, component) for a in definition.marker_access_types if _applies_to(a.name, component)
+        ],
     )
 
 
 def policy_for_component(raw: msgspec.Raw, component: str, *, lenient: bool) -> msgspec.Raw | None:
-    """A tag policy as one component sees it; None where nothing of it is left. An unreadable one stays as it is."""
+    """Return a tag policy for one component; None if nothing of it applies. An unreadable policy is unchanged.
+
+    `lenient` drops a policy without items for the component even if it is deny-all-else, as Ranger does.
+    """
     try:
-        policy = wire.decode_policy(raw, lenient=lenient)
+        policy = decode_policy(raw, lenient=lenient)
     except PolicySetError:
         return raw
-    lists = ("policyItems", "denyPolicyItems", "allowExceptions", "denyExceptions")
-    kept = {name: _own_items(getattr(policy, name), component) for name in lists}
-    if not any(kept.values()) and not policy.isAuditEnabled and not policy.isDenyAllElse:
+    lists = policy.item_lists().values()
+    kept = allowed, denied, not_allowed, not_denied = [_items_for(items, component) for items in lists]
+    if not any(kept) and not policy.is_audit_enabled and (lenient or not policy.is_deny_all_else):
         return None
-    return msgspec.Raw(msgspec.json.encode(wire.replaced(policy, **kept)))
+    changed = replaced(
+        policy,
+        policy_items=allowed,
+        deny_policy_items=denied,
+        allow_exceptions=not_allowed,
+        deny_exceptions=not_denied,
+    )
+    return msgspec.Raw(msgspec.json.encode(changed))
 
 
-def _own_items(items: Iterable[wire.PolicyItem], component: str) -> list[wire.PolicyItem]:
+def _items_for(items: Iterable[PolicyItem], component: str) -> list[PolicyItem]:
     kept = []
     for item in items:
         accesses = [
-            wire.PolicyItemAccess(type=_stripped(a.type, component), isAllowed=a.isAllowed)
+            PolicyItemAccess(type=_without_prefix(a.type, component), is_allowed=a.is_allowed)
             for a in item.accesses
-            if _own(a.type, component)
+            if _applies_to(a.type, component)
         ]
-        if accesses or item.delegateAdmin:
-            kept.append(wire.replaced(item, accesses=accesses))
+        if accesses or item.delegate_admin:
+            kept.append(replaced(item, accesses=accesses))
     return kept
 
 
-def _own_access(access: wire.AccessTypeDef, component: str) -> wire.AccessTypeDef:
-    implied = [_stripped(name, component) for name in access.impliedGrants if _own(name, component)]
-    return wire.AccessTypeDef(name=_stripped(access.name, component), impliedGrants=implied, category=access.category)
+def _access_type_for(access: AccessTypeDef, component: str) -> AccessTypeDef:
+    implied = [_without_prefix(name, component) for name in access.implied_grants if _applies_to(name, component)]
+    return AccessTypeDef(name=_without_prefix(access.name, component), implied_grants=implied, category=access.category)
 
 
-def _own(name: str, component: str) -> bool:
+def _applies_to(name: str, component: str) -> bool:
     return ":" not in name or name.startswith(component + ":")
 
 
-def _stripped(name: str, component: str) -> str:
+def _without_prefix(name: str, component: str) -> str:
     return name.removeprefix(component + ":")

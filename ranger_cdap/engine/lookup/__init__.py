@@ -1,1 +1,1 @@
-"""Finding the policies of a resource."""
+"""Lookup of the policies of a resource."""

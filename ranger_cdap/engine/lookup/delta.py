@@ -1,74 +1,102 @@
-"""Policy deltas: what changed since the last download (ranger-semantics.md §17)."""
+"""Policy deltas: the changes since the last download (ranger-semantics.md §17)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
-from ranger_cdap.engine.compiled.load import Loaded, load_policies
+from ranger_cdap.engine.compiled.load import PolicyEntries, load_policies
 from ranger_cdap.engine.compiled.policy import PolicyCompiler, decode_raw
-from ranger_cdap.engine.lookup.repository import Policies, patch
-from ranger_cdap.engine.model import wire
-from ranger_cdap.engine.model.problem import Problem, name_and_id, shown
+from ranger_cdap.engine.lookup.repository import PolicyRepository, patch
+from ranger_cdap.engine.model.problem import Problem, name_and_id
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.download import PolicyDelta
+from ranger_cdap.ranger_model.json_repair import shown
 
 _DELETE = 2
 _CHANGE_TYPES = (0, 1, _DELETE)
+_ACCESS_TYPES = (0, "0", None)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A changed policy: its new text, or None where it is gone; `service_type` tells resource from tag policies."""
+class PolicyChange:
+    """Change of a policy: its new JSON, or None if deleted; `service_type` separates resource from tag policies.
+
+    `is_access` is false for a policy that is changed to another type, such as a data mask.
+    """
 
     policy_id: int
     service_type: str
     raw: msgspec.Raw | None
+    is_access: bool = True
 
 
-def read_changes(deltas: Iterable[wire.PolicyDelta], service_types: Collection[str]) -> tuple[Change, ...]:
-    """The changes of a delta download, the last one of each policy.
+def read_changes(deltas: Iterable[PolicyDelta], service_types: Collection[str]) -> tuple[PolicyChange, ...]:
+    """Return the changes of a delta download, the last one of each policy.
 
     Raises:
-        PolicySetError: a delta does not say which policy of these types it changes, or how.
+        PolicySetError: a delta has no policy id, an unknown change type, or another service type or none.
     """
-    changes: dict[int, Change] = {}
+    changes: dict[int, PolicyChange] = {}
     for delta in deltas:
         policy = decode_raw(delta.policy)
         _, id_ = name_and_id(policy)
-        if id_ is None or delta.changeType not in _CHANGE_TYPES:
-            raise PolicySetError("a policy delta does not say which policy it changes, or how: download all policies")
-        service_type = policy.get("serviceType") or ""
-        if service_type not in ("", *service_types):
+        if id_ is None or delta.change_type not in _CHANGE_TYPES:
+            raise PolicySetError("a policy delta has no policy id or an unknown change type: download all policies")
+        service_type = policy.get("serviceType")
+        if service_type not in service_types:
             raise PolicySetError(
                 f"the delta of policy {id_} is for services of type `{shown(str(service_type))}`: download all policies"
             )
+        deleted = delta.change_type == _DELETE
         changes.pop(id_, None)
-        changes[id_] = Change(
+        changes[id_] = PolicyChange(
             policy_id=id_,
             service_type=service_type,
-            raw=None if delta.changeType == _DELETE else delta.policy.copy(),  # else it would hold the whole download
+            raw=None if deleted else delta.policy.copy(),  # a view would keep the whole download
+            is_access=deleted or _is_access(policy),
         )
     return tuple(changes.values())
 
 
 def apply_changes(
-    policies: Policies, changes: Sequence[Change], compiler: PolicyCompiler, problems: list[Problem]
-) -> Policies:
-    """The policies after the changes; the ones before stay as they are."""
+    policies: PolicyRepository, changes: Sequence[PolicyChange], compiler: PolicyCompiler, problems: list[Problem]
+) -> PolicyRepository:
+    """Return the policies with the changes applied; the given ones are not modified.
+
+    Raises:
+        PolicySetError: an access policy becomes one of another type.
+    """
     if not changes:
         return policies
-    added: Loaded = load_policies([c.raw for c in changes if c.raw is not None], compiler, problems)
+    _refuse_other_types(changes, lambda id_: bool(policies.with_id(id_)))
+    added: PolicyEntries = load_policies([c.raw for c in changes if c.raw is not None], compiler, problems)
     return patch(policies, frozenset(c.policy_id for c in changes), added, compiler.model)
 
 
-def apply_to_list(raws: Iterable[msgspec.Raw], changes: Sequence[Change]) -> list[msgspec.Raw]:
-    """A list of policies after the changes."""
+def apply_to_list(raws: Iterable[msgspec.Raw], changes: Sequence[PolicyChange]) -> list[msgspec.Raw]:
+    """Return a list of raw policies with the changes applied.
+
+    Raises:
+        PolicySetError: an access policy becomes one of another type.
+    """
+    before = [(raw, decode_raw(raw)) for raw in raws]
+    access = {name_and_id(known)[1] for _, known in before if _is_access(known)}
+    _refuse_other_types(changes, access.__contains__)
     changed = {c.policy_id for c in changes}
-    kept = [raw for raw in raws if _id_of(raw) not in changed]
+    kept = [raw for raw, known in before if name_and_id(known)[1] not in changed]
     return [*kept, *(c.raw for c in changes if c.raw is not None)]
 
 
-def _id_of(raw: msgspec.Raw) -> int | None:
-    return name_and_id(decode_raw(raw))[1]
+def _refuse_other_types(changes: Iterable[PolicyChange], is_access: Callable[[int], bool]) -> None:
+    """Raise PolicySetError if an access policy becomes one of another type, where Ranger keeps the old one (§17)."""
+    for change in changes:
+        if not change.is_access and is_access(change.policy_id):
+            raise PolicySetError(f"the delta of policy {change.policy_id} changes its type: download all policies")
+
+
+def _is_access(policy: Any) -> bool:
+    return isinstance(policy, dict) and policy.get("policyType") in _ACCESS_TYPES

@@ -1,8 +1,8 @@
-"""Finding the policies that bear on a resource without looking at all of them (docs/decisions/engine-speed.md).
+"""Index of policies by resource, to match without scanning all of them (docs/decisions/engine-speed.md).
 
-There is one index a *shape*: the tuple of resource names of a request. Levels with exact values are keys of
-dictionaries, one dictionary for each combination of levels that are exact; what remains (prefixes, wildcards, macros,
-exclusions) is tested one by one, after a dictionary of literal prefixes has left out most of it.
+There is one index per *shape*: the tuple of resource names of a request. Levels with exact values are keys of
+dictionaries, one dictionary for each combination of exact levels; the rest (prefixes, wildcards, macros, exclusions)
+is tested one by one, after a dictionary of literal prefixes has excluded most of it.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ranger_cdap.engine.compiled.java import fold
-from ranger_cdap.engine.compiled.matcher import Element, Tokens, Value
-from ranger_cdap.engine.compiled.resource_match import ResourceMatcher
+from ranger_cdap.engine.compiled.matcher import ResourceMatcher, Tokens, Value
+from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path
 
-_MOST_KEYS = 64
-"""A resource with more combinations of exact values than this is tested instead of multiplied out."""
+_MAX_KEYS = 64
+"""A resource with more combinations of exact values than this is tested instead of expanded."""
 
-Rest = tuple[tuple[int, Element], ...]
+Rest = tuple[tuple[int, ResourceMatcher], ...]
 Key = Callable[[tuple[Any, ...]], Hashable]
 
 
 class _Tests:
-    """The entries under one key that must be tested, by a literal prefix of one level."""
+    """Entries under one key that must be tested, by a literal prefix of one level."""
 
     __slots__ = ("by_length", "dynamic", "level")
 
     def __init__(self, tested: list[tuple[int, Rest]], folds: tuple[bool, ...]) -> None:
-        """Puts each under the literal prefixes of the level that has the longest of them."""
+        """Index each entry by the literal prefixes of the level that has the longest ones."""
         levels = {i for _, rest in tested for i, _ in rest}
         self.level = max(
             sorted(levels), key=lambda level: sum(min(map(len, _prefixes(r, level, folds))) for _, r in tested)
@@ -42,17 +42,17 @@ class _Tests:
             for prefix in _prefixes(rest, self.level, folds):
                 self.by_length.setdefault(len(prefix), {}).setdefault(prefix, []).append((entry, rest))
 
-    def collect(self, values: tuple[str, ...], folded: tuple[str, ...], tokens: Tokens, found: set[int]) -> None:
+    def collect(self, values: tuple[Value, ...], folded: tuple[str, ...], tokens: Tokens, found: set[int]) -> None:
         """Add the entries that match."""
-        begun = folded[self.level]
+        folded_value = folded[self.level]
         for length, by_prefix in self.by_length.items():
-            for entry, rest in by_prefix.get(begun[:length], ()):
+            for entry, rest in by_prefix.get(folded_value[:length], ()):
                 if entry not in found and all(e.covers(values[i], tokens) for i, e in rest):
                     found.add(entry)
 
 
-class _Table(NamedTuple):
-    """Entries whose exact levels are the same ones, by the values of those."""
+class _ExactLevels(NamedTuple):
+    """Entries with the same exact levels, by the values of those levels."""
 
     key: Key
     always: dict[Hashable, list[int]]
@@ -60,11 +60,11 @@ class _Table(NamedTuple):
 
 
 class ShapeIndex:
-    """The entries that can match requests of one shape."""
+    """Entries that can match requests of one shape."""
 
     __slots__ = ("_complete", "_entries", "_folds", "_tables")
 
-    def __init__(self, entries: Iterable[tuple[int, Sequence[Element]]], folds: tuple[bool, ...]) -> None:
+    def __init__(self, entries: Iterable[tuple[int, Sequence[ResourceMatcher]]], folds: tuple[bool, ...]) -> None:
         entries = tuple(entries)
         self._entries = tuple([entry for entry, _ in entries])
         self._folds = folds if any(folds) else ()
@@ -80,7 +80,7 @@ class ShapeIndex:
                     always.setdefault(mask, {}).setdefault(key, []).append(entry)
         self._complete = always.get(tuple(range(len(folds))), {})
         self._tables = tuple(
-            _Table(
+            _ExactLevels(
                 _key_function(mask),
                 always.get(mask, {}),
                 {key: _Tests(tested, folds) for key, tested in rests.get(mask, {}).items()},
@@ -88,95 +88,108 @@ class ShapeIndex:
             for mask in always.keys() | rests.keys()
         )
 
-    def find(self, values: tuple[str, ...], tokens: Tokens) -> tuple[set[int], bool]:
-        """The entries that match single values, and whether the same values will always give the same entries."""
+    def find(self, values: tuple[str, ...], tokens: Tokens, listed: tuple[Value, ...] = ()) -> tuple[set[int], bool]:
+        """Return the entries that match single values, and whether the result is independent of macros.
+
+        `listed` are the values of lists, which are tested otherwise: an empty one or `*` can be excluded (§5.1).
+        """
         folded: tuple[str, ...] = values
         if self._folds:
             folded = tuple(fold(v) if f else v for v, f in zip(values, self._folds, strict=True))
         found: set[int] = set()
-        lasting = True
+        cacheable = True
         for key_of, always, tested in self._tables:
             key = key_of(folded)
             if key in always:
                 found.update(always[key])
             if key in tested:
                 tests = tested[key]
-                tests.collect(values, folded, tokens, found)
-                lasting = lasting and not tests.dynamic
-        return found, lasting
+                tests.collect(listed or values, folded, tokens, found)
+                cacheable = cacheable and not tests.dynamic
+        return found, cacheable
 
-    def names(self, values: tuple[str, ...]) -> bool:
-        """Whether some entry names exactly these values; there are no more such values than entries allow."""
+    def is_named(self, values: tuple[str, ...]) -> bool:
+        """Return True if some entry names exactly these values; the number of such values is bounded by the entries."""
         return not self._folds and (values[0] if len(values) == 1 else values) in self._complete
 
     def find_any(self, values: tuple[Value, ...], tokens: Tokens) -> set[int]:
-        """The entries that may match where levels ask for several values: those of each combination of them.
+        """Return the entries that may match where a level has several values: those of each combination.
 
-        More combinations than are worth looking up may be matched by any entry.
+        Above a limit of combinations, returns all entries.
         """
-        if prod(1 if isinstance(v, str) else len(v) for v in values) > _MOST_KEYS:
+        several = [_single_values(value) for value in values]
+        if prod(map(len, several)) > _MAX_KEYS:
             return set(self._entries)
         found: set[int] = set()
-        for single in product(*[(v,) if isinstance(v, str) else v for v in values]):
-            found |= self.find(single, tokens)[0]
+        for pairs in product(*several):
+            found |= self.find(tuple([one for one, _ in pairs]), tokens, tuple([value for _, value in pairs]))[0]
         return found
 
 
 class ResourceIndex:
-    """Entries by resource, for every shape; the wide indexes (with what lies below) are made when first needed."""
+    """Index of entries by resource, for every shape; the indexes that include descendants are built on first use."""
 
-    def __init__(self, entries: Iterable[tuple[int, ResourceMatcher]], folds: Mapping[str, bool]) -> None:
-        by_path: dict[Path, list[tuple[int, ResourceMatcher]]] = {}
+    def __init__(self, entries: Iterable[tuple[int, PolicyResourceMatcher]], folds: Mapping[str, bool]) -> None:
+        by_path: dict[Path, list[tuple[int, PolicyResourceMatcher]]] = {}
         for entry, resource in entries:
-            if not resource.never:
+            if not resource.matches_nothing:
                 by_path.setdefault(resource.path, []).append((entry, resource))
         self._by_path = by_path
         self._folds = folds
-        self._plain: dict[Path, ShapeIndex] = {}
-        self._wide: dict[Path, ShapeIndex] = {}
-        self._own: dict[Path, ShapeIndex] = {}
+        self._self: dict[Path, ShapeIndex] = {}
+        self._descendants: dict[Path, ShapeIndex] = {}
+        self._same_levels: dict[Path, ShapeIndex] = {}
         for path in {p[:n] for p in by_path for n in range(len(p) + 1)}:
-            covering = [(e, r) for e, r in self._below(path) if r.path == path or len(path) > r.last_specific]
-            self._plain[path] = self._shape(path, covering)
+            covering = [(e, r) for e, r in self._at_or_below(path) if r.path == path or len(path) > r.last_specific]
+            self._self[path] = self._shape(path, covering)
 
-    def plain(self, path: Path) -> ShapeIndex | None:
-        """Entries for exactly this resource: SELF and SELF_AND_ALL_DESCENDANTS."""
-        return self._plain.get(path)
+    def for_self(self, path: Path) -> ShapeIndex | None:
+        """Return the index of entries for exactly this resource: SELF and SELF_AND_ALL_DESCENDANTS."""
+        return self._self.get(path)
 
-    def wide(self, path: Path) -> ShapeIndex | None:
-        """Entries for this resource or for something below it."""
-        if path not in self._plain:
+    def for_self_and_descendants(self, path: Path) -> ShapeIndex | None:
+        """Return the index of entries for this resource or a resource below it."""
+        if path not in self._self:
             return None
-        return self._wide.get(path) or self._wide.setdefault(path, self._shape(path, self._below(path)))
+        return self._descendants.get(path) or self._descendants.setdefault(
+            path, self._shape(path, self._at_or_below(path))
+        )
 
-    def own(self, path: Path) -> ShapeIndex | None:
-        """Entries whose resource has exactly these levels."""
+    def for_same_levels(self, path: Path) -> ShapeIndex | None:
+        """Return the index of entries whose resource has exactly these levels."""
         if path not in self._by_path:
             return None
-        return self._own.get(path) or self._own.setdefault(path, self._shape(path, self._by_path[path]))
+        return self._same_levels.get(path) or self._same_levels.setdefault(path, self._shape(path, self._by_path[path]))
 
-    def _below(self, path: Path) -> Iterable[tuple[int, ResourceMatcher]]:
+    def _at_or_below(self, path: Path) -> Iterable[tuple[int, PolicyResourceMatcher]]:
         for own_path, entries in self._by_path.items():
             if own_path[: len(path)] == path:
                 yield from entries
 
-    def _shape(self, path: Path, entries: Iterable[tuple[int, ResourceMatcher]]) -> ShapeIndex:
+    def _shape(self, path: Path, entries: Iterable[tuple[int, PolicyResourceMatcher]]) -> ShapeIndex:
         folds = tuple(self._folds.get(name, False) for name in path)
         return ShapeIndex(((e, r.elements[: len(path)]) for e, r in entries), folds)
 
 
-def _exact(elements: Sequence[Element]) -> tuple[tuple[int, ...], Iterable[Hashable]]:
-    """The levels that are exact, and the keys of their values: every combination of them."""
+def _exact(elements: Sequence[ResourceMatcher]) -> tuple[tuple[int, ...], Iterable[Hashable]]:
+    """Return the exact levels, and the keys of every combination of their values."""
     levels, single = [], True
     for i, element in enumerate(elements):
         if element.exact:
             levels.append(i)
             single = single and len(element.exact) == 1
     if not single:
-        while levels and prod(len(elements[i].exact or ()) for i in levels) > _MOST_KEYS:
+        while levels and prod(len(elements[i].exact or ()) for i in levels) > _MAX_KEYS:
             levels.remove(max(levels, key=lambda i: len(elements[i].exact or ())))
     combinations = product(*[elements[i].exact or () for i in levels])
     return tuple(levels), combinations if len(levels) != 1 else [values[0] for values in combinations]
+
+
+def _single_values(value: Value) -> list[tuple[str, Value]]:
+    """Return each value of a level as looked up and as tested; an empty list is looked up as `""` (§5.1)."""
+    if isinstance(value, str):
+        return [(value, value)]
+    return [(one, (one,)) for one in value] or [("", ())]
 
 
 def _key_function(mask: tuple[int, ...]) -> Key:
@@ -184,7 +197,7 @@ def _key_function(mask: tuple[int, ...]) -> Key:
 
 
 def _prefixes(rest: Rest, level: int, folds: tuple[bool, ...]) -> set[str]:
-    """What the values of a level that match must begin with, one of these."""
+    """Return prefixes of which every matching value of a level has one."""
     element = dict(rest).get(level)
     if element is None or element.excludes or element.options.quoted_case_sensitive:
         return {""}

@@ -1,4 +1,4 @@
-"""The policies of a zone, by resource (ranger-semantics.md §3), and sets of them that differ in a few policies."""
+"""Policy repository: the policies of a zone, by resource (ranger-semantics.md §3), and deltas on top of it."""
 
 from __future__ import annotations
 
@@ -7,330 +7,413 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from ranger_cdap.engine.compiled import cost
-from ranger_cdap.engine.compiled.load import Loaded, Record
+from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry
 from ranger_cdap.engine.compiled.matcher import Tokens, Value
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
 from ranger_cdap.engine.lookup.index import ResourceIndex
-from ranger_cdap.engine.lookup.node import Node
+from ranger_cdap.engine.lookup.resource_policies import ResourcePolicies
 
-_MOST_SHARED_NODES = 100_000
-_MOST_PASSING = 20_000
-_LONGEST_PASSING = 1_000
-"""Characters of a resource that no policy names and that is remembered all the same."""
-_MOST_RECENT = 64
-_MOST_PATCHED = 4096
+_MAX_SHARED = 100_000
+_MAX_EVICTABLE = 20_000
+_MAX_EVICTABLE_LENGTH = 1_000
+"""Maximum length of a resource that is cached although no policy names it."""
+_MAX_RECENT = 64
+_MAX_PATCHED = 4096
 _T = TypeVar("_T", bound=Hashable)
 
 
-class Policies(Protocol):
-    """A set of policies that can be asked for those of a resource."""
+class PolicyRepository(Protocol):
+    """Set of policies, searchable by resource."""
 
     @property
-    def silent(self) -> frozenset[int]:
-        """Ids of policies that are there without any effect."""
+    def ineffective_ids(self) -> frozenset[int]:
+        """Ids of policies without any effect."""
 
     @property
     def count(self) -> int:
-        """How many policies have an effect."""
+        """Number of policies that have an effect."""
 
-    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
-        """The policies that hold for a resource of single values, and if `wide` those that may hold below it as well.
+    def policies_of(
+        self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
+    ) -> ResourcePolicies:
+        """Return the policies of a resource with single values: SELF and SELF_AND_ALL_DESCENDANTS.
 
-        Without `wide`: SELF and SELF_AND_ALL_DESCENDANTS only.
+        With `include_descendants` also those that may match below the resource.
         """
 
-    def look(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> tuple[Node, bool]:
-        """The node, and whether it is the same for everybody who asks."""
+    def lookup(
+        self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
+    ) -> tuple[ResourcePolicies, bool]:
+        """Return the policies of a resource as `policies_of` does, and whether they are the same for all requests."""
 
-    def known(self, path: Path, *, wide: bool = False) -> Mapping[tuple[str, ...], Node]:
-        """The nodes found so far that hold for everybody, by the values of the resource; it grows by itself."""
+    def cache_of(self, path: Path, *, include_descendants: bool = False) -> Mapping[tuple[str, ...], ResourcePolicies]:
+        """Return the live cache of one path, by the values of the resource, of what is the same for all requests."""
 
-    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
-        """Whether a policy names exactly this resource; there are no more of them than policies allow."""
+    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool:
+        """Return True if a policy names exactly this resource; the policies bound the number of such resources."""
 
-    def found(
-        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
-    ) -> set[Record]:
-        """Policies that may hold, also below the resource if `wide`; only the first `upto` levels are looked at."""
+    def candidates(
+        self,
+        path: Path,
+        values: tuple[Value, ...],
+        tokens: Tokens,
+        *,
+        include_descendants: bool,
+        depth: int | None = None,
+    ) -> set[PolicyEntry]:
+        """Return policies that may match, with `include_descendants` also below the resource.
 
-    def with_id(self, id_: int) -> set[Record]:
-        """The policies of one id."""
+        `depth` limits the number of levels compared.
+        """
 
-    def all(self) -> list[Record]:
-        """Every policy that has an effect."""
+    def with_id(self, id_: int) -> set[PolicyEntry]:
+        """Return the policies with an id."""
 
-
-def is_empty(policies: Policies) -> bool:
-    """Whether there are no policies at all, not even disabled ones."""
-    return not policies.count and not policies.silent
+    def all(self) -> list[PolicyEntry]:
+        """Return all policies that have an effect."""
 
 
-def ordered(records: Iterable[Record]) -> tuple[CompiledPolicy, ...]:
-    """Policies in the order of evaluation."""
-    return tuple(sorted((record.compiled for record in records), key=lambda p: p.sort_key))
+def is_empty(policies: PolicyRepository) -> bool:
+    """Return True if there are no policies at all, not even disabled ones."""
+    return not policies.count and not policies.ineffective_ids
 
 
-class _Nodes:
-    """Finished nodes by what is in them; forgotten all at once when there are too many."""
+def ordered(entries: Iterable[PolicyEntry]) -> tuple[CompiledPolicy, ...]:
+    """Return the compiled policies in order of evaluation."""
+    return tuple(sorted((entry.compiled for entry in entries), key=lambda p: p.sort_key))
+
+
+class _SharedPolicies:
+    """Cache of `ResourcePolicies` objects by content; cleared as a whole when full."""
 
     def __init__(self) -> None:
-        self._by_content: dict[frozenset[Hashable], Node] = {}
+        self._by_content: dict[frozenset[Hashable], ResourcePolicies] = {}
 
-    def of(self, content: frozenset[_T], records: Callable[[frozenset[_T]], Iterable[Record]]) -> Node:
-        """The node of some content, which `records` makes records of where it is new."""
-        node = self._by_content.get(content)
-        if node is None:
-            if len(self._by_content) >= _MOST_SHARED_NODES:
+    def of(self, content: frozenset[_T], resolve: Callable[[frozenset[_T]], Iterable[PolicyEntry]]) -> ResourcePolicies:
+        """Return the cached policies of a content; `resolve` maps a new content to policy entries."""
+        resource_policies = self._by_content.get(content)
+        if resource_policies is None:
+            if len(self._by_content) >= _MAX_SHARED:
                 self._by_content.clear()
-            found = frozenset(records(content))
-            node = self._by_content[content] = Node(ordered(found), found)
-        return node
+            found = frozenset(resolve(content))
+            resource_policies = self._by_content[content] = ResourcePolicies(ordered(found), found)
+        return resource_policies
 
 
-class _Remembering(ABC):
-    """Nodes are kept by resource, so that they are found by one look-up.
+class _CachingRepository(ABC):
+    """Cache of policies by resource, so that a known resource is a single lookup.
 
-    Those of resources that policies name stay. Others stay for a while: whoever asks for ever new ones makes us forget
-    them sooner, and nothing grow.
+    Resources that policies name are kept. The cache of other resources is bounded: unknown resources are evicted first.
     """
 
     def __init__(self) -> None:
-        self._shared = _Nodes()
-        self._nodes: dict[tuple[Path, bool], dict[tuple[str, ...], Node]] = {}
-        self._passing: list[tuple[dict[tuple[str, ...], Node], tuple[str, ...]]] = []
+        self._shared = _SharedPolicies()
+        self._caches: dict[tuple[Path, bool], dict[tuple[str, ...], ResourcePolicies]] = {}
+        self._evictable: list[tuple[dict[tuple[str, ...], ResourcePolicies], tuple[str, ...]]] = []
 
-    def known(self, path: Path, *, wide: bool = False) -> Mapping[tuple[str, ...], Node]:
-        """See `Policies`."""
-        return self._known(path, wide)
+    def cache_of(self, path: Path, *, include_descendants: bool = False) -> Mapping[tuple[str, ...], ResourcePolicies]:
+        return self._cache(path, include_descendants)
 
-    def node(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> Node:
-        """See `Policies`."""
-        return self.look(path, values, tokens, wide=wide)[0]
+    def policies_of(
+        self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
+    ) -> ResourcePolicies:
+        return self.lookup(path, values, tokens, include_descendants=include_descendants)[0]
 
-    def look(self, path: Path, values: tuple[str, ...], tokens: Tokens, *, wide: bool = False) -> tuple[Node, bool]:
-        """See `Policies`."""
-        nodes = self._known(path, wide)
-        node = nodes.get(values)
-        if node is not None:
-            return node, True
-        node, lasting = self._find(path, values, tokens, wide)
-        if lasting and self.names(path, values, wide=wide):
-            nodes[values] = node
-        elif lasting and sum(map(len, values)) <= _LONGEST_PASSING:
-            self._keep_for_a_while(nodes, values)
-            nodes[values] = node
-        return node, lasting
+    def lookup(
+        self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
+    ) -> tuple[ResourcePolicies, bool]:
+        cache = self._cache(path, include_descendants)
+        resource_policies = cache.get(values)
+        if resource_policies is not None:
+            return resource_policies, True
+        resource_policies, cacheable = self._find(path, values, tokens, include_descendants)
+        if cacheable and self.is_named(path, values, include_descendants=include_descendants):
+            cache[values] = resource_policies
+        elif cacheable and sum(map(len, values)) <= _MAX_EVICTABLE_LENGTH:
+            self._make_evictable(cache, values)
+            cache[values] = resource_policies
+        return resource_policies, cacheable
 
-    def _keep_for_a_while(self, nodes: dict[tuple[str, ...], Node], values: tuple[str, ...]) -> None:
-        if len(self._passing) >= _MOST_PASSING:
-            forgotten, self._passing = self._passing, []
-            for others, key in forgotten:
+    def _make_evictable(self, cache: dict[tuple[str, ...], ResourcePolicies], values: tuple[str, ...]) -> None:
+        if len(self._evictable) >= _MAX_EVICTABLE:
+            evicted, self._evictable = self._evictable, []
+            for others, key in evicted:
                 others.pop(key, None)
-        self._passing.append((nodes, values))
+        self._evictable.append((cache, values))
 
     @abstractmethod
-    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
-        """See `Policies`."""
+    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool: ...
 
     @abstractmethod
-    def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]: ...
+    def _find(
+        self, path: Path, values: tuple[str, ...], tokens: Tokens, include_descendants: bool
+    ) -> tuple[ResourcePolicies, bool]: ...
 
-    def _known(self, path: Path, wide: bool) -> dict[tuple[str, ...], Node]:
-        nodes = self._nodes.get((path, wide))
-        return self._nodes.setdefault((path, wide), {}) if nodes is None else nodes
+    def _cache(self, path: Path, include_descendants: bool) -> dict[tuple[str, ...], ResourcePolicies]:
+        cache = self._caches.get((path, include_descendants))
+        return self._caches.setdefault((path, include_descendants), {}) if cache is None else cache
 
 
-class Repository(_Remembering):
-    """An indexed, immutable set of policies. What it remembers of look-ups never changes an answer."""
+class IndexedRepository(_CachingRepository):
+    """Indexed, immutable set of policies. Its caches never change a result."""
 
-    def __init__(self, loaded: Loaded, model: ServiceModel) -> None:
+    def __init__(self, loaded: PolicyEntries, model: ServiceModel) -> None:
         super().__init__()
         self.loaded = loaded
         self.model = model
-        records: Sequence[Record] = loaded.records
-        self._records = records
+        entries: Sequence[PolicyEntry] = loaded.entries
+        self._entries = entries
         self._index = ResourceIndex(
             (
                 (slot, r)
-                for slot, record in enumerate(records)
-                if not (record.broad or record.costly)
-                for r in record.resources
+                for slot, entry in enumerate(entries)
+                if not (entry.covers_subtree or entry.costly)
+                for r in entry.resources
             ),
             {name: level.ignore_case for name, level in model.levels.items()},
         )
-        self._broad = tuple(record for record in records if record.broad)
-        self._costly = tuple(record for record in records if record.costly and not record.broad)
-        self._macros = any(e.dynamic for record in self._costly for r in record.resources for e in r.elements)
-        self._by_id: dict[int, tuple[Record, ...]] = {}
-        for record in records:
-            if record.id is not None:
-                self._by_id[record.id] = (*self._by_id.get(record.id, ()), record)
+        self._subtree_entries = tuple(entry for entry in entries if entry.covers_subtree)
+        self._costly_entries = tuple(entry for entry in entries if entry.costly and not entry.covers_subtree)
+        self._macros = any(e.dynamic for entry in self._costly_entries for r in entry.resources for e in r.elements)
+        self._by_id: dict[int, tuple[PolicyEntry, ...]] = {}
+        for entry in entries:
+            if entry.id is not None:
+                self._by_id[entry.id] = (*self._by_id.get(entry.id, ()), entry)
 
     @property
-    def silent(self) -> frozenset[int]:
-        """See `Policies`."""
-        return self.loaded.silent
+    def ineffective_ids(self) -> frozenset[int]:
+        """Ids of policies without any effect."""
+        return self.loaded.ineffective_ids
 
     @property
     def count(self) -> int:
-        """See `Policies`."""
-        return len(self._records)
+        """Number of policies that have an effect."""
+        return len(self._entries)
 
-    def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]:
-        shape = self._index.wide(path) if wide else self._index.plain(path)
-        slots, lasting = shape.find(values, tokens) if shape else (set[int](), True)
-        if self._broad or self._costly:
-            found = self._records_of(slots) | self._broad_for(path, values, tokens)
-            found |= self._costly_for(path, values, tokens, wide=wide)
-            return self._shared.of(frozenset(found), _themselves), lasting and not (self._broad or self._macros)
-        return self._shared.of(frozenset(slots), self._records_of), lasting
+    def _find(
+        self, path: Path, values: tuple[str, ...], tokens: Tokens, include_descendants: bool
+    ) -> tuple[ResourcePolicies, bool]:
+        shape = self._index.for_self_and_descendants(path) if include_descendants else self._index.for_self(path)
+        slots, cacheable = shape.find(values, tokens) if shape else (set[int](), True)
+        if self._subtree_entries or self._costly_entries:
+            found = self._entries_of(slots)
+            found |= self._subtree_entries_for(path, values, tokens, include_descendants=include_descendants)
+            found |= self._costly_entries_for(path, values, tokens, include_descendants=include_descendants)
+            return self._shared.of(frozenset(found), _identity), cacheable and not (
+                self._subtree_entries or self._macros
+            )
+        return self._shared.of(frozenset(slots), self._entries_of), cacheable
 
-    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
-        """See `Policies`."""
-        shape = self._index.wide(path) if wide else self._index.plain(path)
-        return shape is not None and shape.names(values)
+    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool:
+        """Return True if a policy names exactly this resource."""
+        shape = self._index.for_self_and_descendants(path) if include_descendants else self._index.for_self(path)
+        return shape is not None and shape.is_named(values)
 
-    def _records_of(self, slots: Iterable[int]) -> set[Record]:
-        return {self._records[slot] for slot in slots}
+    def _entries_of(self, slots: Iterable[int]) -> set[PolicyEntry]:
+        return {self._entries[slot] for slot in slots}
 
-    def found(
-        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
-    ) -> set[Record]:
-        """See `Policies`."""
-        cut, cut_values = (path, values) if upto is None else (path[:upto], values[:upto])
-        shape = self._index.wide(cut) if wide or upto is not None else self._index.plain(cut)
+    def candidates(
+        self,
+        path: Path,
+        values: tuple[Value, ...],
+        tokens: Tokens,
+        *,
+        include_descendants: bool,
+        depth: int | None = None,
+    ) -> set[PolicyEntry]:
+        """Return policies that may match."""
+        cut, cut_values = (path, values) if depth is None else (path[:depth], values[:depth])
+        shape = (
+            self._index.for_self_and_descendants(cut)
+            if include_descendants or depth is not None
+            else self._index.for_self(cut)
+        )
         slots = shape.find_any(cut_values, tokens) if shape else set()
-        broad = self._broad_for(path, values, tokens) if upto is None else self._broad
-        costly = self._costly_for(path, values, tokens, wide=wide, upto=upto)
-        return self._records_of(slots).union(broad, costly)
+        subtree: Iterable[PolicyEntry] = self._subtree_entries
+        if depth is None:
+            subtree = self._subtree_entries_for(path, values, tokens, include_descendants=include_descendants)
+        costly = self._costly_entries_for(path, values, tokens, include_descendants=include_descendants, depth=depth)
+        return self._entries_of(slots).union(subtree, costly)
 
-    def with_id(self, id_: int) -> set[Record]:
-        """See `Policies`."""
+    def with_id(self, id_: int) -> set[PolicyEntry]:
+        """Return the policies with an id."""
         return set(self._by_id.get(id_, ()))
 
-    def all(self) -> list[Record]:
-        """See `Policies`."""
-        return list(self._records)
+    def all(self) -> list[PolicyEntry]:
+        """Return all policies that have an effect."""
+        return list(self._entries)
 
-    def _broad_for(self, path: Path, values: tuple[Value, ...], tokens: Tokens) -> set[Record]:
+    def _subtree_entries_for(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, include_descendants: bool
+    ) -> set[PolicyEntry]:
+        irrelevant = (MatchType.NONE,) if include_descendants else (MatchType.NONE, MatchType.DESCENDANT)
         return {
-            record
-            for record in self._broad
-            if any(not r.path or r.match(path, values, tokens) is not MatchType.NONE for r in record.resources)
+            entry
+            for entry in self._subtree_entries
+            if any(not r.path or r.match(path, values, tokens) not in irrelevant for r in entry.resources)
         }
 
-    def _costly_for(
-        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
-    ) -> set[Record]:
-        """Of the policies that can take too many steps, those that hold, or what stands for them."""
-        found: set[Record] = set()
-        for record in self._costly:
-            spent = sum(r.steps(values, tokens) for r in record.resources)
-            for one in (record,) if spent <= cost.MOST_STEPS else record.exhausted:
+    def _costly_entries_for(
+        self,
+        path: Path,
+        values: tuple[Value, ...],
+        tokens: Tokens,
+        *,
+        include_descendants: bool,
+        depth: int | None = None,
+    ) -> set[PolicyEntry]:
+        """Return the costly policies that match, or their substitutes where matching takes too many steps."""
+        found: set[PolicyEntry] = set()
+        for entry in self._costly_entries:
+            spent = sum(r.steps(values, tokens) for r in entry.resources)
+            for one in (entry,) if spent <= cost.MAX_STEPS else entry.substitutes:
                 kinds = (r.match(path, values, tokens) for r in one.resources)
-                if upto is not None or any(k in SELF_KINDS or (wide and k is MatchType.DESCENDANT) for k in kinds):
+                if depth is not None or any(
+                    k in SELF_KINDS or (include_descendants and k is MatchType.DESCENDANT) for k in kinds
+                ):
                     found.add(one)
         return found
 
 
-def _themselves(records: frozenset[Record]) -> frozenset[Record]:
-    return records
+def _identity(entries: frozenset[PolicyEntry]) -> frozenset[PolicyEntry]:
+    return entries
 
 
-class Patched(_Remembering):
-    """A set of policies without some of its policies, and with some others: what a delta makes of it.
+class PatchedRepository(_CachingRepository):
+    """Overlay of a delta on a set of policies: some policies removed, some added.
 
-    The set below stays as it is, with all it remembers; so a delta costs as much as it changes, and whoever still
-    decides by the old set is not disturbed.
+    The base is not modified and keeps its caches, so a delta costs as much as it changes, and engines that still use
+    the base are unaffected.
     """
 
-    def __init__(self, base: Policies, gone: frozenset[Record], extra: Repository, silent: frozenset[int]) -> None:
+    def __init__(
+        self,
+        base: PolicyRepository,
+        removed: frozenset[PolicyEntry],
+        added: IndexedRepository,
+        ineffective_ids: frozenset[int],
+    ) -> None:
         super().__init__()
         self.base = base
-        self.gone = gone
-        self._left_out = gone.union(*(record.exhausted for record in gone if record.costly))
-        self.extra = extra
-        self._silent = silent
+        self.removed = removed
+        self._excluded = removed.union(*(entry.substitutes for entry in removed if entry.costly))
+        self.added = added
+        self._ineffective_ids = ineffective_ids
 
     @property
-    def silent(self) -> frozenset[int]:
-        """See `Policies`."""
-        return self._silent
+    def ineffective_ids(self) -> frozenset[int]:
+        """Ids of policies without any effect."""
+        return self._ineffective_ids
 
     @property
     def count(self) -> int:
-        """See `Policies`."""
-        return self.base.count - len(self.gone) + self.extra.count
+        """Number of policies that have an effect."""
+        return self.base.count - len(self.removed) + self.added.count
 
     @property
     def size(self) -> int:
-        """How many policies differ."""
-        return len(self.gone) + len(self.extra.loaded.records)
+        """Number of policies that differ from the base."""
+        return len(self.removed) + len(self.added.loaded.entries)
 
-    def names(self, path: Path, values: tuple[str, ...], *, wide: bool) -> bool:
-        """See `Policies`."""
-        return self.base.names(path, values, wide=wide) or self.extra.names(path, values, wide=wide)
+    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool:
+        """Return True if a policy names exactly this resource."""
+        return self.base.is_named(path, values, include_descendants=include_descendants) or self.added.is_named(
+            path, values, include_descendants=include_descendants
+        )
 
-    def _find(self, path: Path, values: tuple[str, ...], tokens: Tokens, wide: bool) -> tuple[Node, bool]:
-        node, lasting = self.base.look(path, values, tokens, wide=wide)
-        more, same = self.extra.look(path, values, tokens, wide=wide)
-        if more.policies or not self._left_out.isdisjoint(node.records):
-            node = self._shared.of(node.records - self._left_out | more.records, _themselves)
-        return node, lasting and same
+    def _find(
+        self, path: Path, values: tuple[str, ...], tokens: Tokens, include_descendants: bool
+    ) -> tuple[ResourcePolicies, bool]:
+        resource_policies, cacheable = self.base.lookup(path, values, tokens, include_descendants=include_descendants)
+        more, same = self.added.lookup(path, values, tokens, include_descendants=include_descendants)
+        if more.policies or not self._excluded.isdisjoint(resource_policies.entries):
+            resource_policies = self._shared.of(resource_policies.entries - self._excluded | more.entries, _identity)
+        return resource_policies, cacheable and same
 
-    def found(
-        self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, wide: bool, upto: int | None = None
-    ) -> set[Record]:
-        """See `Policies`."""
-        kept = self.base.found(path, values, tokens, wide=wide, upto=upto) - self._left_out
-        return kept | self.extra.found(path, values, tokens, wide=wide, upto=upto)
+    def candidates(
+        self,
+        path: Path,
+        values: tuple[Value, ...],
+        tokens: Tokens,
+        *,
+        include_descendants: bool,
+        depth: int | None = None,
+    ) -> set[PolicyEntry]:
+        """Return policies that may match."""
+        kept = (
+            self.base.candidates(path, values, tokens, include_descendants=include_descendants, depth=depth)
+            - self._excluded
+        )
+        return kept | self.added.candidates(path, values, tokens, include_descendants=include_descendants, depth=depth)
 
-    def with_id(self, id_: int) -> set[Record]:
-        """See `Policies`."""
-        return (self.base.with_id(id_) - self.gone) | self.extra.with_id(id_)
+    def with_id(self, id_: int) -> set[PolicyEntry]:
+        """Return the policies with an id."""
+        return (self.base.with_id(id_) - self.removed) | self.added.with_id(id_)
 
-    def all(self) -> list[Record]:
-        """See `Policies`."""
-        return [record for record in self.base.all() if record not in self.gone] + self.extra.all()
+    def all(self) -> list[PolicyEntry]:
+        """Return all policies that have an effect."""
+        return [entry for entry in self.base.all() if entry not in self.removed] + self.added.all()
 
 
-def patch(policies: Policies, changed: frozenset[int], added: Loaded, model: ServiceModel) -> Policies:
-    """The set with the policies of the `changed` ids replaced by `added`.
+def patch(
+    policies: PolicyRepository, changed: frozenset[int], added: PolicyEntries, model: ServiceModel
+) -> PolicyRepository:
+    """Return the policies with those of the `changed` ids replaced by `added`.
 
-    Few changes lie on top of many, and many on top of all, so that a delta never touches more than a few policies;
-    a top that has grown is merged into what is below.
+    There are at most two overlays, a small one on a large one on the base, so that a delta touches only a few policies;
+    an overlay that has grown is merged into the one below.
     """
-    silent = (policies.silent - changed) | added.silent
-    below = policies.base if isinstance(policies, Patched) else policies
-    if isinstance(policies, Patched) and policies.size + len(changed) <= _MOST_RECENT:
-        return _over(below, policies, changed, added, silent, model)
-    if isinstance(policies, Patched) and isinstance(below, Patched):
-        if below.size + policies.size <= _MOST_PATCHED:
-            merged = _merged(below, policies, silent, model)
-            return _fresh(merged, changed, added, silent, model)
-        everything = Repository(Loaded(tuple(policies.all()), silent), model)
-        return _fresh(everything, changed, added, silent, model)
-    return _fresh(policies, changed, added, silent, model)
+    ineffective_ids = (policies.ineffective_ids - changed) | added.ineffective_ids
+    below = policies.base if isinstance(policies, PatchedRepository) else policies
+    if isinstance(policies, PatchedRepository) and policies.size + len(changed) <= _MAX_RECENT:
+        return _extended_overlay(below, policies, changed, added, ineffective_ids, model)
+    if isinstance(policies, PatchedRepository) and isinstance(below, PatchedRepository):
+        if below.size + policies.size <= _MAX_PATCHED:
+            merged = _merged_overlays(below, policies, ineffective_ids, model)
+            return _new_overlay(merged, changed, added, ineffective_ids, model)
+        everything = IndexedRepository(PolicyEntries(tuple(policies.all()), ineffective_ids), model)
+        return _new_overlay(everything, changed, added, ineffective_ids, model)
+    return _new_overlay(policies, changed, added, ineffective_ids, model)
 
 
-def _fresh(
-    base: Policies, changed: frozenset[int], added: Loaded, silent: frozenset[int], model: ServiceModel
-) -> Patched:
-    gone = frozenset(record for id_ in changed for record in base.with_id(id_))
-    return Patched(base, gone, Repository(Loaded(added.records, frozenset()), model), silent)
+def _new_overlay(
+    base: PolicyRepository,
+    changed: frozenset[int],
+    added: PolicyEntries,
+    ineffective_ids: frozenset[int],
+    model: ServiceModel,
+) -> PatchedRepository:
+    removed = frozenset(entry for id_ in changed for entry in base.with_id(id_))
+    return PatchedRepository(
+        base, removed, IndexedRepository(PolicyEntries(added.entries, frozenset()), model), ineffective_ids
+    )
 
 
-def _over(
-    base: Policies, top: Patched, changed: frozenset[int], added: Loaded, silent: frozenset[int], model: ServiceModel
-) -> Patched:
-    kept = tuple(record for record in top.extra.all() if record.id not in changed)
-    gone = top.gone | {record for id_ in changed for record in base.with_id(id_)}
-    return Patched(base, gone, Repository(Loaded((*kept, *added.records), frozenset()), model), silent)
+def _extended_overlay(
+    base: PolicyRepository,
+    top: PatchedRepository,
+    changed: frozenset[int],
+    added: PolicyEntries,
+    ineffective_ids: frozenset[int],
+    model: ServiceModel,
+) -> PatchedRepository:
+    kept = tuple(entry for entry in top.added.all() if entry.id not in changed)
+    removed = top.removed | {entry for id_ in changed for entry in base.with_id(id_)}
+    return PatchedRepository(
+        base, removed, IndexedRepository(PolicyEntries((*kept, *added.entries), frozenset()), model), ineffective_ids
+    )
 
 
-def _merged(below: Patched, top: Patched, silent: frozenset[int], model: ServiceModel) -> Patched:
-    kept = tuple(record for record in below.extra.all() if record not in top.gone)
-    gone = below.gone | (top.gone - set(below.extra.all()))
-    return Patched(below.base, gone, Repository(Loaded((*kept, *top.extra.all()), frozenset()), model), silent)
+def _merged_overlays(
+    below: PatchedRepository, top: PatchedRepository, ineffective_ids: frozenset[int], model: ServiceModel
+) -> PatchedRepository:
+    kept = tuple(entry for entry in below.added.all() if entry not in top.removed)
+    removed = below.removed | (top.removed - set(below.added.all()))
+    return PatchedRepository(
+        below.base,
+        removed,
+        IndexedRepository(PolicyEntries((*kept, *top.added.all()), frozenset()), model),
+        ineffective_ids,
+    )

@@ -1,71 +1,81 @@
-"""Security zones: parts of the resources that have policies of their own (ranger-semantics.md §13)."""
+"""Security zones: resources with policies of their own (ranger-semantics.md §13)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ranger_cdap.engine.compiled.ancestor import EVERYWHERE, doubts_of_resource, smallest_readable_ancestor
 from ranger_cdap.engine.compiled.java import hash_order
 from ranger_cdap.engine.compiled.matcher import Value
-from ranger_cdap.engine.compiled.policy import denying
-from ranger_cdap.engine.compiled.resource_match import MatchType, ResourceMatcher, compile_resource
+from ranger_cdap.engine.compiled.policy import deny_all_policy
+from ranger_cdap.engine.compiled.resource_match import (
+    EVERYWHERE,
+    MatchType,
+    PolicyResourceMatcher,
+    compile_resource,
+    deepest_valid_ancestor,
+    resource_issues,
+)
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
-from ranger_cdap.engine.lookup.placed import Placed
-from ranger_cdap.engine.model import wire
-from ranger_cdap.engine.model.problem import Doubt, ProblemCode
+from ranger_cdap.engine.lookup.resource_map import ResourceMap
+from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
+from ranger_cdap.ranger_model.policy import PolicyResource
 
 UNZONED = ""
-"""The name under which the policies outside all zones are among the zones of a request."""
+"""Name of the zone of policies outside all zones."""
 
 UNREADABLE_ZONE = "(unreadable)"
-"""The zone of what may lie in a zone whose resource cannot be read: nobody may do anything there."""
+"""Zone of resources that may be in a zone with an unreadable resource: all access is denied."""
 
-NOBODY = denying([EVERYWHERE], "it may lie in a security zone of which a resource cannot be read")
-"""The one policy of `UNREADABLE_ZONE`."""
+DENY_ALL = deny_all_policy([EVERYWHERE], "it may be in a security zone with an unreadable resource")
+"""The only policy of `UNREADABLE_ZONE`."""
 
 
-def _nothing(place: str) -> Doubt:
-    return Doubt(ProblemCode.NO_HIERARCHY, place, "it names no level")
+def _no_levels(place: str) -> PolicyIssue:
+    return PolicyIssue(ProblemCode.NO_HIERARCHY, place, "it has no levels")
 
 
 class ZoneTable:
-    """Which zones a resource lies in. `doubts` are about resources of zones that cannot be read.
+    """Zones by resource. `issues` are about unreadable resources of zones.
 
-    Unless `lenient`, what may lie in a zone by such a resource, and does not surely lie in it by another one, is in
-    `UNREADABLE_ZONE` instead. With `lenient` the resource is left out, as Ranger has it.
+    Unless `lenient`, a resource that may match such an unreadable one, and no readable one of the same zone, is in
+    `UNREADABLE_ZONE` instead. With `lenient` unreadable resources are ignored, as in Ranger.
     """
 
-    def __init__(self, zones: Mapping[str, wire.SecurityZoneInfo], model: ServiceModel, *, lenient: bool) -> None:
-        placed: list[tuple[ResourceMatcher, tuple[str, bool]]] = []
-        doubts: list[Doubt] = []
+    def __init__(self, zones: Mapping[str, SecurityZoneInfo], model: ServiceModel, *, lenient: bool) -> None:
+        resources: list[tuple[PolicyResourceMatcher, tuple[str, bool]]] = []
+        issues: list[PolicyIssue] = []
         for name, zone in zones.items():
             for n, resource in enumerate(zone.resources):
-                elements = {level: wire.PolicyResource(values=values) for level, values in resource.items()}
+                elements = {level: PolicyResource(values=values) for level, values in resource.items()}
                 place = f"securityZones.{name}.resources[{n}]"
-                found = list(doubts_of_resource(elements, model, place)) or ([] if elements else [_nothing(place)])
-                effect = "so it is left out" if lenient else "so nobody may do anything where it may lie"
-                doubts += (
-                    Doubt(ProblemCode.UNREADABLE_ZONE_RESOURCE, d.place, f"{d.message}, {effect}") for d in found
+                found = list(resource_issues(elements, model, place)) or ([] if elements else [_no_levels(place)])
+                effect = "so it is ignored" if lenient else "so all access to resources that it may cover is denied"
+                issues += (
+                    PolicyIssue(ProblemCode.UNREADABLE_ZONE_RESOURCE, d.place, f"{d.message}, {effect}") for d in found
                 )
                 if found and not lenient:
-                    placed.append((smallest_readable_ancestor(elements, model), (name, False)))
+                    resources.append((deepest_valid_ancestor(elements, model), (name, False)))
                 elif elements and (matcher := compile_resource(elements, model)) is not None:
-                    placed.append((matcher, (name, True)))
-        self.doubts = tuple(doubts)
-        self._unsure_everywhere = any(not sure and not matcher.path for matcher, (_, sure) in placed)
-        self._placed = Placed(((matcher, zone) for matcher, zone in placed if matcher.path), model)
+                    resources.append((matcher, (name, True)))
+        self.issues = tuple(issues)
+        self._unreadable_everywhere = any(not certain and not matcher.path for matcher, (_, certain) in resources)
+        self._resources = ResourceMap(((matcher, zone) for matcher, zone in resources if matcher.path), model)
 
     def of(self, path: Path | None, values: tuple[Value, ...]) -> tuple[str, ...]:
-        """The zones a resource touches; above a zone's resource also `UNZONED`; in Java's order."""
-        if not path or not (self._placed or self._unsure_everywhere):
+        """Return the zones of a resource, in Java's order; for a resource above one of a zone also `UNZONED`."""
+        if not path or not (self._resources or self._unreadable_everywhere):
             return ()
-        if self._unsure_everywhere:
+        if self._unreadable_everywhere:
             return (UNREADABLE_ZONE,)
-        touching = self._placed.touching(path, values)
-        surely = {name for (name, sure), _ in touching if sure}
-        if any(not sure and name not in surely and m is not MatchType.DESCENDANT for (name, sure), m in touching):
+        matching = self._resources.matching(path, values)
+        certain_zones = {name for (name, certain), _ in matching if certain}
+        if any(
+            not certain and name not in certain_zones and m is not MatchType.DESCENDANT
+            for (name, certain), m in matching
+        ):
             return (UNREADABLE_ZONE,)
-        zones = dict.fromkeys(name for (name, _), _ in touching)
-        if any(match_type is MatchType.DESCENDANT for _, match_type in touching):
+        zones = dict.fromkeys(name for (name, _), _ in matching)
+        if any(match_type is MatchType.DESCENDANT for _, match_type in matching):
             zones[UNZONED] = None
         return hash_order(zones)

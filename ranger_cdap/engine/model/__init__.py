@@ -1,1 +1,1 @@
-"""What comes in and what goes out: Ranger's documents, requests, decisions, problems."""
+"""Inputs and outputs of the engine: requests, decisions, problems."""

@@ -1,18 +1,18 @@
-"""The engine's answer."""
+"""Decisions of the engine."""
 
 from __future__ import annotations
 
 import msgspec
 
 NO_POLICY = -1
-"""The id, and the version, of no policy."""
+"""Id and version where there is no policy."""
 
 DENY_ALL_ELSE = "matched deny-all-else policy"
-"""The reason of a denial by a policy that denies everybody it does not allow; Ranger's words."""
+"""Reason of a denial by a deny-all-else policy; Ranger's own text."""
 
 
 class TraceEntry(msgspec.Struct, frozen=True):
-    """One line of a trace: a policy that was looked at, and why it did or did not apply."""
+    """Trace entry: a policy, and why it did or did not apply."""
 
     policy_id: int
     policy_name: str
@@ -21,12 +21,11 @@ class TraceEntry(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
-    """What the engine says to one request; only `allowed` lets anybody in.
+    """Decision on one request; access is granted only if `allowed` is true.
 
-    `determined` is false where there was nothing to decide by. `policy_id` is the policy that decided, -1 for none;
-    `audit_policy_id` the one that asks for the audit record. `zone` is the security zone whose policies decided.
-    `conditional` says that a condition or a validity was looked at: asked at another time, or from elsewhere, the same
-    policies may say something else.
+    `determined` is false if no policy applies. `policy_id` is the policy that decided, -1 for none; `audit_policy_id`
+    the one that requires an audit record. `zone` is the security zone whose policies decided. `conditional` is true if
+    a condition or a validity schedule was evaluated: the decision may differ at another time or from another address.
     `trace` is filled by `PolicyEngine.explain` only.
     """
 

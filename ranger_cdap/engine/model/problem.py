@@ -1,4 +1,4 @@
-"""What is wrong with a download, in words and codes that stay the same from release to release."""
+"""Problems of a download, with codes and messages that are stable across releases."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from enum import StrEnum
 from typing import Any
 
 from ranger_cdap.errors import PolicySetError
-
-_LONGEST = 80
+from ranger_cdap.ranger_model.json_repair import shown
 
 
 class ProblemCode(StrEnum):
-    """The kinds of problem; docs/reference/policy-problems.md says of each what the engine makes of it."""
+    """Kinds of problem; docs/reference/policy-problems.md lists the effect of each."""
 
     UNREADABLE_POLICY = "unreadable-policy"
     DUPLICATE_ID = "duplicate-id"
@@ -36,8 +35,8 @@ class ProblemCode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """Something that is not what it should be, and where: a path like `denyPolicyItems[1].conditions[0]`."""
+class PolicyIssue:
+    """Issue of a policy, and its place: a path such as `denyPolicyItems[1].conditions[0]`."""
 
     code: ProblemCode
     place: str
@@ -46,10 +45,10 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A part of a download that does not do what its author meant, and what the engine makes of it.
+    """Part of a download that does not have the intended effect, and the effect it has.
 
-    `policy_id` is None where it is not a policy, or one without a readable id; `place` is a path inside the policy, or
-    else inside the download.
+    `policy_id` is None outside policies, and for a policy without a readable id; `place` is a path in the policy, or in
+    the download if it is not about a policy.
     """
 
     policy_id: int | None
@@ -61,37 +60,31 @@ class Problem:
     def __str__(self) -> str:
         where = f"policy {self.policy_id} ({self.policy_name}), " if self.policy_id is not None else ""
         where = where or (f"policy ({self.policy_name}), " if self.policy_name else "")
-        return f"{where}{self.place or 'the whole of it'}: {self.message} [{self.code}]"
+        return f"{where}{self.place or 'as a whole'}: {self.message} [{self.code}]"
 
 
 class Unusable(PolicySetError):
-    """A policy cannot be used as it stands; `doubts` say why."""
+    """Raised for an unusable policy; `issues` hold the reasons."""
 
-    def __init__(self, doubts: Iterable[Doubt]) -> None:
-        self.doubts = tuple(doubts)
-        super().__init__("; ".join(f"{d.place}: {d.message}" if d.place else d.message for d in self.doubts))
-
-
-def of_download(doubts: Iterable[Doubt]) -> Iterator[Problem]:
-    """Doubts about what is no policy, as problems."""
-    return (Problem(None, "", d.place, d.code, d.message) for d in doubts)
+    def __init__(self, issues: Iterable[PolicyIssue]) -> None:
+        self.issues = tuple(issues)
+        super().__init__("; ".join(f"{d.place}: {d.message}" if d.place else d.message for d in self.issues))
 
 
-def of_policy(id_: int | None, name: str, doubts: Iterable[Doubt], effect: str = "") -> Iterator[Problem]:
-    """Doubts about a policy, as problems; `effect` is what the engine makes of it."""
+def download_problems(issues: Iterable[PolicyIssue]) -> Iterator[Problem]:
+    """Yield issues outside policies as problems."""
+    return (Problem(None, "", d.place, d.code, d.message) for d in issues)
+
+
+def policy_problems(id_: int | None, name: str, issues: Iterable[PolicyIssue], effect: str = "") -> Iterator[Problem]:
+    """Yield the issues of a policy as problems; `effect` is how the engine treats it."""
     ending = f"; {effect}" if effect else ""
-    return (Problem(id_, shown(name), shown(d.place), d.code, d.message + ending) for d in doubts)
+    return (Problem(id_, shown(name), shown(d.place), d.code, d.message + ending) for d in issues)
 
 
 def name_and_id(policy: Any) -> tuple[str, int | None]:
-    """Name and id of a policy of which nothing is sure, as far as they can be read."""
+    """Return name and id of a policy that is not validated, as far as they are readable."""
     known: Mapping[str, Any] = policy if isinstance(policy, dict) else {}
     name, id_ = known.get("name"), known.get("id")
     readable = isinstance(id_, int) and not isinstance(id_, bool)
     return (name if isinstance(name, str) else ""), (id_ if readable else None)
-
-
-def shown(text: str) -> str:
-    """Foreign text as a message may hold it: of one line, and not too long."""
-    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)

@@ -1,8 +1,8 @@
-"""The question put to the engine: who wants what, on which resource, when and from where."""
+"""Access requests: user, resource, access type and context."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -10,35 +10,43 @@ from typing import Any
 import msgspec
 
 ANY_ACCESS = "_any"
-"""Any access at all, here or below (ranger-semantics.md §9.1)."""
+"""Any access type, on the resource or below it (ranger-semantics.md §9.1)."""
 
 ADMIN_ACCESS = "_admin"
-"""The right to grant: an item with `delegateAdmin` (§9.3)."""
+"""Delegated administration: an item with `delegateAdmin` (§9.3)."""
 
 SUPER_USER_ACCESS = "_super_user"
-"""Asks whether the user is a super user (§6.3)."""
+"""Allowed to super users only (§6.3)."""
 
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class MatchingScope(StrEnum):
-    """Whether policies below the requested resource count as well."""
+    """Scope of a match: the requested resource only, or also the resources below it."""
 
     SELF = "SELF"
     SELF_OR_DESCENDANTS = "SELF_OR_DESCENDANTS"
 
 
 class ElementScope(StrEnum):
-    """How one level of the resource may match (4, `resourceElementMatchingScopes`)."""
+    """Matching scope of one level of the resource (ranger-semantics.md §4, `resourceElementMatchingScopes`)."""
 
     SELF = "SELF"
     SELF_OR_CHILD = "SELF_OR_CHILD"
     SELF_OR_PREFIX = "SELF_OR_PREFIX"
 
 
+def first_scoped_level(path: Sequence[str], scopes: Mapping[str, ElementScope] | None) -> int | None:
+    """Return the first level of a path that is not compared as a whole; None if all are."""
+    if not scopes:
+        return None
+    levels = (n for n, name in enumerate(path) if scopes.get(name, ElementScope.SELF) is not ElementScope.SELF)
+    return next(levels, None)
+
+
 class RequestTag(msgspec.Struct, frozen=True, kw_only=True):
-    """A tag the caller says the resource carries, as in Ranger's request context `TAGS`."""
+    """Tag of the resource, given by the caller, as in Ranger's request context `TAGS`."""
 
     type: str
     attributes: Mapping[str, str] = {}
@@ -46,15 +54,16 @@ class RequestTag(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessRequest(msgspec.Struct, frozen=True, gc=False):
-    """One question.
+    """Access request.
 
-    `resource` maps resource names to a value, or to several of which one must match. `roles=None` means that the
-    role definitions say which roles the user has; a set, also an empty one, is taken as it is. `access_time` is epoch
-    milliseconds, 0 where it is not known: then nothing that depends on time allows anything. `all_access_types` asks
-    several access types at once (one allowed suffices), `all_access_type_groups` one of each group. `context` holds
-    what context conditions look at, and macros as `token:NAME`. `tags` are added to those of the tag download.
-    `groups_known` is false where a look-up of groups failed: then a deny item or allow exception that names a group or
-    role counts as naming the user (architecture.md, decision 14).
+    `resource` maps resource names to a value, or to several of which one must match. With `roles=None` the role
+    definitions determine the user's roles; a set, even an empty one, is taken as given. `access_time` is in epoch
+    milliseconds, 0 if unknown: then no condition on time allows anything. `all_access_types` requests several access
+    types of which one suffices, `all_access_type_groups` one of each group. `context` holds the values for context
+    conditions, and macros as `token:NAME`. `tags` are those of the resource where the tag service has
+    no tag enricher; beside one they have no effect, in mode `safe` they can only deny. `groups_known` is false if
+    the group lookup failed: then a deny item or allow exception that names a group or role is treated as naming the
+    user (architecture.md, decision 14).
     """
 
     resource: Mapping[str, str | tuple[str, ...]]

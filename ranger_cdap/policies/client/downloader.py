@@ -44,13 +44,13 @@ NOT_OURS: Final = frozenset(
 
 
 def capabilities() -> str:
-    """The capabilities of this project's plugin, as Ranger writes them: the sum of the bits in hexadecimal digits."""
+    """Return the capabilities of this project's plugin: the sum of the bits in hexadecimal digits, as in Ranger."""
     return f"{sum(1 << one for one in Capability if one not in NOT_OURS):x}"
 
 
 @dataclass(frozen=True, slots=True)
 class Activations:
-    """When each document came into force, in milliseconds since 1970; 0 for never."""
+    """Activation times of the documents, in milliseconds since 1970; 0 for never."""
 
     policies: int = 0
     roles: int = 0
@@ -58,7 +58,7 @@ class Activations:
     users: int = 0
 
     def after(self, before: Versions, now: Versions, at: float) -> Self:
-        """Those after a change of versions at a time, in seconds since 1970."""
+        """Return the activation times after a change of versions at a time, in seconds since 1970."""
 
         def since(kind: str) -> int:
             version = getattr(now, kind)
@@ -71,7 +71,7 @@ class Activations:
 
 @dataclass(frozen=True, slots=True)
 class Downloader:
-    """The program that asks: its name in Ranger's list of plugins, its cluster, and since when it uses what it has."""
+    """The downloading program: name in Ranger's list of plugins, cluster, and activation times."""
 
     plugin_id: str
     cluster_name: str = ""
@@ -79,11 +79,11 @@ class Downloader:
 
     @classmethod
     def here(cls, app_id: str, service: str, cluster_name: str = "") -> Self:
-        """A program of this machine; Ranger takes what is before the `@` for its kind."""
+        """Return the downloader of this machine; Ranger interprets the part before `@` as its type."""
         return cls(f"{app_id}@{socket.gethostname()}-{service}"[:_LONGEST_ID], cluster_name)
 
     def query(self, activated_at: int) -> dict[str, str | int]:
-        """The parameters of every download, and since when its document is in effect."""
+        """Return the query parameters of a download, with the activation time of its document."""
         return {
             "lastActivationTime": activated_at,
             "pluginId": self.plugin_id,

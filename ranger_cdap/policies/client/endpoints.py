@@ -1,6 +1,6 @@
-"""Endpoints of Ranger Admin that the `apache-ranger` client does not have, written in its own descriptors.
+"""Endpoints of Ranger Admin missing in the `apache-ranger` client, as its API descriptors.
 
-Only the `/secure/` download paths look at credentials. Source: ranger-rest.md §1.1, §9.1.
+Only the `/secure/` download paths check credentials. Source: ranger-rest.md §1.1, §9.1.
 """
 
 from __future__ import annotations

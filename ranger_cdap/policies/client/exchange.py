@@ -1,4 +1,4 @@
-"""`Exchange`: one HTTP request and its answer, bounded in time and size; what an answer means, its callers know."""
+"""HTTP requests bounded in time and size; callers interpret the responses."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any, Final
 
 import requests
 import urllib3
+from requests.adapters import DEFAULT_POOLSIZE, HTTPAdapter
 
 from ranger_cdap.config import Address
 from ranger_cdap.errors import ConfigError
+from ranger_cdap.forks import restart_after_fork
 from ranger_cdap.policies.client.sign_in import TlsFiles, VerifyingAdapter
 
 _log = logging.getLogger(__name__)
@@ -21,7 +23,7 @@ _log = logging.getLogger(__name__)
 _LARGEST_ERROR: Final = 1 << 20
 _SLOWEST_ANSWER: Final = 10  # read time-outs: an answer that comes byte by byte ends here
 _PIECE: Final = 1 << 18
-_OF_TLS: Final = "its certificate or its TLS is not accepted"
+_OF_TLS: Final = "its certificate or TLS settings are not accepted"
 
 # The first that fits, and whether it happens before anything is sent. urllib3 makes a refused connection and an unknown
 # name kinds of a connect time-out. By TLS, a server may also refuse after it was sent something.
@@ -41,8 +43,8 @@ _FAILURES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ..
 )
 
 
-class NoAnswer(Exception):
-    """No answer came, for that reason; with `unsent`, nothing was asked either."""
+class NoResponse(Exception):
+    """No response was received; `unsent`: the request was not sent either."""
 
     def __init__(self, reason: str, unsent: bool) -> None:
         super().__init__(reason)
@@ -51,22 +53,21 @@ class NoAnswer(Exception):
 
 
 class TooLarge(Exception):
-    """The answer was not read: it is larger than what is ever read."""
+    """The response exceeds the size limit and was not read."""
 
 
 class TooSlow(Exception):
-    """The answer comes so slowly that it was not read to its end."""
+    """The response took too long and was not read to its end."""
 
 
 class Exchange:
-    """Sends requests by the certificates of `tls`, read again when they change; safe to use from several threads.
+    """HTTP session with the certificates of `tls`, reloaded when they change; thread-safe.
 
     Proxies and credentials of the environment (`HTTP_PROXY`, `.netrc`) are not used and redirects not followed:
-    a password or token must reach the server it is for and no other. Certificates that cannot be used leave those
-    read before in use.
+    a password or token must reach no other server. If changed certificates are unusable, the previous ones stay in use.
 
     Raises:
-        ConfigError: a file of certificates cannot be used.
+        ConfigError: a certificate file is unusable.
     """
 
     def __init__(self, tls: TlsFiles, *, connect_timeout: float, read_timeout: float) -> None:
@@ -79,6 +80,13 @@ class Exchange:
         self.session.mount("https://", self._adapter)
         # A browser's name would make Ranger Admin ask for its CSRF header.
         self.session.headers.update({"User-Agent": "ranger-cdap", "Accept-Encoding": "identity"})
+        restart_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Connect again: over the parent's connections, answers would reach either process."""
+        for adapter in self.session.adapters.values():
+            assert isinstance(adapter, HTTPAdapter)
+            adapter.init_poolmanager(DEFAULT_POOLSIZE, DEFAULT_POOLSIZE)
 
     def close(self) -> None:
         """Close the session."""
@@ -95,16 +103,16 @@ class Exchange:
         headers: Mapping[str, str] | None,
         largest: int,
     ) -> tuple[int, bytes]:
-        """Status and body; of a good answer at most `largest` bytes are read.
+        """Send a request and return status and body; at most `largest` bytes of a successful response are read.
 
         Raises:
-            NoAnswer: none came.
-            TooLarge: it is larger.
+            NoAnswer: no response was received.
+            TooLarge: it exceeds the limit.
             TooSlow: it takes longer than ten read time-outs.
         """
         if path and not path.startswith("/"):
             raise ValueError("a path without a slash could name another server")
-        self._tls_files.if_changed(self._read_again)
+        self._tls_files.if_changed(self._reload)
         deadline = time.monotonic() + self._slowest
         try:
             with self.session.request(
@@ -120,32 +128,32 @@ class Exchange:
                 bound = largest if response.status_code == HTTPStatus.OK else _LARGEST_ERROR
                 return response.status_code, b"".join(_bounded(response, bound, deadline, f"`{method} {path}`"))
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
-            raise NoAnswer(*_what_failed(e)) from None
+            raise NoResponse(*_failure_reason(e)) from None
 
-    def _read_again(self) -> None:
+    def _reload(self) -> None:
         try:
             context = self._tls.context()
         except ConfigError as e:
-            _log.warning("%s; the certificates read before stay in use", e)
+            _log.warning("%s; the previous certificates stay in use", e)
             return
         self._adapter.replace_context(context)
-        _log.info("certificates were read again: %s", ", ".join(self._tls.names))
+        _log.info("certificates were reloaded: %s", ", ".join(self._tls.names))
 
 
 def _bounded(response: requests.Response, bound: int, deadline: float, call: str) -> Iterator[bytes]:
-    """The body in pieces, as they arrive; `read1` because `iter_content` waits for whole pieces, however slow."""
+    """Yield the body in pieces as they arrive; `read1` because `iter_content` waits for whole pieces."""
     read = 0
     while piece := response.raw.read1(_PIECE, decode_content=True):
         read += len(piece)
         if read > bound:
-            raise TooLarge(f"the answer to {call} is larger than {bound} bytes, so it was not read")
+            raise TooLarge(f"the response to {call} exceeds {bound} bytes and was not read")
         if time.monotonic() > deadline:
-            raise TooSlow(f"the answer to {call} comes too slowly to be waited for")
+            raise TooSlow(f"the response to {call} is too slow and was not read to its end")
         yield piece
 
 
-def _what_failed(error: BaseException) -> tuple[str, bool]:
-    """In a few words, without the address and without what was sent, and whether nothing was sent."""
+def _failure_reason(error: BaseException) -> tuple[str, bool]:
+    """Return a short reason without address and content, and whether the request was not sent."""
     chain = list(_causes(error))
     for kinds, words, unsent in _FAILURES:
         if any(isinstance(cause, kinds) for cause in chain):
@@ -154,7 +162,7 @@ def _what_failed(error: BaseException) -> tuple[str, bool]:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what is under it; `requests` and urllib3 keep it in `reason`, `args` or `__cause__`."""
+    """Yield an error and its causes; `requests` and urllib3 keep them in `reason`, `args` or `__cause__`."""
     while error is not None:
         yield error
         reason = getattr(error, "reason", None)

@@ -1,7 +1,7 @@
-"""The HTTP below every call to Ranger Admin: credentials, time-outs, bounds, retries; failures are typed errors.
+"""HTTP client of Ranger Admin: credentials, time-outs, size limits, retries, rate limit; failures are typed errors.
 
-It stands in for the transport of the `apache-ranger` client (`RangerClientHttp`), which prints to standard output,
-logs what it sends, knows no time-outs and takes 404 and 503 for empty answers.
+Replaces the transport of the `apache-ranger` client (`RangerClientHttp`), which prints to standard output, logs request
+bodies, has no time-outs and treats 404 and 503 as empty responses.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ from ranger_cdap.errors import (
     NotConnected,
     UnexpectedAnswer,
 )
-from ranger_cdap.policies.client.answers import Answer, error_of, json_of
-from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
-from ranger_cdap.policies.client.sign_in import TlsFiles, Way, credentials
+from ranger_cdap.policies.client.connection import AdminConnection
+from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
+from ranger_cdap.policies.client.rate_limit import RateLimiter
+from ranger_cdap.policies.client.responses import AdminResponse, json_of, to_error
+from ranger_cdap.policies.client.sign_in import TlsFiles, credentials
 
 _log = logging.getLogger(__name__)
 
 _LARGEST_ANSWER: Final = 1 << 30  # bytes; 100,000 policies are about 110 MB
-# Ranger answers an encoded slash, percent sign or semicolon in a path with an empty 400 or 404; dots would climb.
+# Ranger returns an empty 400 or 404 for an encoded slash, percent sign or semicolon in a path; dots would climb.
 _NOT_IN_A_PATH: Final = frozenset("/\\%;")
 
-# Statuses by which a proxy says that the Ranger Admin behind it is away; None stands for no answer at all.
+# Statuses by which a proxy reports that Ranger Admin is unavailable; None: no response.
 _ANOTHER_MAY_ANSWER: Final = frozenset(
     {None, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
 
 
 def segment(name: str) -> str:
-    """A name as one segment of a path.
+    """Encode a name as one segment of a path.
 
     Raises:
-        InvalidInput: Ranger Admin cannot find a thing of that name by path (`/`, `%`, `;`), or it is not a name.
+        InvalidInput: Ranger Admin cannot look up that name by path (`/`, `%`, `;`), or it is empty.
     """
     if not is_addressable(name):
         raise InvalidInput(
@@ -57,51 +59,41 @@ def segment(name: str) -> str:
 
 
 def is_addressable(name: str) -> bool:
-    """Whether a thing of that name can be asked for by a path."""
+    """Return whether Ranger Admin can look up that name by path."""
     return name not in ("", ".", "..") and name.isprintable() and not _NOT_IN_A_PATH.intersection(name)
 
 
 class AdminHttp:
-    """One Ranger Admin and one account; safe to use from several threads.
+    """HTTP client with one account; thread-safe.
 
-    The address may be several, separated by commas: whichever answered last is asked first, and the next one where it
-    is away.
+    With several addresses, the one that responded last is used first, and the next one if it is unavailable.
 
     Raises:
-        ConfigError: an address, the credentials or a file of certificates cannot be used.
+        ConfigError: an address, the credentials or a certificate file is unusable.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        username: str,
-        password: Secret,
-        auth: Way = "basic",
-        ca_file: str | None = None,
-        cert_file: str | None = None,
-        key_file: str | None = None,
-        connect_timeout: float = 5.0,
-        read_timeout: float = 30.0,
-        attempts: int = 3,
-        allow_plain_http: bool = False,
-    ) -> None:
+    def __init__(self, connection: AdminConnection) -> None:
         self._urls = tuple(
-            checked_address(one, RANGER, allow_plain_http=allow_plain_http) for one in addresses(url) or ("",)
+            checked_address(one, RANGER, allow_plain_http=connection.allow_plain_http)
+            for one in addresses(connection.url) or ("",)
         )
         self._first = 0
-        self._secrets = (password,)
-        self._attempts = attempts
-        if auth == "certificate" and (cert_file is None or not all(one.startswith("https:") for one in self._urls)):
+        self._secrets = (connection.password,)
+        self._attempts = connection.attempts
+        encrypted = all(one.startswith("https:") for one in self._urls)
+        if connection.auth == "certificate" and (connection.cert_file is None or not encrypted):
             raise ConfigError('`ranger.auth = "certificate"` needs `ranger.cert_file` and an https:// address')
         self._exchange = Exchange(
-            TlsFiles(ca_file, cert_file, key_file), connect_timeout=connect_timeout, read_timeout=read_timeout
+            TlsFiles(connection.ca_file, connection.cert_file, connection.key_file),
+            connect_timeout=connection.connect_timeout,
+            read_timeout=connection.read_timeout,
         )
-        self._exchange.session.auth = credentials(auth, username, password)
+        self._exchange.session.auth = credentials(connection.auth, connection.username, connection.password)
+        self._limiter = RateLimiter(connection.rate)
 
     @property
     def url(self) -> str:
-        """The address that is asked first now."""
+        """Address that is used first now."""
         return self._urls[self._first]
 
     def close(self) -> None:
@@ -109,10 +101,10 @@ class AdminHttp:
         self._exchange.close()
 
     def call_api(self, api: API, query_params: Mapping[str, Any] | None = None, request_data: Any = None) -> Any:
-        """The JSON value an endpoint answers with, None when it answers without a body; the library calls it so.
+        """Return the JSON response of an endpoint, None without a body; the name is the library's.
 
         Raises:
-            RangerAdminError: one of its subclasses, by what went wrong.
+            RangerAdminError: one of its subclasses, by the kind of failure.
         """
         body = self.fetch(api, query_params, request_data)
         if not body:
@@ -129,12 +121,12 @@ class AdminHttp:
         *,
         secrets: tuple[Secret, ...] = (),
     ) -> bytes | None:
-        """The body one endpoint answers with, as it came; None for 204 and 304.
+        """Return the response body of an endpoint unchanged; None for 204 and 304.
 
-        `secrets` are texts of `body` that no error may repeat.
+        `secrets` are parts of `body` that are masked in errors.
 
         Raises:
-            RangerAdminError: one of its subclasses, by what went wrong.
+            RangerAdminError: one of its subclasses, by the kind of failure.
         """
         content = msgspec.json.encode(body) if body is not None else None
         for attempt in stamina.retry_context(
@@ -147,9 +139,9 @@ class AdminHttp:
     def _ask(
         self, api: API, query: Mapping[str, Any] | None, content: bytes | None, secrets: tuple[Secret, ...]
     ) -> bytes | None:
-        """Ask one address after another, as long as the one asked is away and asking the next does nothing twice."""
+        """Try the addresses in turn, while they are unavailable and a repetition is safe."""
         first = self._first
-        away: list[AdminUnreachable] = []
+        unavailable: list[AdminUnreachable] = []
         for turn in range(first, first + len(self._urls)):
             here, after = turn % len(self._urls), (turn + 1) % len(self._urls)
             try:
@@ -157,22 +149,23 @@ class AdminHttp:
             except AdminUnreachable as e:
                 if e.status not in _ANOTHER_MAY_ANSWER:
                     raise
-                away.append(e)
+                unavailable.append(e)
                 self._first = after
                 if not _may_repeat(api.method)(e):
                     raise
                 if here != after:
-                    _log.warning("%s; `%s` is asked next", e, self._urls[after])
-        if len(away) == 1:
-            raise away[0]
-        kind = NotConnected if all(isinstance(e, NotConnected) for e in away) else AdminUnreachable
-        said = "no Ranger Admin is there: " + "; ".join(map(str, away))
-        raise kind(said, method=api.method.value, path="/" + api.path.lstrip("/"))
+                    _log.warning("%s; trying `%s` next", e, self._urls[after])
+        if len(unavailable) == 1:
+            raise unavailable[0]
+        kind = NotConnected if all(isinstance(e, NotConnected) for e in unavailable) else AdminUnreachable
+        message = "no Ranger Admin is available: " + "; ".join(map(str, unavailable))
+        raise kind(message, method=api.method.value, path="/" + api.path.lstrip("/"))
 
-    def _send(self, url: Address, api: API, query: Mapping[str, Any] | None, content: bytes | None) -> Answer:
+    def _send(self, url: Address, api: API, query: Mapping[str, Any] | None, content: bytes | None) -> AdminResponse:
         method, path = api.method.value, "/" + api.path.lstrip("/")
         where: dict[str, Any] = {"method": method, "path": path}
         headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if content is not None else {})
+        self._limiter.wait()
         try:
             status, body = self._exchange.ask(
                 url, method, path, query=query, body=content, headers=headers, largest=_LARGEST_ANSWER
@@ -181,27 +174,26 @@ class AdminHttp:
             raise UnexpectedAnswer(str(e), **where) from None
         except TooSlow as e:
             raise AdminUnreachable(str(e), **where) from None
-        except NoAnswer as e:
+        except NoResponse as e:
             kind = NotConnected if e.unsent else AdminUnreachable
             advice = " (`ranger.ca_file` names the CA to trust)" if e.of_tls else ""
             raise kind(f"Ranger Admin at `{url}` cannot be reached: {e}{advice}", **where) from None
-        return Answer(method, path, status, body)
+        return AdminResponse(method, path, status, body)
 
 
-def _content(answer: Answer, api: API, secrets: tuple[Secret, ...]) -> bytes | None:
+def _content(answer: AdminResponse, api: API, secrets: tuple[Secret, ...]) -> bytes | None:
     if answer.status == HTTPStatus.NOT_MODIFIED and api.method is HttpMethod.GET:
         return None
     if answer.status != api.expected_status:
-        raise error_of(answer, secrets)
+        raise to_error(answer, secrets)
     return answer.body if answer.status != HTTPStatus.NO_CONTENT else None
 
 
 def _may_repeat(method: HttpMethod) -> Callable[[Exception], bool]:
-    """Which errors may be answered by sending the same again.
+    """Return a predicate for the errors after which a request may be repeated.
 
-    What was never sent did nothing. A GET changes nothing. A POST that Ranger's database refused because of another one
-    was rolled back.
-    A PUT or DELETE that met another change is not sent again: its sender must look first at what the thing has become.
+    An unsent request had no effect. A GET changes nothing. A POST that conflicted in Ranger's database was rolled back.
+    A PUT or DELETE that conflicted is not repeated: the caller must first read the current state.
     """
     repeatable: tuple[type[Exception], ...] = {
         HttpMethod.GET: (AdminUnreachable, AdminFailed, ConflictingChange),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Final, Self
@@ -13,12 +14,13 @@ from apache_ranger.utils import API
 
 from ranger_cdap.cdap.grant import Grant
 from ranger_cdap.config import RangerSettings, Secret
-from ranger_cdap.engine.model.wire import Policy, decode_policy
 from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.policies.client import endpoints
+from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.http import AdminHttp, is_addressable, segment
-from ranger_cdap.policies.client.sign_in import Way
+from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.policy import Policy
 
 Json = dict[str, Any]
 
@@ -27,66 +29,28 @@ _USERS_A_PAGE: Final = 200
 
 
 class RangerAdmin:
-    """One Ranger Admin, asked with one account.
+    """Client of one Ranger Admin with one account.
 
-    Built on the `apache-ranger` client's endpoint descriptors; answers are not put into its model classes, because
-    those drop every field they do not know, and a definition or service read and sent back would lose it.
-    Everything that is not there is None or False; every failure is a subclass of `RangerAdminError`.
+    Built on the endpoint descriptors of the `apache-ranger` client, but not on its model classes, because those drop
+    unknown fields, and a definition or service that is read and sent back would lose them. Missing objects are None or
+    False; every failure is a subclass of `RangerAdminError`.
 
     Raises:
-        ConfigError: an address, the credentials or a file of certificates cannot be used.
+        ConfigError: an address, the credentials or a certificate file is unusable.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        username: str,
-        password: Secret,
-        auth: Way = "basic",
-        ca_file: str | None = None,
-        cert_file: str | None = None,
-        key_file: str | None = None,
-        connect_timeout: float = 5.0,
-        read_timeout: float = 30.0,
-        attempts: int = 3,
-        allow_plain_http: bool = False,
-    ) -> None:
-        self._http = AdminHttp(
-            url,
-            username=username,
-            password=password,
-            auth=auth,
-            ca_file=ca_file,
-            cert_file=cert_file,
-            key_file=key_file,
-            connect_timeout=connect_timeout,
-            read_timeout=read_timeout,
-            attempts=attempts,
-            allow_plain_http=allow_plain_http,
-        )
+    def __init__(self, connection: AdminConnection) -> None:
+        self._http = AdminHttp(connection)
 
     @property
     def url(self) -> str:
-        """The address that is asked first now."""
+        """Address that is used first now."""
         return self._http.url
 
     @classmethod
-    def connect(cls, ranger: RangerSettings, username: str, password: Secret) -> Self:
-        """A client for the Ranger Admin of the settings, with this account."""
-        return cls(
-            ranger.url,
-            username=username,
-            password=password,
-            auth=ranger.auth,
-            ca_file=ranger.ca_file,
-            cert_file=ranger.cert_file,
-            key_file=ranger.key_file,
-            connect_timeout=ranger.connect_timeout,
-            read_timeout=ranger.read_timeout,
-            attempts=ranger.attempts,
-            allow_plain_http=ranger.allow_plain_http,
-        )
+    def connect(cls, ranger: RangerSettings, username: str, password: Secret, *, rate: float = 0.0) -> Self:
+        """Return a client for the Ranger Admin of the settings, with this account."""
+        return cls(AdminConnection.of(ranger, username, password, rate=rate))
 
     def close(self) -> None:
         """Close the session."""
@@ -98,14 +62,14 @@ class RangerAdmin:
     def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    # Downloads: the document as it came, or None when it still has the version last known (304).
+    # Downloads: the unchanged document, or None if it still has the last known version (304).
 
     def download_policies(
         self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
     ) -> bytes | None:
-        """The policies of a service (`ServicePolicies`); -1 as last known version asks for them in any case.
+        """Download the policies of a service (`ServicePolicies`); -1 as last known version always downloads them.
 
-        With `deltas` Ranger may answer with what has changed since that version (`policyDeltas`).
+        With `deltas`, Ranger may return only the changes since that version (`policyDeltas`).
         """
         return self._download(
             endpoints.DOWNLOAD_POLICIES,
@@ -118,7 +82,7 @@ class RangerAdmin:
         )
 
     def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        """The roles a service may use (`RangerRoles`)."""
+        """Download the roles for a service (`RangerRoles`)."""
         return self._download(
             endpoints.DOWNLOAD_ROLES,
             service,
@@ -126,7 +90,7 @@ class RangerAdmin:
         )
 
     def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        """The tags of a service's resources (`ServiceTags`)."""
+        """Download the tags of a service's resources (`ServiceTags`)."""
         return self._download(
             endpoints.DOWNLOAD_TAGS,
             service,
@@ -138,7 +102,7 @@ class RangerAdmin:
         )
 
     def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None:
-        """Users and their groups (`UserStore`)."""
+        """Download users and their groups (`UserStore`)."""
         return self._download(
             endpoints.DOWNLOAD_USER_STORE,
             service,
@@ -151,23 +115,23 @@ class RangerAdmin:
     # Service definitions and services: JSON objects with Ranger's field names.
 
     def get_service_def(self, name: str) -> Json | None:
-        """The service definition of that name."""
+        """Return the service definition of that name."""
         return self._find(RangerClient.GET_SERVICEDEF_BY_NAME.format_path({"name": segment(name)}))
 
     def create_service_def(self, definition: Mapping[str, Any]) -> Json:
-        """Register a definition; Ranger answers with its own additions (markers, `_expression`)."""
+        """Register a definition and return it with Ranger's additions (markers, `_expression`)."""
         return self._object(RangerClient.CREATE_SERVICEDEF, definition)
 
     def update_service_def(self, name: str, definition: Mapping[str, Any]) -> Json:
-        """Replace a definition; its version and that of every service of the type go up, also without a change."""
+        """Replace a definition; its version and those of all services of the type go up, even without a change."""
         return self._object(RangerClient.UPDATE_SERVICEDEF_BY_NAME.format_path({"name": segment(name)}), definition)
 
     def get_service(self, name: str) -> Json | None:
-        """The service of that name."""
+        """Return the service of that name."""
         return self._find(RangerClient.GET_SERVICE_BY_NAME.format_path({"name": segment(name)}))
 
     def create_service(self, service: Mapping[str, Any]) -> Json:
-        """Create a service; if its configuration names a user, Ranger makes policies that give that user everything."""
+        """Create a service; if its configuration names a user, Ranger creates policies with all rights for them."""
         return self._object(RangerClient.CREATE_SERVICE, service)
 
     def update_service(self, service_id: int, service: Mapping[str, Any]) -> Json:
@@ -177,7 +141,7 @@ class RangerAdmin:
     # Policies.
 
     def list_policies(self, service: str) -> list[Policy]:
-        """All policies of a service, enabled or not, in the order of their ids.
+        """Return all policies of a service, enabled or not, by id.
 
         An account without rights in the service gets an empty list from Ranger, not an error.
         """
@@ -185,36 +149,36 @@ class RangerAdmin:
         return list(self._policies(api, {}))
 
     def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
-        """The policies of a service that have those values at those levels, by name or by a pattern of theirs."""
+        """Return the policies of a service that match those values at those levels, literally or by wildcard."""
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
         return list(self._policies(api, {f"resource:{level}": value for level, value in resource.items()}))
 
     def policy_documents(self, service: str) -> list[Json]:
-        """All policies of a service as Ranger has them, with every member; as `list_policies` otherwise."""
+        """Return all policies of a service as JSON with all members, like `list_policies`."""
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
         return [json_object(raw) for raw, _ in self._pages(api, {})]
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
-        """As `create_policy`, with members this project does not know."""
+        """Create a policy from JSON, with members unknown to this project."""
         return self._object(RangerClient.CREATE_POLICY, policy)
 
     def update_policy_document(self, policy_id: int, policy: Mapping[str, Any]) -> Json:
-        """As `update_policy`, with members this project does not know."""
+        """Replace a policy by JSON, with members unknown to this project."""
         return self._object(RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy_id}), policy)
 
     def policy_by_id(self, policy_id: int) -> Policy | None:
-        """The policy with that id, of whatever service."""
+        """Return the policy with that id, of any service."""
         return self._find_policy(RangerClient.GET_POLICY_BY_ID.format_path({"id": policy_id}))
 
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
-        """The policy of a service with that guid."""
+        """Return the policy of a service with that guid."""
         api = endpoints.GET_POLICY_BY_GUID.format_path({"guid": segment(guid)})
         return self._find_policy(api, {"serviceName": service})
 
     def policy_by_name(self, service: str, name: str) -> Policy | None:
-        """The policy of a service with exactly that name.
+        """Return the policy of a service with exactly that name.
 
-        Ranger accepts names that it cannot find by path (`a/b`); those are searched for among the policies.
+        Ranger accepts names that it cannot look up by path (`a/b`); those are searched for in the list of policies.
         """
         if not is_addressable(name):
             api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
@@ -224,17 +188,17 @@ class RangerAdmin:
         )
 
     def create_policy(self, policy: Policy) -> Policy:
-        """Create a policy; never changes one that is there.
+        """Create a policy; never changes an existing one.
 
         Raises:
-            RequestRejected: with reason code 3006 the name is taken, with 3010 the resource.
+            RequestRejected: the name is taken (reason code 3006), or the resource (3010).
         """
         return self._policy(self._http.fetch(RangerClient.CREATE_POLICY, body=policy))
 
     def update_policy(self, policy: Policy) -> Policy:
-        """Replace the policy with that id; Ranger does not look whether somebody changed it since it was read.
+        """Replace the policy with that id; Ranger does not detect concurrent modifications.
 
-        So compare the version of the answer with the version read: one more means that no one did.
+        Compare the returned version with the version read: one more means that there was none.
         """
         api = RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy.id})
         return self._policy(self._http.fetch(api, body=policy))
@@ -243,14 +207,14 @@ class RangerAdmin:
         """Delete a policy.
 
         Raises:
-            NotFound: there is none with that id.
+            NotFound: no policy has that id.
         """
         self._http.fetch(RangerClient.DELETE_POLICY_BY_ID.format_path({"id": policy_id}))
 
-    # Grants: Ranger checks the grantor, and nothing of what is granted, so only what passed `grant_for` may be sent.
+    # Grants: Ranger checks the grantor but not the content, so only results of `grant_for` may be sent.
 
     def grant_access(self, service: str, grant: Grant, *, grantor: str) -> None:
-        """Put a grant into the policy of exactly that resource, or into a new one, in the name of the grantor.
+        """Add a grant to the policy of exactly that resource, or to a new one, on behalf of the grantor.
 
         Raises:
             AccessForbidden: the grantor may not delegate this, or Ranger does not know the grantor or the user.
@@ -258,7 +222,7 @@ class RangerAdmin:
         self._http.fetch(endpoints.GRANT_ACCESS.format_path({"service": segment(service)}), body=_grant(grant, grantor))
 
     def revoke_access(self, service: str, grant: Grant, *, grantor: str) -> None:
-        """Take a grant out of the policy of exactly that resource; where there is none, nothing happens.
+        """Remove a grant from the policy of exactly that resource; no effect if there is none.
 
         Raises:
             AccessForbidden: as `grant_access`.
@@ -267,19 +231,35 @@ class RangerAdmin:
             endpoints.REVOKE_ACCESS.format_path({"service": segment(service)}), body=_grant(grant, grantor)
         )
 
+    def revoke_nothing(self, service: str, account: str) -> None:
+        """Revoke from the account itself a right on a resource that no policy has, which changes nothing.
+
+        Ranger's answer shows the rights of the account: only an administrator of the service gets none of the errors.
+
+        Raises:
+            AccessForbidden: `ranger_message` says if the account is in `policy.grantrevoke.auth.users`.
+        """
+        body = {
+            "grantor": account,
+            "ownerUser": account,
+            "resource": {"instance": f"ranger-cdap-{uuid.uuid4()}"},
+            "users": [account],
+            "accessTypes": ["read"],
+        }
+        self._http.fetch(endpoints.REVOKE_ACCESS.format_path({"service": segment(service)}), body=body)
+
     # Users.
 
     def user_exists(self, name: str) -> bool:
-        """Whether Ranger has a user of exactly that name; names are case-sensitive."""
-        seen: set[str] = set()
-        while new := self._user_names(name, start=len(seen)) - seen:
-            if name in new:
-                return True
-            seen |= new
-        return False
+        """Return whether Ranger has a user of exactly that name, case-sensitive."""
+        return self._has_named(RangerUserMgmtClient.FIND_USERS, "vXUsers", name)
+
+    def group_exists(self, name: str) -> bool:
+        """Return whether Ranger has a group of exactly that name, case-sensitive."""
+        return self._has_named(RangerUserMgmtClient.FIND_GROUPS, "vXGroups", name)
 
     def create_user(self, name: str, password: Secret, first_name: str = "") -> None:
-        """Create a user of Ranger with the role of an ordinary user.
+        """Create a Ranger user without administrator rights.
 
         Raises:
             RequestRejected: the name is taken, or the password is too simple for Ranger.
@@ -297,14 +277,19 @@ class RangerAdmin:
             secrets=(password,),
         )
 
-    def _user_names(self, part: str, start: int) -> set[str]:
-        # Ranger's filter matches parts of names, so the user asked for may stand on a later page.
-        query = {"name": part, "startIndex": start, "pageSize": _USERS_A_PAGE}
-        users = self._object(RangerUserMgmtClient.FIND_USERS, query=query).get("vXUsers")
-        named = (user.get("name") for user in users if isinstance(user, dict)) if isinstance(users, list) else ()
-        return {name for name in named if isinstance(name, str)}
+    def _has_named(self, api: API, member: str, name: str) -> bool:
+        # Ranger's filter matches parts of names, so the row may be on a later page.
+        seen: set[str] = set()
+        while True:
+            query = {"name": name, "startIndex": len(seen), "pageSize": _USERS_A_PAGE}
+            rows = self._object(api, query=query).get(member)
+            named = (row.get("name") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+            new = {row for row in named if isinstance(row, str)} - seen
+            if name in new or not new:
+                return name in new
+            seen |= new
 
-    # Shapes of answers.
+    # Decoding of responses.
 
     def _find(self, api: API) -> Json | None:
         try:
@@ -330,7 +315,7 @@ class RangerAdmin:
         return (policy for _, policy in self._pages(api, query))
 
     def _pages(self, api: API, query: Mapping[str, Any]) -> Iterator[tuple[msgspec.Raw, Policy]]:
-        """Page after page until one brings nothing new: Ranger may cut a page shorter than asked for."""
+        """Yield pages until one has nothing new: Ranger may return shorter pages than requested."""
         seen: set[int | None] = set()
         while True:
             page = {**query, "pageSize": _POLICIES_A_PAGE, "startIndex": len(seen), "sortBy": "policyId"}
@@ -345,7 +330,7 @@ class RangerAdmin:
         try:
             return decode_policy(raw or b"")
         except PolicySetError as e:
-            raise UnexpectedAnswer(f"Ranger Admin answered with a policy that cannot be read: {e}") from None
+            raise UnexpectedAnswer(f"Ranger Admin returned an unreadable policy: {e}") from None
 
 
 def _grant(grant: Grant, grantor: str) -> Json:
@@ -364,7 +349,7 @@ def _grant(grant: Grant, grantor: str) -> Json:
 
 
 def json_object(raw: msgspec.Raw) -> Json:
-    """A JSON object that was read as something else before."""
+    """Decode a raw JSON object."""
     return msgspec.json.decode(raw, type=dict[str, Any])
 
 
@@ -372,4 +357,4 @@ def _policy_list(body: bytes | None) -> list[msgspec.Raw]:
     try:
         return msgspec.json.decode(body or b"", type=list[msgspec.Raw])
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise UnexpectedAnswer("Ranger Admin answered with something else than a list of policies") from None
+        raise UnexpectedAnswer("Ranger Admin did not return a list of policies") from None

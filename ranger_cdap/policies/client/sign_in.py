@@ -1,4 +1,4 @@
-"""How a client and Ranger Admin prove to each other who they are: credentials, certificates, trusted authorities."""
+"""Mutual authentication of client and Ranger Admin: credentials, certificates, trusted authorities."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from requests.auth import AuthBase, HTTPBasicAuth
 from ranger_cdap.config import Secret, WatchedFiles
 from ranger_cdap.errors import AuthenticationFailed, ConfigError
 
-Way = Literal["basic", "bearer", "kerberos", "certificate"]
+AuthMethod = Literal["basic", "bearer", "kerberos", "certificate"]
 
 
-def credentials(way: Way, username: str, password: Secret) -> AuthBase | None:
-    """What goes with every request from the first one on, because Ranger Admin never asks for it; None is nobody.
+def credentials(way: AuthMethod, username: str, password: Secret) -> AuthBase | None:
+    """Return the authentication of requests, sent preemptively because Ranger Admin never challenges; None: none.
 
     `basic` sends name and password, `bearer` the password as a token, `kerberos` a ticket of the user (without a name,
-    of whoever the ticket cache belongs to), `certificate` nothing: the client certificate says who it is.
+    of the owner of the ticket cache), `certificate` nothing: the client certificate authenticates.
 
     Raises:
-        ConfigError: they cannot be read or sent that way, or Kerberos is wanted and not installed.
+        ConfigError: the credentials are unreadable or unsuitable, or Kerberos support is not installed.
     """
     match way:
         case "basic":
@@ -40,23 +40,23 @@ def credentials(way: Way, username: str, password: Secret) -> AuthBase | None:
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """The files by which a client trusts and shows who it is, as `tls_context` takes them."""
+    """Certificate files of a client: trusted authorities, own certificate and key."""
 
     ca_file: str | None = None
     cert_file: str | None = None
     key_file: str | None = None
 
     def context(self) -> ssl.SSLContext:
-        """A context of what the files hold now.
+        """Create a context from the current contents of the files.
 
         Raises:
-            ConfigError: one of the files cannot be used.
+            ConfigError: one of the files is unusable.
         """
         return tls_context(self.ca_file, self.cert_file, self.key_file)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The files there are."""
+        """Names of the configured files."""
         return tuple(filter(None, (self.ca_file, self.cert_file, self.key_file)))
 
     def watched(self) -> WatchedFiles:
@@ -65,10 +65,10 @@ class TlsFiles:
 
 
 def tls_context(ca_file: str | None, cert_file: str | None, key_file: str | None) -> ssl.SSLContext:
-    """Trusts the authorities of `ca_file` alone, or without one those of the system; shows `cert_file`.
+    """Create a context that trusts only `ca_file`, or without one the system's authorities, and presents `cert_file`.
 
     Raises:
-        ConfigError: one of the files cannot be used.
+        ConfigError: one of the files is unusable.
     """
     context = ssl.create_default_context(cafile=_checked_ca_file(ca_file) if ca_file is not None else None)
     if cert_file is not None:
@@ -79,9 +79,9 @@ def tls_context(ca_file: str | None, cert_file: str | None, key_file: str | None
 
 
 class VerifyingAdapter(HTTPAdapter):
-    """HTTPS by one TLS context and by nothing else: neither the authorities nor the settings `requests` brings.
+    """HTTPS adapter with one TLS context, without the authorities and settings bundled with `requests`.
 
-    The context may be replaced while others send: what is under way ends by the old one.
+    The context may be replaced during requests: pending ones finish with the old one.
     """
 
     def __init__(self, context: ssl.SSLContext) -> None:
@@ -89,21 +89,21 @@ class VerifyingAdapter(HTTPAdapter):
         super().__init__()
 
     def replace_context(self, context: ssl.SSLContext) -> None:
-        """Make new connections by this context."""
+        """Use this context for new connections."""
         self._context = context
         self.init_poolmanager(DEFAULT_POOLSIZE, DEFAULT_POOLSIZE)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        """Every connection gets the context."""
+        """Give every connection the context."""
         super().init_poolmanager(*args, **options, ssl_context=self._context)
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """The context verifies; `requests` would add the authorities it brings to those trusted."""
+        """Leave verification to the context; `requests` would also trust its bundled authorities."""
         conn.cert_reqs = "CERT_REQUIRED"
 
 
 class BasicAuth(AuthBase):
-    """Name and password as they are when a request is sent."""
+    """Basic authentication with the current name and password of each request."""
 
     def __init__(self, username: str, password: Secret) -> None:
         self._username = username
@@ -130,7 +130,7 @@ class _Bearer(AuthBase):
 
 
 class _Ticket(AuthBase):
-    """A Kerberos ticket for each request; where there is none, that is no failure of the network."""
+    """A Kerberos ticket per request; a missing ticket is reported as a failed login."""
 
     def __init__(self, ticket: AuthBase, no_ticket: type[Exception]) -> None:
         self._ticket = ticket
@@ -169,7 +169,7 @@ def _kerberos(username: str) -> AuthBase:
         creds = gssapi.Credentials(name=name, usage="initiate") if name is not None else None
     except gssapi.exceptions.GSSError:
         raise ConfigError(f"there is no Kerberos ticket or key of `{username}`: get one with kinit") from None
-    # Sent with the first request: Ranger Admin's 401 may come without saying what it wants.
+    # Sent with the first request: Ranger Admin's 401 may lack a challenge.
     ticket = negotiation.HTTPSPNEGOAuth(
         creds=creds, opportunistic_auth=True, mutual_authentication=negotiation.OPTIONAL
     )
@@ -177,29 +177,29 @@ def _kerberos(username: str) -> AuthBase:
 
 
 def show_certificate(context: ssl.SSLContext, cert_file: str | Path, key_file: str | Path | None) -> None:
-    """Have a context show a client certificate; without a file for its key, the key is in `cert_file`.
+    """Load a client certificate into a context; without a key file, the key is in `cert_file`.
 
     Raises:
-        ConfigError: one of the files cannot be used.
+        ConfigError: one of the files is unusable.
     """
     for path in (cert_file, key_file):
         if path is not None and not Path(path).is_file():
-            raise ConfigError(f"client certificate or key `{path}` is not there")
+            raise ConfigError(f"client certificate or key `{path}` does not exist")
     try:
-        # The library would ask the terminal for the password of a key.
+        # The library would prompt for the password of a key.
         context.load_cert_chain(cert_file, key_file, password=lambda: "")
     except (ssl.SSLError, OSError, ValueError):
         raise ConfigError(
-            f"client certificate `{cert_file}` and its key cannot be used: both in PEM form, they must be a pair, "
+            f"client certificate `{cert_file}` and its key are unusable: they must be a pair in PEM format, "
             "and the key must not be encrypted"
         ) from None
 
 
 def _checked_ca_file(path: str) -> str:
     if not Path(path).is_file():
-        raise ConfigError(f"CA file `{path}` is not there")
+        raise ConfigError(f"CA file `{path}` does not exist")
     try:
         ssl.create_default_context(cafile=path)
     except (ssl.SSLError, OSError):
-        raise ConfigError(f"CA file `{path}` holds no certificates in PEM form") from None
+        raise ConfigError(f"CA file `{path}` has no certificates in PEM format") from None
     return path

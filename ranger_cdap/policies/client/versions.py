@@ -1,4 +1,4 @@
-"""`Versions`: which policies, roles, tags and users a host has, and which of two are older."""
+"""Versions of policies, roles, tags and users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_VERSION: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of what is known, -1 for nothing: what Ranger Admin is asked to compare with."""
+    """Last known versions, sent to Ranger Admin for comparison; -1: none."""
 
     policies: int = NO_VERSION
     roles: int = NO_VERSION
@@ -18,7 +18,7 @@ class Versions:
     users: int = NO_VERSION
 
     def older_than(self, used: Versions) -> str:
-        """What of a set of these versions is older than what was used, in a sentence; empty where nothing is.
+        """Describe the versions that are older than those used; empty if none is.
 
         Tags count among equal policies only: a service that is linked to another tag service has other versions.
         """
@@ -30,5 +30,5 @@ class Versions:
         )
 
     def newest(self, other: Versions) -> Versions:
-        """The higher version of each."""
+        """Return the higher version of each."""
         return Versions(*(max(pair) for pair in zip(astuple(self), astuple(other), strict=True)))

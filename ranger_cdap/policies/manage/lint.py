@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO, implied
+from ranger_cdap.engine.compiled.java import odd_letters
 from ranger_cdap.engine.compiled.matcher import compile_element
 from ranger_cdap.engine.compiled.schedule import compile_schedules
 from ranger_cdap.engine.compiled.service_def import ServiceModel
-from ranger_cdap.engine.model.wire import Policy, PolicyItem, UserStore
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.download import UserStore
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem
 
-_SIDES = ("policyItems", "denyPolicyItems", "allowExceptions", "denyExceptions")
 _MACRO = re.compile(r"\{([^{}\\]*)\}")
 _KNOWN_MACROS = frozenset({"USER", "OWNER"})
 
 
 class LintCode(StrEnum):
-    """The kinds of finding."""
+    """Kinds of findings."""
 
     NEVER_MATCHES = "never-matches"
     EXPIRED = "expired"
@@ -29,12 +30,13 @@ class LintCode(StrEnum):
     UNKNOWN_USER = "unknown-user"
     UNKNOWN_GROUP = "unknown-group"
     UNKNOWN_MACRO = "unknown-macro"
+    ODD_LETTER = "odd-letter"
     ONE_ACCOUNT_EVERYTHING = "one-account-everything"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something in a policy, where, and what it means for access."""
+class LintFinding:
+    """A likely mistake in a policy, its place, and its effect on access."""
 
     policy_id: int | None
     policy_name: str
@@ -44,84 +46,91 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownPrincipals:
     """The users and groups Ranger knows; None: not downloaded."""
 
     users: Collection[str] | None = None
     groups: Collection[str] | None = None
 
     @classmethod
-    def of(cls, store: UserStore) -> Known:
-        """Everybody in a user store."""
-        groups = set(store.groupAttrMapping).union(*store.userGroupMapping.values())
-        return cls(set(store.userAttrMapping) | set(store.userGroupMapping), groups)
+    def of(cls, store: UserStore) -> KnownPrincipals:
+        """Return all users and groups of a user store."""
+        groups = set(store.group_attr_mapping).union(*store.user_group_mapping.values())
+        return cls(set(store.user_attr_mapping) | set(store.user_group_mapping), groups)
 
 
-_Found = Iterator[tuple[str, LintCode, str]]
+_Findings = Iterator[tuple[str, LintCode, str]]
 """Place, code, message."""
 
 
-def lint(policies: Sequence[Policy], model: ServiceModel, known: Known, now: int) -> Iterator[Finding]:
-    """The findings of policies in effect, in their order; `now` in epoch milliseconds."""
+def lint(policies: Sequence[Policy], model: ServiceModel, known: KnownPrincipals, now: int) -> Iterator[LintFinding]:
+    """Yield the findings in enabled policies, in their order; `now` in epoch milliseconds."""
     for policy in policies:
-        if not policy.isEnabled:
+        if not policy.is_enabled:
             continue
-        for rule in (_resources(policy, model), _validity(policy, now), _items(policy, model), _people(policy, known)):
+        for rule in (
+            _resources(policy, model),
+            _validity(policy, now),
+            _items(policy, model),
+            _unknown_principals(policy, known),
+        ):
             for place, code, message in rule:
-                yield Finding(policy.id, policy.name, place, code, message)
+                yield LintFinding(policy.id, policy.name, place, code, message)
 
 
-def _resources(policy: Policy, model: ServiceModel) -> _Found:
-    for number, resources in enumerate((policy.resources, *policy.additionalResources)):
+def _resources(policy: Policy, model: ServiceModel) -> _Findings:
+    for number, resources in enumerate((policy.resources, *policy.additional_resources)):
         prefix = f"additionalResources[{number - 1}]" if number else "resources"
         for name, resource in resources.items():
             options = model.levels.get(name)
             if options is None:
-                continue  # the engine tells that
-            if compile_element(resource.values, resource.isExcludes, options).never:
+                continue  # reported by the engine
+            if compile_element(resource.values, resource.is_excludes, options).matches_nothing:
                 yield f"{prefix}.{name}", LintCode.NEVER_MATCHES, "it excludes everything, so the policy never applies"
+            for letter in dict.fromkeys(odd_letters("".join(resource.values)) if options.ignore_case else ""):
+                message = f"Ranger may not find the policy for another case of `{letter}`, not even to deny"
+                yield f"{prefix}.{name}", LintCode.ODD_LETTER, message
             for macro in (found for value in resource.values for found in _MACRO.findall(value)):
                 if options.replace_tokens and macro not in _KNOWN_MACROS:
-                    message = f"nothing replaces `{{{macro}}}`, so it stands for itself"
+                    message = f"`{{{macro}}}` is not a macro, so it is matched literally"
                     yield f"{prefix}.{name}", LintCode.UNKNOWN_MACRO, message
 
 
-def _validity(policy: Policy, now: int) -> _Found:
+def _validity(policy: Policy, now: int) -> _Findings:
     try:
-        schedules = compile_schedules(policy.validitySchedules, lenient=False)
+        schedules = compile_schedules(policy.validity_schedules, lenient=False)
     except PolicySetError:
-        return  # the engine tells that
+        return  # reported by the engine
     if schedules and all(schedule.end and schedule.end < now for schedule in schedules):
         yield "validitySchedules", LintCode.EXPIRED, "its validity has ended, so the policy never applies again"
 
 
-def _items(policy: Policy, model: ServiceModel) -> _Found:
-    for side in _SIDES:
-        items: Sequence[PolicyItem] = getattr(policy, side)
+def _items(policy: Policy, model: ServiceModel) -> _Findings:
+    for side, items in policy.item_lists().items():
         for number, item in enumerate(items):
-            others = [other for n, other in enumerate(items) if n != number and not (n > number and _same(item, other))]
+            others = [other for n, other in enumerate(items) if n != number and not (n > number and item == other)]
             if any(_covers(other, item, model) for other in others):
                 yield (
                     f"{side}[{number}]",
                     LintCode.SHADOWED,
-                    "another item of the list gives the same to the same people",
+                    "another item of the list gives the same accesses to the same users, groups and roles",
                 )
-    if model.deny_enabled and not policy.denyExceptions:
-        for number, item in enumerate(policy.policyItems):
-            if any(_covers(deny, item, model, admin=False) for deny in policy.denyPolicyItems):
-                message = "a deny item of the policy denies the same to the same people, so this never allows"
+    if model.deny_enabled and not policy.deny_exceptions:
+        for number, item in enumerate(policy.policy_items):
+            if any(_covers(deny, item, model, admin=False) for deny in policy.deny_policy_items):
+                message = "a deny item denies the same accesses to the same principals, so this never allows"
                 yield f"policyItems[{number}]", LintCode.DENIED_ANYWAY, message
-    for number, item in enumerate(policy.policyItems):
+    for number, item in enumerate(policy.policy_items):
         if _is_one_account(item) and set(model.access_types) <= _accesses(item, model) and _is_everywhere(policy):
-            message = f"`{item.users[0]}` may do everything everywhere by it; Ranger makes such policies for accounts"
+            message = f"it gives `{item.users[0]}` all rights on everything; Ranger creates such policies for accounts"
             yield f"policyItems[{number}]", LintCode.ONE_ACCOUNT_EVERYTHING, message
 
 
-def _people(policy: Policy, known: Known) -> _Found:
+def _unknown_principals(policy: Policy, known: KnownPrincipals) -> _Findings:
     if known.users is None or known.groups is None:
         return
-    for side in _SIDES:
-        for number, item in enumerate(getattr(policy, side)):
+    for side, items in policy.item_lists().items():
+        for number, item in enumerate(items):
             for user in item.users:
                 if user not in known.users and user not in (USER_MACRO, OWNER_MACRO):
                     yield f"{side}[{number}].users", LintCode.UNKNOWN_USER, f"Ranger knows no user `{user}`"
@@ -131,20 +140,15 @@ def _people(policy: Policy, known: Known) -> _Found:
 
 
 def _covers(wide: PolicyItem, narrow: PolicyItem, model: ServiceModel, *, admin: bool = True) -> bool:
-    """Whether an item says of everybody in another, and of all its access types, the same, whatever the conditions."""
-    if wide.conditions or (admin and narrow.delegateAdmin and not wide.delegateAdmin):
+    """Return whether an item covers all principals and access types of another, whatever its conditions."""
+    if wide.conditions or (admin and narrow.delegate_admin and not wide.delegate_admin):
         return False
-    everybody = PUBLIC in wide.groups or (USER_MACRO in wide.users and not (narrow.groups or narrow.roles))
+    all_users = PUBLIC in wide.groups or (USER_MACRO in wide.users and not (narrow.groups or narrow.roles))
     named = all(set(getattr(narrow, kind)) <= set(getattr(wide, kind)) for kind in ("users", "groups", "roles"))
-    return (everybody or named) and _accesses(narrow, model) <= _accesses(wide, model) and _is_about_somebody(narrow)
+    return (all_users or named) and _accesses(narrow, model) <= _accesses(wide, model) and _names_anyone(narrow)
 
 
-def _same(one: PolicyItem, other: PolicyItem) -> bool:
-    """Of two equal items only the second is reported."""
-    return one == other
-
-
-def _is_about_somebody(item: PolicyItem) -> bool:
+def _names_anyone(item: PolicyItem) -> bool:
     return bool(item.users or item.groups or item.roles)
 
 
@@ -156,7 +160,7 @@ def _is_one_account(item: PolicyItem) -> bool:
 
 def _is_everywhere(policy: Policy) -> bool:
     return bool(policy.resources) and all(
-        not resource.isExcludes and (not any(resource.values) or any(not v.strip("*") for v in resource.values if v))
+        not resource.is_excludes and (not any(resource.values) or any(not v.strip("*") for v in resource.values if v))
         for resource in policy.resources.values()
     )
 

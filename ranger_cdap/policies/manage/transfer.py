@@ -1,6 +1,6 @@
-"""Policies as a file: what of them travels, and what it takes to make a service's policies be those of a file. Pure.
+"""Export of policies to a file, and the steps of an import. Pure.
 
-Policies are known by name and zone; ids, versions, times and who made them stay where they are. Nothing is deleted.
+Policies are identified by name and zone; ids, versions, times and authors are not transferred. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ranger_cdap.errors import InvalidInput
 
 Json = dict[str, Any]
 
-# Fields of a policy that Ranger Admin sets itself.
+# Fields of a policy that Ranger Admin sets.
 _OF_THE_SERVER = frozenset(
     {
         *("id", "guid", "version", "createTime", "updateTime", "createdBy", "updatedBy"),
         *("resourceSignature", "service", "serviceType"),
     }
 )
-# What Ranger takes a missing member for, so that it is the same as one that is not there.
+# Ranger's defaults of missing members.
 _DEFAULTS: Mapping[str, Any] = {
     "isEnabled": True,
     "isAuditEnabled": True,
@@ -39,8 +39,8 @@ _DEFAULTS: Mapping[str, Any] = {
 }
 
 
-class Change(Enum):
-    """The change of a policy."""
+class TransferAction(Enum):
+    """Action of an import on a policy."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -50,9 +50,9 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A policy of the file or of the service: what would be done, and the members that differ."""
+    """A policy of the file or of the service, the action, and the members that differ."""
 
-    change: Change
+    change: TransferAction
     name: str
     zone: str
     differs: tuple[str, ...] = ()
@@ -61,13 +61,16 @@ class Step:
 
     def __str__(self) -> str:
         where = f" in zone `{self.zone}`" if self.zone else ""
-        what = {Change.EXTRA: "is not in the file", Change.UPDATE: f"differs in {', '.join(self.differs)}"}
-        told = f": {what[self.change]}" if self.change in what else ""
-        return f"{self.change.value} policy `{self.name}`{where}{told}"
+        what = {
+            TransferAction.EXTRA: "is not in the file",
+            TransferAction.UPDATE: f"differs in {', '.join(self.differs)}",
+        }
+        details = f": {what[self.change]}" if self.change in what else ""
+        return f"{self.change.value} policy `{self.name}`{where}{details}"
 
 
 def portable(policy: Mapping[str, Any]) -> Json:
-    """The transferred part of a policy: everything people write, without values equal to a missing field."""
+    """Return the transferred part of a policy: all editable members, without defaults."""
     kept = {name: value for name, value in policy.items() if name not in _OF_THE_SERVER}
     reduced: Json = _reduced({name: value for name, value in kept.items() if name not in _RESOURCES})
     for name, read in _RESOURCES.items():
@@ -77,7 +80,7 @@ def portable(policy: Mapping[str, Any]) -> Json:
 
 
 def to_file(policies: Sequence[Mapping[str, Any]]) -> bytes:
-    """The file of a service's policies, by zone and name, so that two files can be compared line by line."""
+    """Return the file of a service's policies, sorted by zone and name, so that files can be compared line by line."""
     travelling = sorted(
         map(portable, policies), key=lambda policy: (policy.get("zoneName", ""), policy.get("name", ""))
     )
@@ -85,10 +88,10 @@ def to_file(policies: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def from_file(content: bytes) -> list[Json]:
-    """The policies of a file.
+    """Parse the policies of a file.
 
     Raises:
-        InvalidInput: it is no such file, or two of its policies have one name.
+        InvalidInput: it is not an export, or two policies have the same name.
     """
     try:
         policies = msgspec.json.decode(content)["policies"]
@@ -105,20 +108,20 @@ def from_file(content: bytes) -> list[Json]:
 
 
 def plan(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[Step, ...]:
-    """The steps that make a service's policies those of a file, and the policies that the file does not have."""
+    """Return the steps from a service's policies to those of a file, and the policies missing in the file."""
     known = {_key(policy): policy for policy in there}
     steps = []
     for policy in wanted:
         zone, name = _key(policy)
         present = known.pop((zone, name), None)
         differs = _differing(policy, portable(present)) if present is not None else ()
-        change = Change.CREATE if present is None else Change.UPDATE if differs else Change.KEEP
+        change = TransferAction.CREATE if present is None else TransferAction.UPDATE if differs else TransferAction.KEEP
         steps.append(Step(change, name, zone, differs, policy, present))
-    return (*steps, *(Step(Change.EXTRA, name, zone, there=policy) for (zone, name), policy in known.items()))
+    return (*steps, *(Step(TransferAction.EXTRA, name, zone, there=policy) for (zone, name), policy in known.items()))
 
 
 def body(step: Step, service: str) -> Json:
-    """The policy to send: all of the file's, and of the one that is there only what the server keeps of it."""
+    """Return the policy to send: the one of the file, with the server's fields of the existing one."""
     kept = {name: value for name, value in (step.there or {}).items() if name in _OF_THE_SERVER}
     return {**kept, **(step.wanted or {}), "service": service}
 
@@ -132,7 +135,7 @@ def _differing(one: Json, other: Json) -> tuple[str, ...]:
 
 
 def _levels(resources: Any) -> Any:
-    """A resource: nothing of it is left out, as a level without values matches everything."""
+    """Return a resource unreduced, because a level without values matches everything."""
     return {name: {"values": [], **_written(level)} for name, level in resources.items()}
 
 

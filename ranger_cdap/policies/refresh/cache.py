@@ -1,8 +1,8 @@
-"""The documents of one service on disk, named and shaped like those of Ranger's Java plugins, and their age.
+"""Policy cache on disk, with names and formats of Ranger's Java plugins, and its age.
 
-Several processes may share a directory. A file that cannot be trusted never decides: it is set aside, and said so. Nor
-does a set that is older than one this host has used: the highest versions are kept beside it, so that an old cache that
-is put back does not bring back a right that was revoked.
+Several processes may share a directory. Untrusted files are quarantined and reported, never used. Nor is a set older
+than one this host has used: the highest versions are kept beside it, so that restoring an old cache does not restore a
+revoked right.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _versions_decoder: Final = msgspec.json.Decoder(Versions)
 class PolicyCache:
     """The cache of one service for one application; `report` receives a sentence for each quarantined file.
 
-    A set without the users is not whole for a program that takes groups from them (`with_users`). With `allow_older`
-    whatever is written becomes the newest that was used, as after a Ranger Admin was restored from a backup.
+    With `with_users`, a set without users is incomplete. With `allow_older`, any written set becomes the newest used
+    one, as after Ranger Admin was restored from a backup.
     """
 
     def __init__(
@@ -71,46 +71,46 @@ class PolicyCache:
         self._options = options
 
     def path(self, kind: str = _POLICIES) -> Path:
-        """The file of a document: policies by default, else `_roles`, `_tag`, `_userstore`, `_contact` or `_used`."""
+        """Return the file of a document: policies by default, `_roles`, `_tag`, `_userstore`, `_contact` or `_used`."""
         return self._directory / f"{self._stem}{kind}.json"
 
     def load(self, now: float) -> tuple[PolicySet, float] | None:
-        """The set on disk and its age in seconds at `now` (since 1970); None when there is none that may decide.
+        """Return the set on disk and its age in seconds at `now` (since 1970); None without a usable one.
 
         Raises:
-            CacheError: the directory or a file is not ours alone, or cannot be read.
+            CacheError: the directory or a file is writable by others, or unreadable.
         """
-        if not self._is_there():
+        if not self._exists():
             return None
         with self._locked(writing=False):
             try:
                 return self._found(now)
             except PolicySetError as e:
-                self._set_aside("corrupt", str(e))
+                self._quarantine("corrupt", str(e))
                 return None
 
-    def look(self, now: float) -> tuple[PolicySet, float] | None:
-        """Return what `load` would find, changing nothing; not locked, so it may be two sets, one replacing the other.
+    def peek(self, now: float) -> tuple[PolicySet, float] | None:
+        """Return the result of `load` without changes; not locked, so it may mix two sets during a write.
 
         Raises:
             CacheError: as `load`.
         """
-        if not self._is_there():
+        if not self._exists():
             return None
         try:
-            self._refuse_what_others_can_change()
+            self._require_private()
             return self._found(now)
         except PolicySetError as e:
             self._report(f"policy cache `{self.path()}` cannot be used: {e}")
             return None
         except OSError as e:
-            raise CacheError(f"policy cache `{self.path()}` cannot be looked at: {reason(e)}") from None
+            raise CacheError(f"policy cache `{self.path()}` cannot be read: {reason(e)}") from None
 
     def write(self, documents: Documents, contact: LastContact) -> None:
-        """Put documents and then their contact in the place of what is there, unless that is newer or confirmed later.
+        """Write documents and then their contact, unless the existing ones are newer or were confirmed later.
 
         Raises:
-            CacheError: the disk did not take it; what was there before is whole.
+            CacheError: writing failed; the previous files are intact.
         """
         self._make_directory()
         with self._locked():
@@ -128,23 +128,23 @@ class PolicyCache:
                 else:
                     self._replace(kind, pieces(content), contact.at)
             self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
-            # Last: should this be cut short, what is on disk is never older than what is noted.
+            # Last: if interrupted, the files on disk are never older than the recorded versions.
             self._replace(_USED, (msgspec.json.encode(contact.versions.newest(used)),), contact.at)
 
     def refusal(self, versions: Versions) -> str:
-        """Why a set of these versions is not to be used; empty where it is not older than what this host has used.
+        """Return why a set of these versions is rejected; empty unless it is older than one this host has used.
 
         Raises:
-            CacheError: what was used cannot be read.
+            CacheError: the recorded versions are unreadable.
         """
-        older = "" if self._allow_older or not self._is_there() else versions.older_than(self._used())
+        older = "" if self._allow_older or not self._exists() else versions.older_than(self._used())
         return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
 
-    def note(self, contact: LastContact) -> None:
-        """Put a contact in the place of the one that is there, unless that one is later.
+    def record_contact(self, contact: LastContact) -> None:
+        """Write a contact, unless the existing one is later.
 
         Raises:
-            CacheError: the disk did not take it.
+            CacheError: writing failed.
         """
         self._make_directory()
         with self._locked():
@@ -152,15 +152,15 @@ class PolicyCache:
             if there is None or not contact.at < there.at <= contact.noted:
                 self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
 
-    def set_aside(self, why: str) -> None:
-        """Rename everything (`….json.gone`), so that no restart finds it.
+    def quarantine(self, why: str) -> None:
+        """Rename all files (`….json.gone`), so that no restart uses them.
 
         Raises:
-            CacheError: the disk did not do it.
+            CacheError: renaming failed.
         """
-        if self._is_there():
+        if self._exists():
             with self._locked():
-                self._set_aside("gone", why)
+                self._quarantine("gone", why)
 
     def _found(self, now: float) -> tuple[PolicySet, float] | None:
         if (documents := self._documents()) is None:
@@ -170,7 +170,7 @@ class PolicyCache:
             self._report(f"policy cache `{self.path()}` is not used: it has {older}")
             return None
         if (age := self._age(found.versions, now)) is None:
-            self._report(f"policy cache `{self.path()}` is not used: it was written in the future")
+            self._report(f"policy cache `{self.path()}` is not used: its time is in the future")
             return None
         return found, age
 
@@ -184,12 +184,12 @@ class PolicyCache:
         missing = next((kind for kind, content in needed.items() if content is None), None)
         if roles is None or missing is not None:
             name = self.path(missing or _ROLES).name
-            self._report(f"policy cache `{self.path()}` is not used: `{name}` is not beside it")
+            self._report(f"policy cache `{self.path()}` is not used: `{name}` is missing")
             return None
         return Documents(policies, roles, tags, users)
 
     def _age(self, versions: Versions, now: float) -> float | None:
-        """By the contact if it is of this set, else by the oldest file; None if that is written in the future."""
+        """Return the age by the contact of this set, else by the oldest file; None if its time is in the future."""
         contact = self._contact()
         if contact is not None and contact.versions == versions:
             return contact.age + max(0.0, now - contact.noted)
@@ -226,15 +226,15 @@ class PolicyCache:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_FILE:
                 raise CacheError(f"policy cache `{path}` is not an ordinary file or is too large, so it is not used")
-            if not _ours_alone(status):
-                raise CacheError(f"policy cache `{path}` can be changed by other users, so it is not used")
+            if not _is_private(status):
+                raise CacheError(f"policy cache `{path}` is writable by other users, so it is not used")
             try:
                 return file.read()
             except OSError as e:
                 raise CacheError(f"policy cache `{path}` cannot be read: {reason(e)}") from None
 
     def _replace(self, kind: str, content: Iterable[bytes], confirmed: float) -> None:
-        """The file's own time is that of the contact, so that it gives the age should the contact get lost."""
+        """Replace a file; its modification time is that of the contact, so that it gives the age if that is lost."""
         path = self.path(kind)
         try:
             replace_file(path, content, modified=confirmed)
@@ -247,8 +247,8 @@ class PolicyCache:
         except OSError as e:
             raise CacheError(f"policy cache `{self.path(kind)}` cannot be removed: {reason(e)}") from None
 
-    def _set_aside(self, suffix: str, why: str) -> None:
-        # A service that is deleted and created again restarts its versions; a corrupt cache is put back in vain.
+    def _quarantine(self, suffix: str, why: str) -> None:
+        # A service that is deleted and created again restarts its versions; restoring a corrupt cache has no effect.
         kinds = (_POLICIES, _ROLES, _TAGS, _USERS, _CONTACT, *([_USED] if suffix == "gone" else []))
         for kind in kinds:
             path = self.path(kind)
@@ -257,26 +257,26 @@ class PolicyCache:
             except FileNotFoundError:
                 continue
             except OSError as e:
-                raise CacheError(f"policy cache `{path}` cannot be set aside ({reason(e)}): {why}") from None
+                raise CacheError(f"policy cache `{path}` cannot be quarantined ({reason(e)}): {why}") from None
         self._report(f"policy cache `{self.path()}` was quarantined as `.{suffix}`: {why}")
 
-    def _is_there(self) -> bool:
+    def _exists(self) -> bool:
         try:
             return self._directory.is_dir()
         except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` cannot be looked at: {reason(e)}") from None
+            raise CacheError(f"cache directory `{self._directory}` cannot be read: {reason(e)}") from None
 
     def _make_directory(self) -> None:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` cannot be made: {reason(e)}") from None
+            raise CacheError(f"cache directory `{self._directory}` cannot be created: {reason(e)}") from None
 
     @contextmanager
     def _locked(self, *, writing: bool = True) -> Iterator[None]:
-        """Exclude other writers. Where nothing can be written there is no writer to exclude from reading."""
+        """Exclude other writers; a directory that is not writable needs no lock."""
         try:
-            self._refuse_what_others_can_change()
+            self._require_private()
             lock = filelock.FileLock(self._directory / f"{self._stem}.lock", timeout=_LOCK_TIMEOUT, mode=0o600)
             lock.acquire()
         except filelock.Timeout:
@@ -291,13 +291,13 @@ class PolicyCache:
         finally:
             lock.release()
 
-    def _refuse_what_others_can_change(self) -> None:
-        if not _ours_alone(self._directory.stat()):
+    def _require_private(self) -> None:
+        if not _is_private(self._directory.stat()):
             raise CacheError(
-                f"cache directory `{self._directory}` can be changed by other users, so it is not used; "
+                f"cache directory `{self._directory}` is writable by other users, so it is not used; "
                 "give it to this user alone (mode 0700)"
             )
 
 
-def _ours_alone(status: os.stat_result) -> bool:
+def _is_private(status: os.stat_result) -> bool:
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS

@@ -1,4 +1,4 @@
-"""The documents a plugin downloads, and the set they make together: what is compiled, cached and put into effect."""
+"""Downloaded documents of a service, and the compiled policy set of them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ import msgspec
 
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.engine.lookup.delta import read_changes
-from ranger_cdap.engine.model.wire import decode_roles, decode_service_policies, decode_service_tags, decode_user_store
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
 from ranger_cdap.policies.refresh.policy_text import PolicyText
+from ranger_cdap.ranger_model.decode import (
+    decode_roles,
+    decode_service_policies,
+    decode_service_tags,
+    decode_user_store,
+)
 
 _NULL: Final = msgspec.Raw(b"null")
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The downloads as they came; `tags` is None where the service has no tag policies, `users` if not downloaded.
+    """Unchanged downloads; `tags` is None if the service has no tag policies, `users` if not downloaded.
 
-    Policies that deltas have changed are a `PolicyText`.
+    Policies changed by deltas are a `PolicyText`.
     """
 
     policies: bytes | PolicyText
@@ -41,15 +46,15 @@ class PolicySet:
     user_groups: Mapping[str, Sequence[str]] | None = None
 
     def groups_of(self, user: str) -> frozenset[str]:
-        """The groups Ranger knows the user to be in; none where the user store was not asked for."""
+        """Return the user's groups in Ranger; none if the user store was not downloaded."""
         return frozenset(self.user_groups.get(user, ()) if self.user_groups is not None else ())
 
 
-class _Envelope(msgspec.Struct):
-    """The part of a policy download that decides which other downloads are needed; the rest is skipped, for speed."""
+class _Envelope(msgspec.Struct, rename="camel"):
+    """The part of a policy download that determines which other downloads are needed; the rest is skipped for speed."""
 
-    policyDeltas: msgspec.Raw = _NULL  # noqa: N815 - Ranger's name
-    tagPolicies: msgspec.Raw = _NULL  # noqa: N815
+    policy_deltas: msgspec.Raw = _NULL
+    tag_policies: msgspec.Raw = _NULL
 
 
 # msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
@@ -57,23 +62,23 @@ _decoder: Final = msgspec.json.Decoder(_Envelope)
 
 
 def needs_tags(policies: bytes | PolicyText) -> bool:
-    """Whether a download of policies carries tag policies, so that the tags decide too.
+    """Return whether a policy download has tag policies, so that tags are needed.
 
     Raises:
-        PolicySetError: it cannot be read.
+        PolicySetError: it is unreadable.
     """
     if isinstance(policies, PolicyText):
         return bytes(policies.members.get("tagPolicies", _NULL)) != bytes(_NULL)
-    return bytes(_envelope(policies).tagPolicies) != bytes(_NULL)
+    return bytes(_envelope(policies).tag_policies) != bytes(_NULL)
 
 
 def holds_deltas(policies: bytes) -> bool:
-    """Whether a download of policies holds what has changed since the version asked with, instead of all policies.
+    """Return whether a policy download has deltas instead of all policies.
 
     Raises:
-        PolicySetError: it cannot be read.
+        PolicySetError: it is unreadable.
     """
-    if bytes(_envelope(policies).policyDeltas) == bytes(_NULL):
+    if bytes(_envelope(policies).policy_deltas) == bytes(_NULL):
         return False
     return not decode_service_policies(policies).policies
 
@@ -86,89 +91,91 @@ def _envelope(policies: bytes) -> _Envelope:
 
 
 def pieces(content: bytes | PolicyText) -> Iterable[bytes]:
-    """A document to be written."""
+    """Return a document in pieces, to be written."""
     return content.pieces() if isinstance(content, PolicyText) else (content,)
 
 
 def no_users() -> bytes:
-    """The document of a Ranger that knows no users."""
+    """Return a user store without users."""
     return msgspec.json.encode({"userStoreVersion": NO_VERSION})
 
 
 def no_tags(service: str) -> bytes:
-    """The document of a service whose resources carry no tag."""
+    """Return a tag download without tags."""
     return msgspec.json.encode({"serviceName": service, "tagVersion": NO_VERSION})
 
 
 def compile_set(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
-    """The set these documents make; it is used whole or not at all.
+    """Compile documents to a policy set, as a whole or not at all.
 
     Raises:
-        PolicySetError: one of them cannot be read or belongs to another service, or the engine cannot use them.
+        PolicySetError: one of them is unreadable or belongs to another service, or the engine rejects them.
     """
     try:
         return _compile(documents, service, options)
     except PolicySetError:
         raise
     except Exception as e:
-        # A document can be made to break any reader; whatever it breaks, it must not be used.
-        raise PolicySetError(f"the policies of service `{service}` cannot be used: {type(e).__name__}") from e
+        # A crafted document may raise any exception in a parser; it must not be used.
+        raise PolicySetError(f"the policies of service `{service}` are unusable: {type(e).__name__}") from e
 
 
 def after_deltas(policy_set: PolicySet, policies: bytes, service: str) -> PolicySet | None:
-    """The set after the deltas of a download; None where all policies have to be downloaded.
+    """Apply the deltas of a download; None if all policies must be downloaded.
 
-    That is so for deltas of zones and of tag policies, which are rare, and for deltas that cannot be applied.
+    These are deltas of zones and of tag policies, which are rare, and deltas that cannot be applied.
     """
     try:
         document = decode_service_policies(policies)
         component = policy_set.engine.service_def.name
-        changes = read_changes(document.policyDeltas or (), (component,))
-        if document.securityZones or document.serviceName not in ("", service):
+        changes = read_changes(document.policy_deltas or (), (component,))
+        if document.security_zones or document.service_name not in ("", service):
             return None
         engine = policy_set.engine.with_deltas(document)
         before = policy_set.documents.policies
         text = before if isinstance(before, PolicyText) else PolicyText.of(before)
     except PolicySetError:
         return None
-    documents = replace(policy_set.documents, policies=text.changed(document.policyVersion, changes))
+    documents = replace(policy_set.documents, policies=text.changed(document.policy_version, changes))
     versions = replace(policy_set.versions, policies=engine.policy_version)
     return replace(policy_set, documents=documents, versions=versions, engine=engine)
 
 
 def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
-    """The set with other users; the engine is the same.
+    """Return the set with other users and the same engine.
 
     Raises:
-        PolicySetError: the users cannot be read.
+        PolicySetError: the users are unreadable.
     """
     store = decode_user_store(users) if users is not None else None
     return replace(
         policy_set,
         documents=replace(policy_set.documents, users=users),
-        versions=replace(policy_set.versions, users=NO_VERSION if store is None else store.userStoreVersion),
-        user_groups=None if store is None else store.userGroupMapping,
+        versions=replace(policy_set.versions, users=NO_VERSION if store is None else store.user_store_version),
+        user_groups=None if store is None else store.user_group_mapping,
     )
 
 
 def _compile(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
     whole = b"".join(pieces(documents.policies))
     policies = decode_service_policies(whole)
-    if policies.policyDeltas is not None and not policies.policies:
-        raise PolicySetError(f"the policies of service `{service}` are not whole, there are only changes to them")
+    if policies.policy_deltas is not None and not policies.policies:
+        raise PolicySetError(
+            f"the policies of service `{service}` are incomplete: policy deltas without a full download"
+        )
     roles = decode_roles(documents.roles)
     tags = decode_service_tags(documents.tags) if documents.tags is not None else None
     users = decode_user_store(documents.users) if documents.users is not None else None
-    _refuse_another_service("roles", roles.serviceName, service)
-    _refuse_another_service("tags", tags.serviceName if tags is not None else "", service)
+    _refuse_another_service("roles", roles.service_name, service)
+    _refuse_another_service("tags", tags.service_name if tags is not None else "", service)
     engine = PolicyEngine.build(policies, service=service, roles=roles, tags=tags, options=options)
     versions = Versions(
         policies=engine.policy_version,
-        roles=roles.roleVersion,
-        tags=NO_VERSION if tags is None else tags.tagVersion,
-        users=NO_VERSION if users is None else users.userStoreVersion,
+        roles=roles.role_version,
+        tags=NO_VERSION if tags is None else tags.tag_version,
+        users=NO_VERSION if users is None else users.user_store_version,
     )
-    return PolicySet(documents, versions, engine, None if users is None else users.userGroupMapping)
+    return PolicySet(documents, versions, engine, None if users is None else users.user_group_mapping)
 
 
 def _refuse_another_service(what: str, name: str, service: str) -> None:

@@ -1,14 +1,15 @@
-"""`FixedPolicies`: policies of files, which decide as those of Ranger Admin do and never change."""
+"""Policies from files, which never change."""
 
 from __future__ import annotations
 
 from typing import Self
 
-from ranger_cdap.engine import EngineOptions, decode_service_policies
+from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, pieces
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger_model.decode import decode_service_policies
 
 _NOTHING = b"{}"
 
@@ -16,28 +17,28 @@ _NOTHING = b"{}"
 def documents(
     policies: bytes, roles: bytes | None = None, tags: bytes | None = None, users: bytes | None = None
 ) -> Documents:
-    """Downloads that somebody has kept; without roles no user is in one, without tags no resource carries one.
+    """Return the documents of saved downloads; missing roles or tags are empty.
 
     Raises:
-        PolicySetError: the policies cannot be read.
+        PolicySetError: the policies are unreadable.
     """
     return Documents(policies, roles or _NOTHING, (tags or _NOTHING) if needs_tags(policies) else None, users)
 
 
 class FixedPolicies:
-    """In the place of a `PolicyKeeper`: one snapshot, which stays in effect."""
+    """Substitute of a `PolicyRefresher`, with one permanent snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
 
     @classmethod
     def of(cls, documents: Documents, *, service: str, options: EngineOptions) -> Self:
-        """The policies of these documents; `service` is their service where they do not say.
+        """Compile these documents; `service` is their service if they name none.
 
         Raises:
-            PolicySetError: one of them cannot be read or belongs to another service, or the engine cannot use them.
+            PolicySetError: one of them is unreadable or belongs to another service, or the engine rejects them.
         """
-        named = decode_service_policies(b"".join(pieces(documents.policies))).serviceName
+        named = decode_service_policies(b"".join(pieces(documents.policies))).service_name
         compiled = compile_set(documents, named or service, options)
         return cls(
             Snapshot(
@@ -60,7 +61,7 @@ class FixedPolicies:
         return self._snapshot
 
     def request_refresh(self) -> None:
-        """Refuse to refresh what has no source.
+        """Reject the request, because fixed policies have no source.
 
         Raises:
             InvalidInput: always.
@@ -68,4 +69,4 @@ class FixedPolicies:
         raise InvalidInput("these policies come from a file and are not refreshed; open the authorizer again")
 
     def close(self) -> None:
-        """Do nothing: there is nothing to end."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""The loop around the state machine: downloads, compiles, keeps the cache, and swaps what decides by one assignment."""
+"""Policy refresh loop: downloads, compiles, caches, and swaps the policies in effect by one assignment."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from ranger_cdap.errors import (
     ServiceNotFound,
     UnexpectedAnswer,
 )
+from ranger_cdap.forks import restart_after_fork
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
 from ranger_cdap.policies.refresh.cache import PolicyCache
@@ -70,13 +71,13 @@ logger = logging.getLogger(__name__)
 
 _NOTHING: Final = Versions()
 _MOST_PROBLEMS: Final = 20  # reported one by one
-_LONGEST_GOODBYE: Final = 5.0  # seconds `close` waits for a download that is going on
+_CLOSE_TIMEOUT: Final = 5.0  # seconds `close` waits for a download that is going on
 _FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
-    (ServiceNotFound, Failure.MISSING),
+    (ServiceNotFound, Failure.SERVICE_NOT_FOUND),
     (ServiceDisabled, Failure.DISABLED),
     (AuthenticationFailed, Failure.LOGIN),
     (PolicySetError, Failure.REFUSED),
-    (RangerCdapError, Failure.AWAY),
+    (RangerCdapError, Failure.UNREACHABLE),
 )
 
 
@@ -93,17 +94,17 @@ class Downloads(Protocol):
 
 
 def no_groups(_user: str) -> frozenset[str]:
-    """The groups of everybody where Ranger is not asked for groups."""
+    """Return no groups, for users if Ranger's groups are not used."""
     return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The policies in effect at one moment: `engine` is None where nothing may be decided, and `reason` says why.
+    """The policies in effect at one moment: `engine` is None without usable policies, for `reason`.
 
-    `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is what the
-    disk did not do, empty if all is well; `groups_of` a user are those Ranger knows; `documents` are what the engine
-    was compiled of, so that other processes can decide as this one does.
+    `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is the last error
+    of the cache, empty without one; `groups_of` returns a user's groups in Ranger; `documents` are the source of the
+    engine, for other processes.
     """
 
     engine: PolicyEngine | None
@@ -117,21 +118,21 @@ class Snapshot:
 
 
 def read_clocks() -> Instant:
-    """Now, on the machine's clocks."""
+    """Return the current time of the machine's clocks."""
     return Instant(time.time(), time.monotonic())
 
 
-def spread_out() -> float:
-    """A factor near 1, so that many plugins that start together do not ask together for ever."""
+def jitter() -> float:
+    """Return a factor near 1, so that plugins started together do not poll together."""
     return random.uniform(0.9, 1.1)  # noqa: S311 no secret depends on it
 
 
 class PolicyRefresher:
-    """Keeps the policies of one service fresh; safe to share between threads.
+    """Refreshes the policies of one service; thread-safe.
 
     `refresh` and the background thread never raise for failures of Ranger Admin or the disk: see the snapshot.
-    `on_change` is called after a swap or a change of state, in the thread that refreshes. What is older than what this
-    host has used is refused, from the cache and from Ranger Admin, unless `allow_older`.
+    `on_change` is called after a swap or a change of state, in the refreshing thread. Policies older than those this
+    host has used are rejected, from the cache and from Ranger Admin, unless `allow_older`.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class PolicyRefresher:
         *,
         options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
         clock: Callable[[], Instant] = read_clocks,
-        spread: Callable[[], float] = spread_out,
+        spread: Callable[[], float] = jitter,
         on_change: Callable[[Snapshot], None] | None = None,
         allow_older: bool = False,
     ) -> None:
@@ -171,29 +172,41 @@ class PolicyRefresher:
         self._thread: threading.Thread | None = None
         self._began = False
         state = RefresherState(Limits(plugin.poll_interval, plugin.max_staleness), clock())
-        self._current = (state, self._look(state, state.now))
+        self._current = (state, self._snapshot_of(state, state.now))
+        restart_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Refresh in this process, in the background if the parent does; the policies in effect stay."""
+        closed = self._closed.is_set()
+        self._refreshing, self._closed, self._wake = threading.Lock(), threading.Event(), threading.Event()
+        self._began = self._began and self._current[0].in_effect is not None
+        background, self._thread = self._thread is not None, None
+        if closed:
+            self._closed.set()
+        elif background:
+            self.start()
 
     @property
     def snapshot(self) -> Snapshot:
-        """The usable policies now; they age here also while a download hangs."""
+        """The usable policies now; they age also while a download hangs."""
         state, snapshot = self._current
         now = self._clock()
-        return snapshot if policy_state(state, now) is snapshot.state else self._look(state, now)
+        return snapshot if policy_state(state, now) is snapshot.state else self._snapshot_of(state, now)
 
     @property
     def interval(self) -> float:
-        """Seconds until the background thread asks again after the last refresh; longer after a failed login."""
+        """Seconds until the next refresh in the background; longer after a failed login."""
         return wait(self._current[0])
 
     def refresh(self) -> Snapshot:
-        """Load the cache if that was not done, download once, and return the usable policies."""
+        """Load the cache if not done yet, download once, and return the usable policies."""
         return self._refresh()[0]
 
     def refresh_now(self) -> Snapshot:
-        """Ask Ranger Admin once, and return when what it has now is in effect.
+        """Download once, and return when Ranger Admin's current policies are in effect.
 
         Raises:
-            RangerCdapError: one of its subclasses, by why that could not be had; what was in effect goes on deciding.
+            RangerCdapError: one of its subclasses, by the kind of failure; the previous policies stay in effect.
         """
         snapshot, failed = self._refresh()
         if failed is not None:
@@ -201,15 +214,15 @@ class PolicyRefresher:
         return snapshot
 
     def request_refresh(self) -> None:
-        """Have the background thread ask now instead of later, and do not wait for it.
+        """Wake the background thread to refresh now, without waiting for it.
 
-        After a failed login nothing becomes earlier, so that nudges cannot lock the account.
+        Ignored after a failed login, so that requests cannot lock the account.
 
         Raises:
             InvalidInput: there is no background thread.
         """
         if self._thread is None:
-            raise InvalidInput("policies are not refreshed in the background here, so there is nothing to hasten")
+            raise InvalidInput("policies are not refreshed in the background here, so no refresh can be requested")
         if self._current[0].failure is not Failure.LOGIN:
             self._wake.set()
 
@@ -221,21 +234,21 @@ class PolicyRefresher:
                 self._load_cache()
             self._handle(RefreshDue(self._clock()))
             failed, self._failed = self._failed, None
-        self._tell(before, self._current[1])
+        self._report(before, self._current[1])
         return self.snapshot, failed
 
     def start(self) -> None:
-        """Refresh from now on in a background thread, which a program's end does not wait for."""
+        """Start refreshing in a daemon thread."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="ranger-cdap-policies", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """End the background thread and give the connections back."""
+        """Stop the background thread and close the connections."""
         self._closed.set()
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_LONGEST_GOODBYE)
+            self._thread.join(_CLOSE_TIMEOUT)
         self._admin.close()
 
     def __enter__(self) -> Self:
@@ -248,19 +261,20 @@ class PolicyRefresher:
         if not self._began:
             self.refresh()
         while True:
-            self._wake.wait(self.interval * self._spread())
+            passed = self._clock().since(self._current[0].now)  # in a forked child, since the parent's last refresh
+            self._wake.wait(max(0.0, self.interval * self._spread() - passed))
             if self._closed.is_set():
                 return
             self._wake.clear()
             self.refresh()
 
     def _handle(self, first: Event) -> None:
-        """Carry out what the state machine asks for, until it asks for nothing more."""
+        """Carry out the commands of the state machine until there are none."""
         events = deque([first])
         while events:
             before = self._current[1].versions
             state, commands = step(self._current[0], events.popleft())
-            self._current = (state, snapshot := self._look(state, state.now))
+            self._current = (state, snapshot := self._snapshot_of(state, state.now))
             since = self._downloader.activations.after(before, snapshot.versions, state.now.wall)
             self._downloader = replace(self._downloader, activations=since)
             events.extend(self._do(command) for command in commands)
@@ -273,9 +287,9 @@ class PolicyRefresher:
                 case WriteCache():
                     self._cache.write(command.policy_set.documents, command.contact)
                 case RecordContact():
-                    self._cache.note(command.contact)
+                    self._cache.record_contact(command.contact)
                 case QuarantineCache():
-                    self._cache.set_aside("the service is not in Ranger Admin any more")
+                    self._cache.quarantine("the service is not in Ranger Admin any more")
         except CacheError as e:
             return CacheFailed(self._clock(), str(e))
         return CacheWritten(self._clock())
@@ -298,15 +312,15 @@ class PolicyRefresher:
             failure = next(failure for kind, failure in _FAILURES if isinstance(e, kind))
             return RefreshFailed(self._clock(), failure, str(e))
         except Exception as e:
-            # Whatever it is, the thread must go on asking; meanwhile the policies grow old.
+            # The thread must go on refreshing after any error; meanwhile the policies age.
             logger.debug("a refresh failed unexpectedly", exc_info=True)
             self._failed = UnexpectedAnswer(f"the refresh failed unexpectedly: {type(e).__name__}")
-            return RefreshFailed(self._clock(), Failure.AWAY, str(self._failed))
+            return RefreshFailed(self._clock(), Failure.UNREACHABLE, str(self._failed))
         return Confirmed(self._clock(), current)
 
     def _not_older(self, current: PolicySet) -> PolicySet:
         """Return the download, unless this host used newer; if the disk does not show it, Ranger Admin is trusted."""
-        if current is self._current[0].in_force:
+        if current is self._current[0].in_effect:
             return current
         try:
             older = self._cache.refusal(current.versions)
@@ -318,53 +332,53 @@ class PolicyRefresher:
         return current
 
     def _fetch(self, known: Versions) -> PolicySet:
-        """Download the current set of Ranger Admin: the very set in effect if nothing changed; whole or not at all."""
-        in_force = self._current[0].in_force
+        """Download the current set, as a whole or not at all; returns the same object if nothing changed."""
+        in_effect = self._current[0].in_effect
         service, by = self._service, self._downloader
         text = self._admin.download_policies(
-            service, last_known_version=known.policies, by=by, deltas=in_force is not None
+            service, last_known_version=known.policies, by=by, deltas=in_effect is not None
         )
         roles = self._admin.download_roles(service, last_known_version=known.roles, by=by)
-        if in_force is None:
+        if in_effect is None:
             if text is None or roles is None:
                 raise UnexpectedAnswer("Ranger Admin answered 304 to a request without a known version")
-            return self._whole(text, roles, Documents(text, roles), known)
-        held = in_force.documents
+            return self._assemble(text, roles, Documents(text, roles), known)
+        held = in_effect.documents
         roles = held.roles if roles is None else roles
         if text is not None and holds_deltas(text):
-            changed = after_deltas(in_force, text, service) if roles is held.roles else None
+            changed = after_deltas(in_effect, text, service) if roles is held.roles else None
             if changed is None:
                 text = self._admin.download_policies(service, last_known_version=NO_VERSION, by=by)
                 if text is None:
-                    raise UnexpectedAnswer("Ranger Admin has no policies, only changes to them")
+                    raise UnexpectedAnswer("Ranger Admin returned policy deltas to a request for all policies")
             else:
-                in_force, held, text = changed, changed.documents, None
-        return self._whole(held.policies if text is None else text, roles, held, known, in_force)
+                in_effect, held, text = changed, changed.documents, None
+        return self._assemble(held.policies if text is None else text, roles, held, known, in_effect)
 
-    def _whole(
+    def _assemble(
         self,
         policies: bytes | PolicyText,
         roles: bytes,
         held: Documents,
         known: Versions,
-        in_force: PolicySet | None = None,
+        in_effect: PolicySet | None = None,
     ) -> PolicySet:
-        """The set of these policies and roles with the tags and users of now; compiled only where that is needed."""
+        """Return the set of these policies and roles with current tags and users; compiled only if necessary."""
         tags = self._fetch_tags(held.tags, known.tags) if needs_tags(policies) else None
         users = self._fetch_users(held.users, known.users) if self._use_ranger_groups else None
-        if in_force is None or policies is not held.policies or roles is not held.roles or tags is not held.tags:
+        if in_effect is None or policies is not held.policies or roles is not held.roles or tags is not held.tags:
             return compile_set(Documents(policies, roles, tags, users), self._service, self._options)
-        return in_force if users is held.users else with_users(in_force, users)
+        return in_effect if users is held.users else with_users(in_effect, users)
 
     def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
-        with self._explained("the service has tag policies, but its tags cannot be downloaded", "tag.download"):
+        with self._naming_right("the service has tag policies, but its tags cannot be downloaded", "tag.download"):
             tags = self._admin.download_tags(self._service, last_known_version=known, by=self._downloader)
         if tags is not None:
             return tags
         return held if held is not None else no_tags(self._service)
 
     def _fetch_users(self, held: bytes | None, known: int) -> bytes:
-        with self._explained(
+        with self._naming_right(
             "`plugin.use_ranger_groups` is on, but the users cannot be downloaded", "userstore.download"
         ):
             users = self._admin.download_user_store(self._service, last_known_version=known, by=self._downloader)
@@ -373,8 +387,8 @@ class PolicyRefresher:
         return held if held is not None else no_users()
 
     @contextmanager
-    def _explained(self, what: str, right: str) -> Iterator[None]:
-        """A failed download of a part says which right may be missing."""
+    def _naming_right(self, what: str, right: str) -> Iterator[None]:
+        """Name the possibly missing right in the error of a failed download."""
         try:
             yield
         except (AuthenticationFailed, AdminUnreachable):
@@ -384,40 +398,40 @@ class PolicyRefresher:
                 f"{what}: {e}; `{right}.auth.users` of the service must name `{self._account}`"
             ) from e
 
-    def _look(self, state: RefresherState, now: Instant) -> Snapshot:
+    def _snapshot_of(self, state: RefresherState, now: Instant) -> Snapshot:
         found = policy_state(state, now)
-        in_force = state.in_force
+        in_effect = state.in_effect
         return Snapshot(
-            engine=in_force.engine if in_force is not None and found.decides else None,
+            engine=in_effect.engine if in_effect is not None and found.decides else None,
             state=found,
             reason=_reason(found, state),
             contact_at=state.contact_at,
-            versions=in_force.versions if in_force is not None else _NOTHING,
+            versions=in_effect.versions if in_effect is not None else _NOTHING,
             cache_problem=state.cache_problem,
-            groups_of=in_force.groups_of if in_force is not None else no_groups,
-            documents=in_force.documents if in_force is not None and found.decides else None,
+            groups_of=in_effect.groups_of if in_effect is not None else no_groups,
+            documents=in_effect.documents if in_effect is not None and found.decides else None,
         )
 
-    def _tell(self, before: Snapshot, after: Snapshot) -> None:
+    def _report(self, before: Snapshot, after: Snapshot) -> None:
         if (before.state, before.reason) != (after.state, after.reason):
             level = logging.INFO if after.state is PolicyState.FRESH and not after.reason else logging.WARNING
             logger.log(level, "policies of service `%s`: %s%s", self._service, after.state, _and(after.reason))
         if after.cache_problem not in ("", before.cache_problem):
             logger.warning("%s", after.cache_problem)
-        _tell_problems(before.engine, after.engine)
+        _log_problems(before.engine, after.engine)
         if self._on_change is not None and (before.engine is not after.engine or before.state is not after.state):
             try:
                 self._on_change(after)
             except Exception as e:
-                logger.warning("a listener to changes of policies failed: %s", type(e).__name__)
+                logger.warning("a listener for policy changes failed: %s", type(e).__name__)
 
 
-def _tell_problems(before: PolicyEngine | None, after: PolicyEngine | None) -> None:
-    """Log what was wrong with policies and was not said before, the first few of it."""
+def _log_problems(before: PolicyEngine | None, after: PolicyEngine | None) -> None:
+    """Log the first few new problems of policies."""
     if after is None or after is before:
         return
-    said = frozenset(before.problems) if before is not None else frozenset()
-    new = [problem for problem in after.problems if problem not in said]
+    known = frozenset(before.problems) if before is not None else frozenset()
+    new = [problem for problem in after.problems if problem not in known]
     for problem in new[:_MOST_PROBLEMS]:
         logger.warning("%s", problem)
     if len(new) > _MOST_PROBLEMS:

@@ -1,4 +1,4 @@
-"""`PolicyText`: a policy download whose policies can be replaced one by one, without reading or copying the others."""
+"""Policy downloads whose policies can be replaced one by one, without parsing or copying the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import msgspec
 
-from ranger_cdap.engine.lookup.delta import Change
+from ranger_cdap.engine.lookup.delta import PolicyChange
 from ranger_cdap.errors import PolicySetError
 
 _POLICIES = "policies"
@@ -34,23 +34,23 @@ class PolicyText:
 
     @classmethod
     def of(cls, text: bytes) -> Self:
-        """The text of a full download.
+        """Split a full download.
 
         Raises:
-            PolicySetError: a policy has no id of its own, so that it cannot be told apart.
+            PolicySetError: a policy has no unique id.
         """
         try:
             members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
             raws = msgspec.json.decode(members.pop(_POLICIES, b"null"), type=list[msgspec.Raw] | None) or []
             policies = {_read_number(raw).id: raw for raw in raws}
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            raise PolicySetError("the policies cannot be told apart by their ids") from None
+            raise PolicySetError("policies lack unique ids") from None
         if len(policies) != len(raws):
             raise PolicySetError("two policies have one id")
         return cls(members, policies)
 
-    def changed(self, version: int, changes: Sequence[Change]) -> PolicyText:
-        """The text after changes, the new policies behind the others."""
+    def changed(self, version: int, changes: Sequence[PolicyChange]) -> PolicyText:
+        """Apply changes; new policies follow the others."""
         policies = dict(self.policies)
         for change in changes:
             policies.pop(change.policy_id, None)
@@ -59,7 +59,7 @@ class PolicyText:
         return PolicyText({**self.members, _VERSION: msgspec.Raw(str(version).encode())}, policies)
 
     def pieces(self) -> Iterator[bytes]:
-        """The document, piece by piece, so that it is never held twice."""
+        """Yield the document in pieces, so that it is never held twice."""
         yield b"{"
         for name, raw in self.members.items():
             yield msgspec.json.encode(name) + b":" + bytes(raw) + b","

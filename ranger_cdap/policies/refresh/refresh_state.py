@@ -1,8 +1,8 @@
-"""When policies may decide: a pure state machine over downloads, failures and the passing of time.
+"""State machine of the policy refresh: a pure function of downloads, failures and time.
 
-`step(state, event)` gives the next state and what is to be done; the refresher does it (architecture.md, "A refresh").
-Laws: without a compiled download or a valid cache nothing is in effect; an age never goes down without a contact;
-what is older than the longest staleness does not decide; what Ranger Admin says is gone does not come
+`step(state, event)` returns the next state and commands for the refresher (architecture.md, "A refresh").
+Laws: without a compiled download or a valid cache no policies are in effect; an age never decreases without a contact;
+policies older than the maximum staleness do not decide; a service that Ranger Admin reports as deleted does not come
 back from a cache.
 """
 
@@ -23,7 +23,7 @@ MOST_DOUBLINGS: Final = 2
 
 
 class PolicyState(enum.StrEnum):
-    """How good the policies are; in `NOT_READY`, `EXPIRED` and `GONE` they do not decide, so everything is denied."""
+    """Freshness of the policies; in `NOT_READY`, `EXPIRED` and `GONE` everything is denied."""
 
     NOT_READY = "not ready"
     FRESH = "fresh"
@@ -34,38 +34,38 @@ class PolicyState(enum.StrEnum):
 
     @property
     def decides(self) -> bool:
-        """Whether decisions may be made in this state."""
+        """Return True if policies decide in this state."""
         return self in (PolicyState.FRESH, PolicyState.STALE, PolicyState.DISABLED)
 
 
 class Failure(enum.Enum):
-    """Why a refresh brought nothing."""
+    """Kinds of failed refreshes."""
 
-    AWAY = enum.auto()
+    UNREACHABLE = enum.auto()
     LOGIN = enum.auto()
     REFUSED = enum.auto()
     DISABLED = enum.auto()
-    MISSING = enum.auto()
+    SERVICE_NOT_FOUND = enum.auto()
 
 
-_TELLS_NOTHING_OF_THE_SERVICE: Final = (Failure.AWAY, Failure.LOGIN)
+_NOT_ABOUT_THE_SERVICE: Final = (Failure.UNREACHABLE, Failure.LOGIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One moment on two clocks, in seconds: the wall's (since 1970, may jump) and one that only goes on."""
+    """A time on two clocks, in seconds: wall clock (since 1970, may jump) and monotonic clock."""
 
     wall: float
     monotonic: float
 
     def since(self, earlier: Instant) -> float:
-        """The time passed, never less than it can have been: a clock set back or a machine asleep hides none."""
+        """Return the elapsed time, the larger by the two clocks, so that a clock set back or a suspend hides none."""
         return max(0.0, self.wall - earlier.wall, self.monotonic - earlier.monotonic)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds between two refreshes, and the age from which policies decide no more."""
+    """Polling interval and maximum age of policies, in seconds."""
 
     interval: float
     max_staleness: float
@@ -88,13 +88,13 @@ class LastContact:
 class RefresherState:
     """The policies in effect, their age at `now`, and the last failure.
 
-    `failures` counts those since the last contact; `missing` is the time since the first 404; `on_disk` says that the
-    cache holds what is in effect.
+    `failures` counts those since the last contact; `missing` is the time since the first 404; `on_disk` means that the
+    cache holds the policies in effect.
     """
 
     limits: Limits
     now: Instant
-    in_force: PolicySet | None = None
+    in_effect: PolicySet | None = None
     on_disk: bool = False
     contact_at: float | None = None
     age: float = math.inf
@@ -120,14 +120,14 @@ class CacheFound:
 
 @dataclass(frozen=True, slots=True)
 class RefreshDue:
-    """It is time to ask Ranger Admin."""
+    """The polling interval has passed."""
 
     now: Instant
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """Ranger Admin answered all downloads: `current` is what it has now, the very set in effect if nothing changed."""
+    """All downloads succeeded; `current` is the same object as the set in effect if nothing changed."""
 
     now: Instant
     current: PolicySet
@@ -135,7 +135,7 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class RefreshFailed:
-    """A download failed, or what came cannot be used."""
+    """A download failed, or its result is unusable."""
 
     now: Instant
     failure: Failure
@@ -160,13 +160,13 @@ class CacheFailed:
 Event = CacheFound | RefreshDue | Confirmed | RefreshFailed | CacheWritten | CacheFailed
 
 
-# Commands: what the refresher has to do. It answers a download with `Confirmed` or `RefreshFailed`, all others with
-# `CacheWritten` or `CacheFailed`.
+# Commands to the refresher. The result of a download is `Confirmed` or `RefreshFailed`, of all others `CacheWritten` or
+# `CacheFailed`.
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """Ask for what is newer than these versions."""
+    """Download documents newer than these versions."""
 
     known: Versions
 
@@ -181,55 +181,55 @@ class WriteCache:
 
 @dataclass(frozen=True, slots=True)
 class RecordContact:
-    """Write the contact alone: the set on disk is the one in effect."""
+    """Write only the contact, because the set on disk is in effect."""
 
     contact: LastContact
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantineCache:
-    """Make sure that no restart finds the cache."""
+    """Rename the cache, so that no restart uses it."""
 
 
 Command = Download | WriteCache | RecordContact | QuarantineCache
 
 
 def step(state: RefresherState, event: Event) -> tuple[RefresherState, tuple[Command, ...]]:
-    """The state after an event, and what is to be done about it."""
+    """Return the state after an event, and the resulting commands."""
     state = advance(state, event.now)
     match event:
         case CacheFound():
             return _cache_found(state, event), ()
         case RefreshDue():
-            return state, (Download(state.in_force.versions if state.in_force else Versions()),)
+            return state, (Download(state.in_effect.versions if state.in_effect else Versions()),)
         case Confirmed():
             return _confirmed(state, event)
-        case RefreshFailed(failure=Failure.MISSING):
+        case RefreshFailed(failure=Failure.SERVICE_NOT_FOUND):
             return _missing(replace(state, failures=state.failures + 1), event)
         case RefreshFailed():
             state = replace(state, failures=state.failures + 1)
-            missing = state.missing if event.failure in _TELLS_NOTHING_OF_THE_SERVICE else None
+            missing = state.missing if event.failure in _NOT_ABOUT_THE_SERVICE else None
             state = replace(state, failure=event.failure, reason=event.reason, missing=missing)
-            return state, _note(state)
+            return state, _record_contact(state)
         case CacheWritten():
-            return replace(state, on_disk=state.in_force is not None, cache_problem=""), ()
+            return replace(state, on_disk=state.in_effect is not None, cache_problem=""), ()
         case CacheFailed():
             return replace(state, cache_problem=event.problem), ()
 
 
 def advance(state: RefresherState, now: Instant) -> RefresherState:
-    """The same state, later: everything has become older."""
+    """Return the state at a later time, with increased ages."""
     passed = now.since(state.now)
     missing = None if state.missing is None else state.missing + passed
     return replace(state, now=now, age=state.age + passed, missing=missing)
 
 
 def policy_state(state: RefresherState, now: Instant) -> PolicyState:
-    """How good the policies are at a moment that is not before the state's."""
-    if state.in_force is None:
+    """Return the freshness of the policies at a time not before that of the state."""
+    if state.in_effect is None:
         return PolicyState.GONE if state.gone else PolicyState.NOT_READY
     age = state.age + now.since(state.now)
-    # Written so that an age that is not a number expires.
+    # Negated so that a NaN age expires.
     if not age <= state.limits.max_staleness:
         return PolicyState.EXPIRED
     if state.failure is Failure.DISABLED:
@@ -238,10 +238,10 @@ def policy_state(state: RefresherState, now: Instant) -> PolicyState:
 
 
 def wait(state: RefresherState) -> float:
-    """Seconds until the next refresh is due.
+    """Return the seconds until the next refresh.
 
-    Longer after a failed login, so that we do not lock the account; doubled with each failure in a row, up to
-    `MOST_DOUBLINGS` times, so that a Ranger Admin in trouble is left to recover.
+    Longer after a failed login, so that the account is not locked; doubled with each consecutive failure, up to
+    `MOST_DOUBLINGS` times, so that Ranger Admin can recover.
     """
     if state.failure is Failure.LOGIN:
         return max(state.limits.interval, WAIT_AFTER_FAILED_LOGIN)
@@ -249,32 +249,32 @@ def wait(state: RefresherState) -> float:
 
 
 def _cache_found(state: RefresherState, event: CacheFound) -> RefresherState:
-    if state.in_force is not None or state.gone:
+    if state.in_effect is not None or state.gone:
         return state
     return replace(
         state,
-        in_force=event.found,
+        in_effect=event.found,
         on_disk=True,
         age=max(0.0, event.age),
         contact_at=event.now.wall - event.age,
-        reason="policies come from the cache; Ranger Admin was not asked yet",
+        reason="policies are from the cache; Ranger Admin was not contacted yet",
     )
 
 
 def _confirmed(state: RefresherState, event: Confirmed) -> tuple[RefresherState, tuple[Command, ...]]:
-    unchanged = event.current is state.in_force
+    unchanged = event.current is state.in_effect
     state = RefresherState(
         limits=state.limits,
         now=event.now,
-        in_force=event.current,
+        in_effect=event.current,
         on_disk=unchanged and state.on_disk,
         contact_at=event.now.wall,
         age=0.0,
         reason="",
         cache_problem=state.cache_problem,
     )
-    # A contact noted beside an older set would make that one look young after a restart.
-    return state, _note(state) or (WriteCache(event.current, _contact(state, event.current)),)
+    # A contact recorded beside an older set would make that set look fresh after a restart.
+    return state, _record_contact(state) or (WriteCache(event.current, _contact(state, event.current)),)
 
 
 def _missing(state: RefresherState, event: RefreshFailed) -> tuple[RefresherState, tuple[Command, ...]]:
@@ -283,9 +283,9 @@ def _missing(state: RefresherState, event: RefreshFailed) -> tuple[RefresherStat
         return state, ()
     if state.missing is None:
         state = replace(state, missing=0.0)
-        return state, _note(state)
+        return state, _record_contact(state)
     if state.missing < state.limits.interval:
-        return state, _note(state)
+        return state, _record_contact(state)
     gone = RefresherState(
         limits=state.limits,
         now=state.now,
@@ -297,10 +297,10 @@ def _missing(state: RefresherState, event: RefreshFailed) -> tuple[RefresherStat
     return gone, (QuarantineCache(),)
 
 
-def _note(state: RefresherState) -> tuple[Command, ...]:
-    if state.in_force is None or not state.on_disk:
+def _record_contact(state: RefresherState) -> tuple[Command, ...]:
+    if state.in_effect is None or not state.on_disk:
         return ()
-    return (RecordContact(_contact(state, state.in_force)),)
+    return (RecordContact(_contact(state, state.in_effect)),)
 
 
 def _contact(state: RefresherState, policy_set: PolicySet) -> LastContact:

@@ -1,1 +1,1 @@
-"""The handlers of every interface, and the page for people."""
+"""The handlers of every interface, and the web page."""

@@ -1,6 +1,6 @@
 """`/access/v1` and `/.well-known/authzen-configuration`: the OpenID AuthZEN Authorization API 1.0.
 
-A resource's type and id are Ranger's name of it; an action is a permission of the service's definition or, of CDAP, an
+A resource's type and id form its name in Ranger; an action is a permission of the service definition or, for CDAP, an
 operation like `dataset.get`.
 """
 
@@ -12,31 +12,31 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
-from ranger_cdap.engine import MatchingScope, Standing
+from ranger_cdap.engine import AccessStatus, MatchingScope
 from ranger_cdap.engine.decide.acl import Accesses
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.service.api.pdp import EVERYBODY, access_request, policy_info
+from ranger_cdap.service.api.pdp import PUBLIC_GROUP, access_request, policy_info
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.delegation import OWNER, Claims, TrustedClaims, verify_claims
-from ranger_cdap.service.decisions.pdp_result import verdict_of
+from ranger_cdap.service.decisions.pdp_result import pdp_decision_of
 from ranger_cdap.service.decisions.resource_name import NameTemplate, Resource
-from ranger_cdap.service.decisions.service_decider import DeciderRegistry, PolicyQuestion, ServiceDecider
+from ranger_cdap.service.decisions.service_decider import CheckedRequest, DeciderRegistry, ServiceDecider
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
-from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.authzen_wire import (
-    Action,
-    ActionName,
-    Actions,
-    Configuration,
-    DecisionContext,
-    Entity,
-    Evaluated,
-    EvaluatedAll,
+    AuthZenAction,
+    AuthZenActionName,
+    AuthZenActions,
+    AuthZenConfiguration,
+    AuthZenEntity,
+    AuthZenSubject,
+    AuthZenSubjects,
+    EvaluationContext,
     EvaluationError,
     EvaluationRequest,
+    EvaluationResponse,
     EvaluationsRequest,
-    Subject,
-    Subjects,
+    EvaluationsResponse,
 )
 from ranger_cdap.service.wire.pdp_wire import AccessContext, PdpDecision
 
@@ -47,21 +47,21 @@ SEARCH_ACTION: Final = "/access/v1/search/action"
 
 _USER: Final = "user"
 _OF_RANGER: Final = ("serviceName", "serviceType", "accessTime", "clientIpAddress")
-"""The keys of `context` that form Ranger's access context; the rest are circumstances."""
+"""Keys of `context` that form Ranger's access context; the others are context attributes."""
 
-_Part = TypeVar("_Part", Entity, Action)
+_Part = TypeVar("_Part", AuthZenEntity, AuthZenAction)
 
 _LAST: Final = {"deny_on_first_deny": False, "permit_on_first_permit": True}
-"""The decision after which no more are made."""
+"""Decision after which evaluation stops."""
 
 
-def evaluation(call: Call) -> Reply:
-    """One decision; audited."""
+def evaluation(call: HandlerCall) -> Reply:
+    """Evaluate one request; audited."""
     return json_reply(_evaluated(call, DeciderRegistry(call.state.services), call.body))
 
 
-def evaluations(call: Call) -> Reply:
-    """Several decisions by the same policies, or one where there are no several; audited."""
+def evaluations(call: HandlerCall) -> Reply:
+    """Evaluate several requests by the same policies, or one if there is no list; audited."""
     body: EvaluationsRequest = call.body
     if not body.evaluations:
         return evaluation(call)
@@ -70,54 +70,54 @@ def evaluations(call: Call) -> Reply:
         raise Refused(400, f"`evaluations` has more than {most} (`service.max_batch`)")
     deciders = DeciderRegistry(call.state.services)
     last = _LAST.get(body.options.evaluations_semantic) if body.options else None
-    results: list[Evaluated] = []
+    results: list[EvaluationResponse] = []
     for item in body.evaluations:
         results.append(_item(call, deciders, _merged(item, body)))
         if results[-1].decision is last:
             break
-    return json_reply(EvaluatedAll(evaluations=results))
+    return json_reply(EvaluationsResponse(evaluations=results))
 
 
-def search_subject(call: Call) -> Reply:
-    """Users, groups or roles that policies name and that may do it at any time and from anywhere; not audited."""
+def search_subject(call: HandlerCall) -> Reply:
+    """List users, groups or roles that policies name and allow at any time and from anywhere; not audited."""
     body: EvaluationRequest = call.body
     kind = _text("subject.type", _given("subject", body.subject).type)
     permission = _text("action.name", _given("action", body.action).name)
     resource = _given("resource", body.resource)
     owner = verify_claims(call.caller, Claims("", resource_attributes=resource.properties)).owner
-    place = _place(DeciderRegistry(call.state.services), resource, _context(body))
+    place = _resource_of(DeciderRegistry(call.state.services), resource, _context(body))
     if place is None:
-        return json_reply(Subjects(results=[]))
+        return json_reply(AuthZenSubjects(results=[]))
     decider, values = place
     if _is_operation(call, decider, permission):
-        raise Refused(400, "a search is for a permission, not for an operation of CDAP")
+        raise Refused(400, "a search takes a permission, not an operation of CDAP")
     access = decider.engine.who_can(values, owner=owner)
-    rows = {_USER: access.users, "group": {EVERYBODY: access.everybody} | access.groups, "role": access.roles}
+    rows = {_USER: access.users, "group": {PUBLIC_GROUP: access.all_users} | access.groups, "role": access.roles}
     found = [name for name, accesses in rows.get(kind, {}).items() if _holds(accesses, permission)]
-    return json_reply(Subjects(results=[Subject(type=kind, id=name) for name in found]))
+    return json_reply(AuthZenSubjects(results=[AuthZenSubject(type=kind, id=name) for name in found]))
 
 
-def search_action(call: Call) -> Reply:
-    """The permissions a user has on a resource; not audited."""
+def search_action(call: HandlerCall) -> Reply:
+    """List a user's permissions on a resource; not audited."""
     body: EvaluationRequest = call.body
     subject, resource, context = _given("subject", body.subject), _given("resource", body.resource), _context(body)
     kind = _text("subject.type", subject.type)
-    claims = verify_claims(call.caller, _said(subject, None, resource, body.context))
-    place = _place(DeciderRegistry(call.state.services), resource, context)
+    claims = verify_claims(call.caller, _claims_of(subject, None, resource, body.context))
+    place = _resource_of(DeciderRegistry(call.state.services), resource, context)
     if place is None or kind != _USER:
-        return json_reply(Actions(results=[]))
+        return json_reply(AuthZenActions(results=[]))
     decider, values = place
     request = access_request(decider, claims, context, values, MatchingScope.SELF)
-    names = [access.name for access in decider.definition.accessTypes]
+    names = [access.name for access in decider.definition.access_types]
     allowed = (n for n in names if decider.engine.evaluate(msgspec.structs.replace(request, access_type=n)).allowed)
-    return json_reply(Actions(results=[ActionName(name=name) for name in allowed]))
+    return json_reply(AuthZenActions(results=[AuthZenActionName(name=name) for name in allowed]))
 
 
-def configuration(call: Call) -> Reply:
-    """Where what is."""
+def configuration(call: HandlerCall) -> Reply:
+    """Return the endpoints."""
     base = call.base_url
     return json_reply(
-        Configuration(
+        AuthZenConfiguration(
             policy_decision_point=base,
             access_evaluation_endpoint=base + EVALUATION,
             access_evaluations_endpoint=base + EVALUATIONS,
@@ -127,25 +127,25 @@ def configuration(call: Call) -> Reply:
     )
 
 
-def _item(call: Call, deciders: DeciderRegistry, asked: EvaluationRequest) -> Evaluated:
-    """One of several: what is wrong with it makes it a denial, and the others are decided."""
+def _item(call: HandlerCall, deciders: DeciderRegistry, request: EvaluationRequest) -> EvaluationResponse:
+    """Evaluate one of several; an invalid one is denied, and the others are evaluated."""
     try:
-        return _evaluated(call, deciders, asked)
+        return _evaluated(call, deciders, request)
     except Refused as e:
         found = EvaluationError(status=e.status, message=e.message)
     except InvalidInput as e:
         found = EvaluationError(status=400, message=str(e))
-    return Evaluated(decision=False, context=DecisionContext(error=found))
+    return EvaluationResponse(decision=False, context=EvaluationContext(error=found))
 
 
-def _evaluated(call: Call, deciders: DeciderRegistry, asked: EvaluationRequest) -> Evaluated:
-    subject, action = _given("subject", asked.subject), _given("action", asked.action)
-    resource, context = _given("resource", asked.resource), _context(asked)
+def _evaluated(call: HandlerCall, deciders: DeciderRegistry, request: EvaluationRequest) -> EvaluationResponse:
+    subject, action = _given("subject", request.subject), _given("action", request.action)
+    resource, context = _given("resource", request.resource), _context(request)
     kind, permission = _text("subject.type", subject.type), _text("action.name", action.name)
-    claims = verify_claims(call.caller, _said(subject, action, resource, asked.context))
+    claims = verify_claims(call.caller, _claims_of(subject, action, resource, request.context))
     if kind != _USER:
         raise Refused(400, f"Ranger decides about subjects of the type `{_USER}`, not `{kind[:40]}`")
-    place = _place(deciders, resource, context)
+    place = _resource_of(deciders, resource, context)
     if place is None:
         raise AuthzProblem.RESOURCE_TYPE_NOT_FOUND.error(resource.type or "")
     decider, values = place
@@ -159,13 +159,13 @@ def _evaluated(call: Call, deciders: DeciderRegistry, asked: EvaluationRequest) 
 
 def _permission(
     decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, permission: str, values: Resource
-) -> Evaluated:
+) -> EvaluationResponse:
     request = access_request(decider, claims, context, values, MatchingScope.SELF)
-    ((decision, name),) = decider.decide(PolicyQuestion(msgspec.structs.replace(request, access_type=permission)))
-    undecided = verdict_of(decision) is PdpDecision.NOT_DETERMINED
-    return Evaluated(
+    ((decision, name),) = decider.decide(CheckedRequest(msgspec.structs.replace(request, access_type=permission)))
+    undecided = pdp_decision_of(decision) is PdpDecision.NOT_DETERMINED
+    return EvaluationResponse(
         decision=decision.allowed,
-        context=DecisionContext(
+        context=EvaluationContext(
             policy=policy_info(decision),
             policy_version=decider.engine.policy_version,
             decision_id=name,
@@ -175,22 +175,26 @@ def _permission(
 
 
 def _operation(
-    call: Call, decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, operation: str, values: Resource
-) -> Evaluated:
-    """The decision CDAP's own check would get."""
+    call: HandlerCall,
+    decider: ServiceDecider,
+    claims: TrustedClaims,
+    context: AccessContext,
+    operation: str,
+    values: Resource,
+) -> EvaluationResponse:
     if claims.owner or (context.access_time or 0) > 0:
-        raise Refused(400, f"an operation of CDAP is decided for now and without `{OWNER}`")
+        raise Refused(400, f"an operation of CDAP is decided for the current time and without `{OWNER}`")
     authorizer = call.state.authorizer
-    entity = _entity(values, authorizer.decider.rules.instance)
+    entity = _entity(values, authorizer.decider.config.instance)
     answer = authorizer.check(
         claims.user, claims.groups, operation, entity, client_ip=context.client_ip_address or None
     )
     if not answer.ready:
         raise NotReady(answer.reason)
     reason = call.state.reason(answer.reason, [answer])
-    return Evaluated(
+    return EvaluationResponse(
         decision=answer.allowed,
-        context=DecisionContext(
+        context=EvaluationContext(
             policy=policy_info(answer.decided_by[0].decision) if answer.decided_by else None,
             policy_version=decider.engine.policy_version,
             decision_id=str(uuid.uuid4()),
@@ -200,22 +204,22 @@ def _operation(
     )
 
 
-def _is_operation(call: Call, decider: ServiceDecider, name: str) -> bool:
+def _is_operation(call: HandlerCall, decider: ServiceDecider, name: str) -> bool:
     return "." in name and decider.service is next(iter(call.state.services.values()))
 
 
 def _entity(values: Resource, instance: str) -> EntityId:
     kind = list(values)[-1]
-    asked, *parts = values.values()
-    if asked != instance or tuple(values) != entity_type(kind).path:
+    named, *parts = values.values()
+    if named != instance or tuple(values) != entity_type(kind).path:
         raise Refused(400, f"operations are decided for the entities of CDAP instance `{instance}` only")
     return entity_id(kind, parts)
 
 
-def _place(
-    deciders: DeciderRegistry, resource: Entity, context: AccessContext
+def _resource_of(
+    deciders: DeciderRegistry, resource: AuthZenEntity, context: AccessContext
 ) -> tuple[ServiceDecider, Resource] | None:
-    """The service that decides on the resource, and its values; None if its type is unknown."""
+    """Return the service that decides on the resource, and its values; None if its type is unknown."""
     kind, name = _text("resource.type", resource.type), _text("resource.id", resource.id)
     named = context.service_name or context.service_type
     decider = deciders.of(context.service_name, context.service_type) if named else deciders.first_with(kind)
@@ -224,7 +228,9 @@ def _place(
     return decider, NameTemplate.of(decider.definition, kind).parse(name)
 
 
-def _said(subject: Entity, action: Action | None, resource: Entity, context: dict[str, Any] | None) -> Claims:
+def _claims_of(
+    subject: AuthZenEntity, action: AuthZenAction | None, resource: AuthZenEntity, context: dict[str, Any] | None
+) -> Claims:
     attributes = dict(subject.properties or {})
     groups, roles = (_names(name, attributes.pop(name, None)) for name in ("groups", "roles"))
     circumstances = {key: value for key, value in (context or {}).items() if key not in _OF_RANGER}
@@ -247,16 +253,16 @@ def _names(what: str, names: object) -> list[str]:
     return names
 
 
-def _context(asked: EvaluationRequest) -> AccessContext:
-    given = {key: value for key, value in (asked.context or {}).items() if key in _OF_RANGER}
+def _context(request: EvaluationRequest) -> AccessContext:
+    given = {key: value for key, value in (request.context or {}).items() if key in _OF_RANGER}
     try:
         return msgspec.convert(given, AccessContext)
     except msgspec.ValidationError as e:
-        raise Refused(400, f"`context` is not what Ranger's access context holds: {e}") from None
+        raise Refused(400, f"`context` is not a valid access context: {e}") from None
 
 
 def _merged(item: EvaluationRequest, whole: EvaluationRequest) -> EvaluationRequest:
-    """The item; what it lacks, and the type, id or name that a part of it lacks, are those of the whole."""
+    """Return the item, completed by the whole request: missing parts, and a part's missing type, id or name."""
     return EvaluationRequest(
         subject=_merged_entity(item.subject, whole.subject),
         action=_merged_action(item.action, whole.action),
@@ -265,17 +271,17 @@ def _merged(item: EvaluationRequest, whole: EvaluationRequest) -> EvaluationRequ
     )
 
 
-def _merged_entity(item: Entity | None, whole: Entity | None) -> Entity | None:
+def _merged_entity(item: AuthZenEntity | None, whole: AuthZenEntity | None) -> AuthZenEntity | None:
     if item is None or whole is None:
         return item or whole
     kind = whole.type if item.type is None else item.type
-    return Entity(type=kind, id=whole.id if item.id is None else item.id, properties=item.properties)
+    return AuthZenEntity(type=kind, id=whole.id if item.id is None else item.id, properties=item.properties)
 
 
-def _merged_action(item: Action | None, whole: Action | None) -> Action | None:
+def _merged_action(item: AuthZenAction | None, whole: AuthZenAction | None) -> AuthZenAction | None:
     if item is None or whole is None:
         return item or whole
-    return Action(name=whole.name if item.name is None else item.name, properties=item.properties)
+    return AuthZenAction(name=whole.name if item.name is None else item.name, properties=item.properties)
 
 
 def _given(what: str, part: _Part | None) -> _Part:
@@ -291,4 +297,4 @@ def _text(what: str, text: str | None) -> str:
 
 
 def _holds(accesses: Accesses, permission: str) -> bool:
-    return permission in accesses and accesses[permission].standing is Standing.ALLOWED
+    return permission in accesses and accesses[permission].status is AccessStatus.ALLOWED

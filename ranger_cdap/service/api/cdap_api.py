@@ -1,4 +1,4 @@
-"""`/cdap/v1/enforce`, `visible` and `hello`: what CDAP asks before it lets somebody do something."""
+"""`/cdap/v1/enforce`, `visible` and `hello`: the checks that CDAP makes before it performs an operation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ranger_cdap.authz.enforcer import Enforced
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.service.events.check_journal import Entry
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
-from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.state.handshake import Handshake, differences
 from ranger_cdap.service.wire.cdap_wire import (
     EnforceReply,
@@ -24,11 +24,11 @@ from ranger_cdap.service.wire.cdap_wire import (
 _USER = "USER"
 
 
-def enforce(call: Call) -> Reply:
-    """Whether somebody may do what CDAP asks about; audited."""
+def enforce(call: HandlerCall) -> Reply:
+    """Decide a check of CDAP; audited."""
     body: EnforceRequest = call.body
     state = call.state
-    # Read before deciding: policies that are swapped meanwhile get a name with nothing cached under it.
+    # Read before deciding: policies swapped in the meantime get a new generation with nothing cached under it.
     generation = state.generation.of(state.authorizer.snapshot)
     if problem := _no_user(body.principal):
         return json_reply(_denied(problem, generation))
@@ -43,7 +43,7 @@ def enforce(call: Call) -> Reply:
     journal = _Journalling(call)
     enforced = state.enforcer.enforce(body.principal.name, check, client_ip=body.client_ip, last_word=journal.refusal)
     if not enforced.allowed:
-        journal.take_back()
+        journal.discard()
     state.metrics.decided("cdap", enforced.allowed)
     return json_reply(
         EnforceReply(
@@ -57,24 +57,24 @@ def enforce(call: Call) -> Reply:
     )
 
 
-def may_wait(call: Call) -> bool:
-    """Whether the answer to the check waits for a disk: for that of the audit or, if it is allowed, of the journal."""
+def may_wait(call: HandlerCall) -> bool:
+    """Return true if the check may wait for a disk: the audit's or, if it is allowed, the journal's."""
     return audit_waits(call) or _entry(call) is not None
 
 
-def audit_waits(call: Call) -> bool:
-    """Whether each answer waits until its audit record is on the disk."""
+def audit_waits(call: HandlerCall) -> bool:
+    """Return true if each answer waits until its audit record is on disk."""
     return call.state.authorizer.decider.audit_is_required
 
 
-def may_be_long(call: Call) -> bool:
-    """Whether a policy may take long to match, so that many checks at once would hold up all others."""
+def may_be_long(call: HandlerCall) -> bool:
+    """Return true if policies may take long to match, so that many checks at once would delay all others."""
     engine = call.state.authorizer.snapshot.engine
     return engine is not None and engine.may_be_costly
 
 
-def visible(call: Call) -> Reply:
-    """Which of many entities somebody sees; not audited."""
+def visible(call: HandlerCall) -> Reply:
+    """Decide which of many entities a user sees; not audited."""
     body: VisibleRequest = call.body
     state = call.state
     if len(body.entities) > state.settings.service.max_batch:
@@ -88,13 +88,13 @@ def visible(call: Call) -> Reply:
     return json_reply(VisibleReply(visible=seen.of_each, cacheable=cacheable, generation=generation))
 
 
-def hello(call: Call) -> Reply:
-    """Handshake: describe this service; the settings of CDAP are compared and change nothing."""
+def hello(call: HandlerCall) -> Reply:
+    """Perform the handshake: describe this service; CDAP's settings are compared and change nothing."""
     body: Handshake = call.body
     state = call.state
-    rules = state.authorizer.decider.rules
-    found = differences(body, rules, state.settings.admin.users)
-    state.hello.heard(found)
+    config = state.authorizer.decider.config
+    found = differences(body, config, state.settings.admin.users)
+    state.settings_drift.update(found)
     if state.events is not None:
         state.events.store.records = body.records
     state.metrics.hello_differences.set(len(found))
@@ -102,9 +102,9 @@ def hello(call: Call) -> Reply:
     return json_reply(
         HelloReply(
             version=_version(),
-            instance=rules.instance,
-            profile=rules.profile.name,
-            enforcement=str(rules.enforcement),
+            instance=config.instance,
+            profile=config.profile.name,
+            enforcement=str(config.enforcement),
             state=snapshot.state.value,
             grants=state.settings.service.grants,
             differences=list(found),
@@ -119,9 +119,9 @@ def _version() -> str:
 
 
 def _no_user(principal: WirePrincipal) -> str:
-    """Why the principal may do nothing; empty if it is a user."""
+    """Return the reason why the principal may do nothing; empty if it is a user."""
     if principal.type.upper() != _USER:
-        return f"CDAP asked for a {principal.type.lower()[:40]}, and privileges are decided for users only"
+        return f"CDAP sent a {principal.type.lower()[:40]}; only users have privileges"
     if not principal.name:
         return "CDAP named no user"
     return ""
@@ -131,47 +131,45 @@ def _denied(reason: str, generation: str) -> EnforceReply:
     return EnforceReply(allowed=False, enforced=True, reason=reason, missing=[], cacheable=False, generation=generation)
 
 
-def _entry(call: Call) -> Entry | None:
+def _entry(call: HandlerCall) -> Entry | None:
     events = call.state.events
     return events.journal.entry(call.caller, call.body) if events is not None else None
 
 
 @dataclass(slots=True)
 class _Journalling:
-    """The entry of a check that the policies allow, once there is one."""
+    """Pending journal entry of a check that the policies allow."""
 
-    call: Call
+    call: HandlerCall
     entry: Entry | None = None
 
     def refusal(self) -> str:
-        """Why the check is denied all the same; empty once its entry, if it needs one, is on the disk for good."""
+        """Return the reason to deny the check; empty once its entry, if it needs one, is on disk."""
         self.entry = _entry(self.call)
         return _journal(self.call, self.entry) if self.entry is not None else ""
 
-    def take_back(self) -> None:
-        """Nothing is created by a check that is denied after it was journalled."""
+    def discard(self) -> None:
+        """Close the entry: a check denied after it was journalled creates nothing."""
         events = self.call.state.events
         if events is not None and self.entry is not None:
             events.journal.open.close([self.entry.id])
 
 
-def _journal(call: Call, entry: Entry) -> str:
-    """Why the check is denied all the same; empty once its entry is on the disk for good."""
+def _journal(call: HandlerCall, entry: Entry) -> str:
+    """Return the reason to deny the check; empty once its entry is on disk."""
     events = call.state.events
-    assert events is not None  # an entry is made for its journal
+    assert events is not None  # an entry implies a journal
     if refusal := events.journal.refusal(entry):
         return refusal
     try:
         events.journal.write(entry, call.caller)
     except OSError as e:
         call.state.metrics.checks_not_journalled.inc()
-        return (
-            f"what creates or deletes is denied while it cannot be journalled ({e}); tell who runs the decision service"
-        )
+        return f"creations and deletions are denied while they cannot be journalled ({e}); report this to the operator"
     call.state.metrics.checks_journalled.inc()
     return ""
 
 
-def _may_be_kept(call: Call, enforced: Enforced) -> bool:
-    """Only what policies alone allow, at any time and from anywhere: a denial ends with the grant that was missing."""
+def _may_be_kept(call: HandlerCall, enforced: Enforced) -> bool:
+    """Return true if policies alone allow, at any time and from anywhere; a denial ends with the missing grant."""
     return enforced.allowed and enforced.lasting and not call.state.authorizer.decider.has_decision_hooks

@@ -1,28 +1,28 @@
-"""`/cdap/v1/audit`: CDAP's answers, stored for the sync job before the request is confirmed."""
+"""`/cdap/v1/audit`: records of CDAP's answers, stored for the sync job before the request is confirmed."""
 
 from __future__ import annotations
 
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
-from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.event_wire import AuditReply, BadRecord, RefusedRecord, line_of
 
 
-def audit(call: Call) -> Reply:
-    """Store records; the answer comes when they are on the disk for good."""
+def audit(call: HandlerCall) -> Reply:
+    """Store records, and reply once they are on disk."""
     state, raws = call.state, call.body
     most = state.settings.service.max_batch
     if len(raws) > most:
         raise Refused(400, f"`records` has more than {most} (`service.max_batch`)")
     events = state.events
     if events is None:
-        raise Refused(503, "records are not stored here")
+        raise Refused(503, "this service does not store records")
     records, refused = [], []
     for index, raw in enumerate(raws):
         try:
             records.append(events.intake.read(raw))
         except BadRecord as e:
             refused.append(RefusedRecord(index, str(e)))
-            events.tell(call.caller.name, e)
+            events.log_rejection(call.caller.name, e)
     if records:
         try:
             lines = [line_of(record, call.caller.name) for record in records]
@@ -30,8 +30,8 @@ def audit(call: Call) -> Reply:
         except OSError as e:
             raise Refused(503, f"the records are not stored ({e}); send them again") from None
     for record in records:
-        events.creations.hear(call.caller.name, record)
-        events.journal.hear(record)
+        events.creations.add_record(call.caller.name, record)
+        events.journal.close_checks_of(record)
     state.metrics.events_stored.inc(len(records))
     state.metrics.events_refused.inc(len(refused))
     return json_reply(AuditReply(len(records), refused))

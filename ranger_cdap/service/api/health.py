@@ -1,4 +1,4 @@
-"""Whether the service lives and is ready, and its figures; for everybody, so without a name of anybody."""
+"""Liveness, readiness and metrics; public, so without the name of any user."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import msgspec
 
 from ranger_cdap.service.http.metrics import CONTENT_TYPE
 from ranger_cdap.service.http.reply import Reply, json_reply
-from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.state.call import HandlerCall
 
 NAME = "ranger-pdp"
 
 
 class Live(msgspec.Struct):
-    """`/health/live`, as Ranger's Policy Decision Point has it."""
+    """`/health/live`, in the format of Ranger's Policy Decision Point."""
 
     status: str
     service: str
@@ -20,7 +20,7 @@ class Live(msgspec.Struct):
 
 
 class Ready(msgspec.Struct, rename="camel"):
-    """`/health/ready`, as Ranger's Policy Decision Point has it."""
+    """`/health/ready`, in the format of Ranger's Policy Decision Point."""
 
     status: str
     service: str
@@ -30,19 +30,19 @@ class Ready(msgspec.Struct, rename="camel"):
     loaded_services_count: int
 
 
-def live(_call: Call) -> Reply:
-    """The process answers."""
+def live(_call: HandlerCall) -> Reply:
+    """Report that the process answers."""
     return json_reply(Live("UP", NAME, True))
 
 
-def ready(call: Call) -> Reply:
-    """The policies of every service may decide; 503 if those of one may not."""
+def ready(call: HandlerCall) -> Reply:
+    """Report readiness: the policies of every service are usable; 503 if those of one are not."""
     loaded = sum(service.snapshot.state.decides for service in call.state.services.values())
     is_ready = loaded == len(call.state.services)
     status = "READY" if is_ready else "NOT_READY"
     return json_reply(Ready(status, NAME, is_ready, loaded > 0, True, loaded), 200 if is_ready else 503)
 
 
-def metrics(call: Call) -> Reply:
-    """All figures, in Prometheus's text form."""
+def metrics(call: HandlerCall) -> Reply:
+    """Return all metrics in Prometheus's text format."""
     return Reply(200, call.state.metrics.text(), CONTENT_TYPE)

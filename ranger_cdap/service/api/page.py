@@ -1,4 +1,4 @@
-"""The page at `/`: how the policies are, and may somebody do something, and why. It changes nothing."""
+"""The web page at `/`: state of the policies, permission checks and their reasons. It changes nothing."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from typing import Final
 
 import jinja2
 
+from ranger_cdap.authz.denial_text import denial_by
 from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cdap.requirements import requirement_sentences
 from ranger_cdap.config import Settings, addresses
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.model.problem import Problem
-from ranger_cdap.engine.whereabouts import service_ids
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.service.api.question import asked, operations
+from ranger_cdap.service.api.permission_form import filled_form, operations
 from ranger_cdap.service.http.reply import Refused, Reply
-from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.durations import format_duration
 
 HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
 QUERY: Final = {
-    "user": "Who wants to do it.",
-    "groups": "Groups of the user besides those that are known, separated by commas.",
-    "operation": "What, like `dataset.get`.",
-    "entity": "On what, like `dataset:ns1.purchases`.",
+    "user": "The user.",
+    "groups": "Further groups of the user, separated by commas.",
+    "operation": "The operation, like `dataset.get`.",
+    "entity": "The entity, like `dataset:ns1.purchases`.",
 }
 MOST_PROBLEMS: Final = 100
 
 Link = Callable[[int], str]
-"""The address of a policy in Ranger's web UI; empty where it is not known."""
+"""Return the URL of a policy in Ranger's web UI; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """One Ranger service as the page shows it."""
+    """Ranger service, for the page."""
 
     name: str
     state: str
@@ -56,11 +57,11 @@ class ServiceView:
     link: Link
 
 
-def show(call: Call) -> Reply:
-    """The page; with something typed into the form, the answer, or with status 400 what is wrong with it."""
+def show(call: HandlerCall) -> Reply:
+    """Return the page, with the answer if the form is filled in, or with status 400 and its problems."""
     state = call.state
-    question = asked(call.query, state.authorizer)
-    rules, engine = state.authorizer.decider.rules, state.authorizer.snapshot.engine
+    form = filled_form(call.query, state.authorizer)
+    config, engine = state.authorizer.decider.config, state.authorizer.snapshot.engine
     page = (
         _templates()
         .get_template("page.html")
@@ -68,31 +69,33 @@ def show(call: Call) -> Reply:
             services=[
                 service_view(service.name, service.snapshot, state.settings) for service in state.services.values()
             ],
-            enforcement=str(rules.enforcement),
-            everything=rules.enforcement.everything,
-            profile=rules.profile,
-            instance=rules.instance,
-            master=rules.master,
+            enforcement=str(config.enforcement),
+            everything=config.enforcement.everything,
+            profile=config.profile,
+            instance=config.instance,
+            master=config.master,
             grants=state.settings.service.grants,
-            differences=state.hello.differences,
-            operations=operations(rules.profile),
-            question=question,
-            verdict=_verdict(question.answer) if question.answer else "",
-            pending=state.pending([question.answer]) if question.answer else "",
-            link=policy_links(engine, _policies_of(question.answer), state.settings),
+            differences=state.settings_drift.differences,
+            operations=operations(config.profile),
+            form=form,
+            verdict=_verdict(form.answer) if form.answer else "",
+            denial_by=denial_by,
+            requirement_sentences=requirement_sentences(),
+            pending=state.pending([form.answer]) if form.answer else "",
+            link=policy_links(engine, _policies_of(form.answer), state.settings),
             caller=call.caller.name,
         )
     )
-    return Reply(400 if question.problems else 200, page.encode(), HTML)
+    return Reply(400 if form.problems else 200, page.encode(), HTML)
 
 
-def style(_call: Call) -> Reply:
-    """The style sheet of the page."""
+def style(_call: HandlerCall) -> Reply:
+    """Return the style sheet of the page."""
     return Reply(200, _style(), CSS)
 
 
 def html_error(refused: Refused) -> Reply:
-    """An error as a page for a person."""
+    """Return an error as a web page."""
     page = (
         _templates()
         .get_template("error.html")
@@ -102,7 +105,7 @@ def html_error(refused: Refused) -> Reply:
 
 
 def service_view(name: str, snapshot: Snapshot, settings: Settings, now: float | None = None) -> ServiceView:
-    """The status of a Ranger service, for the page; `now` in seconds since 1970."""
+    """Return the status of a Ranger service, for the page; `now` in seconds since 1970."""
     problems = snapshot.engine.problems if snapshot.engine is not None else ()
     shown = problems[:MOST_PROBLEMS]
     contact_at, now = snapshot.contact_at, time.time() if now is None else now
@@ -123,12 +126,12 @@ def service_view(name: str, snapshot: Snapshot, settings: Settings, now: float |
 
 
 def policy_links(engine: PolicyEngine | None, policy_ids: Collection[int], settings: Settings) -> Link:
-    """The addresses of policies in the web UI that the settings name (`service.ranger_ui`, else `ranger.url`).
+    """Return the URLs of policies in the configured web UI (`service.ranger_ui`, else `ranger.url`).
 
     The path is that of Ranger's React UI (2.4 and later).
     """
     base = (settings.service.ranger_ui or next(iter(addresses(settings.ranger.url)), "")).rstrip("/")
-    known = service_ids(engine, policy_ids) if engine is not None else {}
+    known = engine.service_ids(policy_ids) if engine is not None else {}
 
     def link(policy_id: int) -> str:
         service_id = known.get(policy_id)
@@ -140,8 +143,8 @@ def policy_links(engine: PolicyEngine | None, policy_ids: Collection[int], setti
 
 
 def _policies_of(answer: Answer | None) -> Collection[int]:
-    tried = answer.tried if answer is not None else ()
-    return {e.decision.policy_id for alternative in tried for e in alternative if e.decision.policy_id >= 0}
+    alternatives = answer.alternatives if answer is not None else ()
+    return {e.decision.policy_id for alternative in alternatives for e in alternative if e.decision.policy_id >= 0}
 
 
 def _verdict(answer: Answer) -> str:

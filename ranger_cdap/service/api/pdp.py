@@ -9,15 +9,15 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.engine import NO_POLICY, AccessEntry, AccessRequest, Decision, MatchingScope, Standing
+from ranger_cdap.engine import NO_POLICY, AccessEntry, AccessRequest, AccessStatus, Decision, MatchingScope
 from ranger_cdap.engine.decide.acl import Accesses
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.delegation import Claims, TrustedClaims, of_resource, verify_claims
-from ranger_cdap.service.decisions.pdp_result import deciding, overall, verdict_of
+from ranger_cdap.service.decisions.pdp_result import deciding, overall, pdp_decision_of
 from ranger_cdap.service.decisions.resource_name import Resource, parse_resource, parse_sub_resource
-from ranger_cdap.service.decisions.service_decider import Decided, DeciderRegistry, PolicyQuestion, ServiceDecider
+from ranger_cdap.service.decisions.service_decider import CheckedRequest, Decided, DeciderRegistry, ServiceDecider
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
-from ranger_cdap.service.state.call import Call
+from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.pdp_wire import (
     AccessContext,
     AccessInfo,
@@ -37,11 +37,11 @@ from ranger_cdap.service.wire.pdp_wire import (
     UserInfo,
 )
 
-EVERYBODY: Final = "public"
-"""The group of everybody."""
+PUBLIC_GROUP: Final = "public"
+"""The group that contains every user."""
 
 MOST_CIRCUMSTANCES: Final = 100_000
-"""Attributes and circumstances of all accesses of a request together, where each has its own."""
+"""Limit on the attributes and context values of all accesses of a request together."""
 
 _SELF: Final = "SELF"
 _SCOPES: Final = {
@@ -51,50 +51,50 @@ _SCOPES: Final = {
 }
 
 
-def authorize(call: Call) -> Reply:
-    """Whether somebody may do one thing, by permission; audited."""
+def authorize(call: HandlerCall) -> Reply:
+    """Decide one access, by permission; audited."""
     body: AuthzRequest = call.body
-    (result,) = _answered(call, *_questions(call, body.user, [body.access], body.context))
+    (result,) = _answered(call, *_checked_accesses(call, body.user, [body.access], body.context))
     return json_reply(msgspec.structs.replace(result, request_id=body.request_id))
 
 
-def authorize_multi(call: Call) -> Reply:
-    """Whether somebody may do each of several things, by one set of policies; audited."""
+def authorize_multi(call: HandlerCall) -> Reply:
+    """Decide several accesses, by one set of policies; audited."""
     body: MultiAuthzRequest = call.body
-    results = _answered(call, *_questions(call, body.user, body.accesses or [None], body.context))
+    results = _answered(call, *_checked_accesses(call, body.user, body.accesses or [None], body.context))
     verdict = overall([result.decision for result in results])
     return json_reply(MultiAuthzResult(request_id=body.request_id, decision=verdict, accesses=results))
 
 
-def permissions(call: Call) -> Reply:
-    """The permissions on a resource of users, groups and roles that policies name; for delegates, not audited."""
+def permissions(call: HandlerCall) -> Reply:
+    """List the permissions on a resource of users, groups and roles that policies name; for delegates, not audited."""
     body: ResourcePermissionsRequest = call.body
     resource = _checked_resource(body.resource)
     claims = verify_claims(call.caller, Claims("", resource_attributes=resource.attributes))
     decider = _decider(call, body.context)
     if resource.sub_resources:
-        raise Refused(400, "`permissions` looks at one resource: ask for each of `subResources` by a name of its own")
+        raise Refused(400, "`permissions` takes one resource; request each of `subResources` by its own name")
     access = decider.engine.who_can(
         parse_resource(decider.definition, resource.name or ""),
         matching_scope=_SCOPES[resource.name_match_scope],
         owner=claims.owner,
     )
-    everybody = {EVERYBODY: access.everybody} if access.everybody else {}
+    public = {PUBLIC_GROUP: access.all_users} if access.all_users else {}
     return json_reply(
         ResourcePermissions(
             resource=resource,
             users=_table(access.users),
-            groups=_table(everybody | access.groups),
+            groups=_table(public | access.groups),
             roles=_table(access.roles),
         )
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """One access, checked: `request` but for resource and permission, and the resources by the names they came with.
+class _CheckedAccess:
+    """Validated access: `request` without resource and permission, and the resources by their given names.
 
-    `resources` with more names than `None` are sub-resources, of which each needs every permission.
+    Names in `resources` other than `None` are sub-resources, each of which needs every permission.
     """
 
     request: AccessRequest
@@ -103,18 +103,18 @@ class _Question:
     has_sub_resources: bool
     action: str
 
-    def parts(self) -> Iterator[PolicyQuestion]:
-        """The accesses to decide: each permission on each resource."""
+    def parts(self) -> Iterator[CheckedRequest]:
+        """Yield the accesses to decide: each permission on each resource."""
         for permission in self.permissions:
             for resource in self.resources.values():
                 request = msgspec.structs.replace(self.request, resource=resource, access_type=permission)
-                yield PolicyQuestion(request, self.action)
+                yield CheckedRequest(request, self.action)
 
 
-def _questions(
-    call: Call, user: UserInfo | None, accesses: Sequence[AccessInfo | None], context: AccessContext | None
-) -> tuple[ServiceDecider, list[_Question]]:
-    """Who decides, and what is asked; nothing is decided before all of it is known to be right."""
+def _checked_accesses(
+    call: HandlerCall, user: UserInfo | None, accesses: Sequence[AccessInfo | None], context: AccessContext | None
+) -> tuple[ServiceDecider, list[_CheckedAccess]]:
+    """Return the decider and the accesses; nothing is decided before all of them are valid."""
     if user is None or not (user.name or "").strip():
         raise Refused(400, "missing user info")
     claims = _claims(call, user, accesses, context)
@@ -125,14 +125,14 @@ def _questions(
         sum(len(a.permissions or ()) * max(1, len(a.resource.sub_resources or ())) for a in checked if a.resource)
         > most
     ):
-        raise Refused(400, f"this asks for more than {most} decisions at once (`service.max_batch`)")
-    return decider, [_question(decider, *pair, context) for pair in zip(checked, claims, strict=True)]
+        raise Refused(400, f"the request needs more than {most} decisions (`service.max_batch`)")
+    return decider, [_checked_access(decider, *pair, context) for pair in zip(checked, claims, strict=True)]
 
 
 def _claims(
-    call: Call, user: UserInfo, accesses: Sequence[AccessInfo | None], context: AccessContext | None
+    call: HandlerCall, user: UserInfo, accesses: Sequence[AccessInfo | None], context: AccessContext | None
 ) -> list[TrustedClaims]:
-    """The result of each access; their common part is there once, however many there are."""
+    """Return the claims of each access; their common part is verified once, however many there are."""
     said = Claims(
         user=user.name or "",
         groups=user.groups,
@@ -143,7 +143,7 @@ def _claims(
     of_all = verify_claims(call.caller, said)
     attributes = [access.resource.attributes if access and access.resource else None for access in accesses]
     if sum(len(each) + len(of_all.context) for each in attributes if each) > MOST_CIRCUMSTANCES:
-        raise Refused(400, f"the accesses have more than {MOST_CIRCUMSTANCES} attributes and circumstances together")
+        raise Refused(400, f"the accesses have more than {MOST_CIRCUMSTANCES} attributes and context values in total")
     return [of_resource(call.caller, of_all, each) for each in attributes]
 
 
@@ -172,22 +172,22 @@ def _checked_resource(resource: ResourceInfo | None) -> ResourceInfo:
     return resource
 
 
-def _decider(call: Call, context: AccessContext | None) -> ServiceDecider:
+def _decider(call: HandlerCall, context: AccessContext | None) -> ServiceDecider:
     if context is None:
         raise AuthzProblem.CONTEXT_MISSING.error()
     return DeciderRegistry(call.state.services).of(context.service_name, context.service_type)
 
 
-def _question(
+def _checked_access(
     decider: ServiceDecider, access: AccessInfo, claims: TrustedClaims, context: AccessContext | None
-) -> _Question:
-    asked = access.resource
-    assert asked is not None  # `_checked` refuses it
+) -> _CheckedAccess:
+    named = access.resource
+    assert named is not None  # `_checked` refuses it
     assert context is not None  # `_decider` refuses it
-    resource = parse_resource(decider.definition, asked.name or "")
-    below = {name: parse_sub_resource(decider.definition, resource, name) for name in asked.sub_resources or ()}
-    return _Question(
-        request=access_request(decider, claims, context, resource, _SCOPES[asked.name_match_scope]),
+    resource = parse_resource(decider.definition, named.name or "")
+    below = {name: parse_sub_resource(decider.definition, resource, name) for name in named.sub_resources or ()}
+    return _CheckedAccess(
+        request=access_request(decider, claims, context, resource, _SCOPES[named.name_match_scope]),
         resources=below or {"": resource},
         permissions=tuple(dict.fromkeys(access.permissions or ())),
         has_sub_resources=bool(below),
@@ -198,7 +198,7 @@ def _question(
 def access_request(
     decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, resource: Resource, scope: MatchingScope
 ) -> AccessRequest:
-    """The engine's question but for the access type, the user's groups completed."""
+    """Return the engine's request without its access type, with all groups of the user."""
     given = context.access_time or 0
     request = AccessRequest(
         resource=resource,
@@ -217,30 +217,30 @@ def access_request(
     return decider.service.completed(request)
 
 
-def _answered(call: Call, decider: ServiceDecider, questions: Sequence[_Question]) -> list[AuthzResult]:
-    """The result of each question; all are decided together."""
-    decided = iter(decider.decide(*(part for question in questions for part in question.parts())))
+def _answered(call: HandlerCall, decider: ServiceDecider, accesses: Sequence[_CheckedAccess]) -> list[AuthzResult]:
+    """Return the result of each access; all are decided together."""
+    decided = iter(decider.decide(*(part for checked in accesses for part in checked.parts())))
     results = []
-    for question in questions:
-        by_permission = {name: _permission(question, name, decided) for name in question.permissions}
+    for checked in accesses:
+        by_permission = {name: _permission(checked, name, decided) for name in checked.permissions}
         verdict, _ = deciding((result.access.decision, None) for result in by_permission.values())
         call.state.metrics.decided("pdp", verdict is PdpDecision.ALLOW)
         results.append(AuthzResult(decision=verdict, permissions=by_permission))
     return results
 
 
-def _permission(question: _Question, permission: str, decided: Iterator[Decided]) -> PermissionResult:
-    """The result of a permission, from the next decisions, of which there is one for each resource."""
+def _permission(checked: _CheckedAccess, permission: str, decided: Iterator[Decided]) -> PermissionResult:
+    """Return the result of a permission, from the next decisions, one per resource."""
     found = {}
-    for name, (decision, _) in zip(question.resources, islice(decided, len(question.resources)), strict=True):
-        found[name] = AccessResult(decision=verdict_of(decision), policy=policy_info(decision))
+    for name, (decision, _) in zip(checked.resources, islice(decided, len(checked.resources)), strict=True):
+        found[name] = AccessResult(decision=pdp_decision_of(decision), policy=policy_info(decision))
     _, access = deciding((access.decision, access) for access in found.values())
-    below = {name: ResultInfo(access=each) for name, each in found.items()} if question.has_sub_resources else None
+    below = {name: ResultInfo(access=each) for name, each in found.items()} if checked.has_sub_resources else None
     return PermissionResult(permission=permission, access=access, sub_resources=below)
 
 
 def policy_info(decision: Decision) -> PolicyInfo:
-    """The policy that decided."""
+    """Return the policy that decided."""
     version = None if decision.policy_version == NO_POLICY else decision.policy_version
     return PolicyInfo(id=decision.policy_id, version=version)
 
@@ -253,8 +253,8 @@ def _table(rows: dict[str, Accesses]) -> Permissions | None:
 
 
 def _entry(permission: str, entry: AccessEntry) -> PermissionResult:
-    # What holds under a condition only is no promise; Ranger says so, too.
-    verdict = PdpDecision.ALLOW if entry.standing is Standing.ALLOWED else PdpDecision.DENY
+    # A conditional decision is no promise; Ranger reports it so, too.
+    verdict = PdpDecision.ALLOW if entry.status is AccessStatus.ALLOWED else PdpDecision.DENY
     return PermissionResult(
         permission=permission, access=AccessResult(decision=verdict, policy=PolicyInfo(id=entry.policy_id))
     )

@@ -10,7 +10,7 @@ _SHOWN = 200
 
 
 class AuthzProblem(Enum):
-    """A problem of a request: a stable number, and a sentence with placeholders for the values sent."""
+    """Problem of a request: a stable number, and a sentence with placeholders for the values sent."""
 
     SERVICE_NOT_FOUND = (1, "{}: service not found")
     SERVICE_TYPE_NOT_FOUND = (2, "{}: service type not found")
@@ -28,6 +28,6 @@ class AuthzProblem(Enum):
     RESOURCE_INVALID = (17, 'invalid resource "{}" - does not match template "{}"')
 
     def error(self, *sent: str) -> InvalidInput:
-        """The error to raise; `sent` is what the sentence has places for."""
+        """Return the error to raise; `sent` fills the placeholders."""
         number, sentence = self.value
         return InvalidInput(f"AUTHZ-400-00-{number:03}: {sentence.format(*(text[:_SHOWN] for text in sent))}")

@@ -1,7 +1,7 @@
 """The claims a caller may make: its own name alone, and everything with the role `delegate`.
 
-Law: no caller gets an answer for groups, attributes, an owner or another name by claiming them, unless it is a
-delegate; no caller may claim roles, because Ranger's role definitions decide those.
+Law: no caller gets an answer for claimed groups, attributes, an owner or another name unless it is a delegate; no
+caller may claim roles, because Ranger's role definitions decide those.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ranger_cdap.service.http.callers import Caller, Role
+from ranger_cdap.service.http.callers import Caller, CallerRole
 from ranger_cdap.service.http.reply import Refused
 
 OWNER: Final = "OWNER"
-"""The attribute of a resource that names its owner."""
+"""Attribute of a resource that names its owner."""
 
 _OF_SUBJECT: Final = "subject."
 _OF_RESOURCE: Final = "resource."
 _OF_DELEGATES: Final = (_OF_SUBJECT, _OF_RESOURCE, "token:")
-"""Beginnings of context keys: attributes, and what macros in policies stand for."""
+"""Prefixes of context keys: attributes, and values of macros in policies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of a request: the user, attributes of the user and the resource, and the circumstances."""
+    """Claims of a request: the user, attributes of the user and the resource, and the context."""
 
     user: str
     groups: Collection[str] | None = None
@@ -36,7 +36,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class TrustedClaims:
-    """The claims that a decision uses; attributes are in the context, as `subject.NAME` and `resource.NAME`."""
+    """Verified claims for a decision; attributes are in the context, as `subject.NAME` and `resource.NAME`."""
 
     user: str
     groups: frozenset[str]
@@ -48,14 +48,15 @@ def verify_claims(caller: Caller, said: Claims) -> TrustedClaims:
     """Verify the claims of this caller.
 
     Raises:
-        Refused: with 403 if only a delegate may say it, with 400 if no caller may or the owner is no name.
+        Refused: with 403 if a claim is for delegates only, with 400 if no caller may make it or the owner is not a
+            name.
     """
     brings = bool(said.groups or said.roles or said.user_attributes)
     brings |= any(key.startswith(_OF_DELEGATES) for key in said.circumstances)
-    if Role.DELEGATE not in caller.roles and (brings or said.user != caller.name):
+    if CallerRole.DELEGATE not in caller.roles and (brings or said.user != caller.name):
         raise _not_authorized(caller)
     if said.roles:
-        raise Refused(400, "`roles` are not taken from a request: Ranger's role definitions say who has which")
+        raise Refused(400, "`roles` cannot be sent in a request; Ranger's role definitions determine them")
     context = _texts("", said.circumstances) | _texts(_OF_SUBJECT, said.user_attributes or {})
     return of_resource(
         caller, TrustedClaims(said.user, frozenset(said.groups or ()), None, context), said.resource_attributes
@@ -63,14 +64,14 @@ def verify_claims(caller: Caller, said: Claims) -> TrustedClaims:
 
 
 def of_resource(caller: Caller, claims: TrustedClaims, attributes: Mapping[str, Any] | None) -> TrustedClaims:
-    """The same with what is said of one resource; what is said of none is the same object.
+    """Add the claims about one resource; without any, return the same object.
 
     Raises:
         Refused: as `verify_claims`.
     """
     if not attributes:
         return claims
-    if Role.DELEGATE not in caller.roles:
+    if CallerRole.DELEGATE not in caller.roles:
         raise _not_authorized(caller)
     owner = attributes.get(OWNER)
     if owner is not None and (not isinstance(owner, str) or not owner):
@@ -84,7 +85,7 @@ def _not_authorized(caller: Caller) -> Refused:
 
 
 def _texts(prefix: str, values: Mapping[str, Any]) -> dict[str, str]:
-    """Single values as policies write them; of lists and objects nothing can be said."""
+    """Return single values in the form of policies; lists and objects are dropped."""
     return {prefix + key: _text(value) for key, value in values.items() if isinstance(value, str | int | float)}
 
 

@@ -1,4 +1,4 @@
-"""`EvaluationClient`: asks a decision service what it would answer CDAP: whether an account may look at an entity."""
+"""`EvaluationClient`: asks a decision service if an account may get an entity of CDAP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from ranger_cdap.cdap.entity import EntityId, entity_type, to_resource
 from ranger_cdap.config import Settings
 from ranger_cdap.config.address import DECISION_SERVICE, checked_address
-from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 from ranger_cdap.service.decisions.resource_name import NameTemplate
 
@@ -29,23 +29,23 @@ class _Error(msgspec.Struct, frozen=True):
     status: int
 
 
-class _Context(msgspec.Struct, frozen=True):
+class _ReplyContext(msgspec.Struct, frozen=True):
     error: _Error | None = None
 
 
-class _Evaluated(msgspec.Struct, frozen=True):
+class _ReplyItem(msgspec.Struct, frozen=True):
     decision: bool
-    context: _Context | None = None
+    context: _ReplyContext | None = None
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    evaluations: list[_Evaluated]
+class _EvaluationsReply(msgspec.Struct, frozen=True):
+    evaluations: list[_ReplyItem]
 
 
 class EvaluationClient:
-    """The decision service as `sync.confirm` names it; `problem` says why the last question had no answer.
+    """Client of the decision service in `sync.confirm`; `problem` is the reason why the last request had no answer.
 
-    It asks by AuthZEN for the operation `get` of the profile, which is what CDAP's GET stands for.
+    It evaluates the profile's operation `get` by AuthZEN, which is what CDAP's GET stands for.
 
     Raises:
         ConfigError: the address or the file of certificates cannot be used.
@@ -70,12 +70,12 @@ class EvaluationClient:
         self._exchange.close()
 
     def may_get(self, entity: EntityId) -> bool:
-        """Whether the account may get the entity and all that it is in; without an answer it may not."""
-        asked = [self._question(each) for each in _way_to(entity)]
+        """Return true if the account may get the entity and all its ancestors; false without an answer."""
+        evaluations = [self._evaluation(each) for each in _way_to(entity)]
         body = {
             "subject": {"type": "user", "id": self._user},
             "context": {"serviceName": self._service},
-            "evaluations": asked,
+            "evaluations": evaluations,
         }
         answer = self._ask(msgspec.json.encode(body))
         if answer is None:
@@ -83,13 +83,13 @@ class EvaluationClient:
         errors = [each.context.error for each in answer.evaluations if each.context and each.context.error]
         if errors:
             self.problem = f"the decision service at `{self.url}` did not decide (HTTP {errors[0].status})"
-        return len(answer.evaluations) == len(asked) and all(each.decision for each in answer.evaluations)
+        return len(answer.evaluations) == len(evaluations) and all(each.decision for each in answer.evaluations)
 
-    def _question(self, entity: EntityId) -> dict[str, Any]:
+    def _evaluation(self, entity: EntityId) -> dict[str, Any]:
         name = NameTemplate(entity_type(entity.type).path).format(to_resource(entity, self._instance))
         return {"action": {"name": f"{entity.type}.get"}, "resource": {"type": entity.type, "id": name}}
 
-    def _ask(self, body: bytes) -> _Answer | None:
+    def _ask(self, body: bytes) -> _EvaluationsReply | None:
         try:
             status, content = self._exchange.ask(
                 self.url, "POST", _PATH, query=None, body=body, headers=self._headers, largest=_LARGEST
@@ -97,9 +97,9 @@ class EvaluationClient:
             if status != HTTPStatus.OK:
                 self.problem = f"the decision service at `{self.url}` answered HTTP {status}"
                 return None
-            answer = msgspec.json.decode(content, type=_Answer)
-        except (NoAnswer, TooLarge, TooSlow) as e:
-            advice = _TLS_ADVICE if isinstance(e, NoAnswer) and e.of_tls else ""
+            answer = msgspec.json.decode(content, type=_EvaluationsReply)
+        except (NoResponse, TooLarge, TooSlow) as e:
+            advice = _TLS_ADVICE if isinstance(e, NoResponse) and e.of_tls else ""
             self.problem = f"the decision service at `{self.url}` is unavailable: {e}{advice}"
             return None
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -113,7 +113,6 @@ MayGet = Callable[[EntityId], bool]
 
 
 def _way_to(entity: EntityId) -> list[EntityId]:
-    """The entities between the instance and the entity, and the entity."""
     way = [entity]
     while (parent := way[0].parent) is not None and parent.type != "instance":
         way.insert(0, parent)

@@ -1,4 +1,4 @@
-"""How Ranger's Policy Decision Point makes one decision of several. Pure."""
+"""Combination of several decisions into one, as in Ranger's Policy Decision Point. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ranger_cdap.service.wire.pdp_wire import PdpDecision
 _T = TypeVar("_T")
 
 _STRENGTH: Final = (PdpDecision.ALLOW, PdpDecision.NOT_DETERMINED, PdpDecision.DENY)
-"""Of several, the later of these counts."""
+"""Decisions by increasing strength; of several, the strongest counts."""
 
 
-def verdict_of(decision: Decision) -> PdpDecision:
-    """The name of the engine's decision."""
+def pdp_decision_of(decision: Decision) -> PdpDecision:
+    """Return the name of the engine's decision."""
     if decision.allowed:
         return PdpDecision.ALLOW
     return PdpDecision.DENY if decision.determined else PdpDecision.NOT_DETERMINED
 
 
-def deciding(verdicts: Iterable[tuple[PdpDecision, _T]]) -> tuple[PdpDecision, _T]:
-    """Of several verdicts all of which are needed, the one that counts: the first of the strongest."""
-    return max(verdicts, key=lambda pair: _STRENGTH.index(pair[0]))
+def deciding(decisions: Iterable[tuple[PdpDecision, _T]]) -> tuple[PdpDecision, _T]:
+    """Return the decision that counts if all are required: the first of the strongest."""
+    return max(decisions, key=lambda pair: _STRENGTH.index(pair[0]))
 
 
-def overall(verdicts: Sequence[PdpDecision]) -> PdpDecision:
-    """The verdict on accesses that stand for themselves: the one they share, or `PARTIAL`."""
-    return verdicts[0] if len(set(verdicts)) == 1 else PdpDecision.PARTIAL
+def overall(decisions: Sequence[PdpDecision]) -> PdpDecision:
+    """Return the decision on independent accesses: the one they share, or `PARTIAL`."""
+    return decisions[0] if len(set(decisions)) == 1 else PdpDecision.PARTIAL

@@ -1,4 +1,4 @@
-"""`PolicyGeneration`: a name for the policies in effect, so that caches of answers know when to clear."""
+"""`PolicyGeneration`: a name for the policies in effect, by which caches of answers know when to clear."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 
 
 class PolicyGeneration:
-    """Names states of the policies; another process, or the same one after a change, never uses a name again."""
+    """Generator of names for states of the policies; no process and no later state ever reuses one."""
 
     def __init__(self) -> None:
         self._process = uuid.uuid4().hex[:12]
@@ -18,7 +18,7 @@ class PolicyGeneration:
         self._count = 0
 
     def of(self, snapshot: Snapshot) -> str:
-        """The name of what decides now."""
+        """Return the name of the policies and the freshness that decide now."""
         with self._lock:
             current = (snapshot.engine, snapshot.state, snapshot.versions, snapshot.groups_of)
             if current != self._last:

@@ -1,4 +1,4 @@
-"""`RangerService`: the policies of one Ranger service, asked in Ranger's own words."""
+"""`RangerService`: the policies of one Ranger service, for requests in Ranger's terms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snaps
 
 @dataclass(frozen=True, slots=True)
 class RangerService:
-    """Decides Ranger requests for one service; safe to share between threads."""
+    """Decider of Ranger requests for one service; safe to share between threads."""
 
     name: str
     refresher: PolicyRefresher
@@ -26,21 +26,21 @@ class RangerService:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The policies in effect and how fresh they are."""
+        """Return the policies in effect and how fresh they are."""
         return self.refresher.snapshot
 
     def now(self) -> int:
-        """The time now, in milliseconds since 1970."""
+        """Return the time now, in milliseconds since 1970."""
         return int(self.clock() * 1000)
 
     def decide(self, engine: PolicyEngine, request: AccessRequest) -> Decision:
-        """The engine's decision, the user's groups being those of the request, of Ranger's user store and of hooks."""
+        """Return the engine's decision, with the user's groups from the request, Ranger's user store and hooks."""
         return engine.evaluate(self.completed(request))
 
     def completed(self, request: AccessRequest) -> AccessRequest:
-        """The request with all groups of its user that are known."""
+        """Return the request with all known groups of its user."""
         if request.user is None:
             return request
-        people = GroupResolver({request.user: request.groups}, self.refresher.snapshot.groups_of, self.groups)
-        membership = people.membership(request.user)
+        resolver = GroupResolver({request.user: request.groups}, self.refresher.snapshot.groups_of, self.groups)
+        membership = resolver.membership(request.user)
         return msgspec.structs.replace(request, groups=membership.groups, groups_known=membership.known)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
-from ranger_cdap.engine.model.wire import ServiceDef
+from ranger_cdap.ranger_model.service_def import ServiceDef
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
 
 _ESCAPE: Final = "\\"
@@ -19,14 +19,14 @@ Resource = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class NameTemplate:
-    """How the values of one resource type are written in one text: `database/table`."""
+    """Text form of the values of one resource type: `database/table`."""
 
     levels: tuple[str, ...]
     separator: str = _SEPARATOR
 
     @classmethod
     def of(cls, definition: ServiceDef, resource_type: str) -> Self:
-        """The template of a type of the service definition.
+        """Return the template of a type of the service definition.
 
         Raises:
             InvalidInput: the definition has no such type.
@@ -41,9 +41,9 @@ class NameTemplate:
         return cls(tuple(levels), separator[0] if isinstance(separator, str) and separator else _SEPARATOR)
 
     def parse(self, text: str) -> Resource:
-        """The values in a text; a backslash stands before a character that is meant as it is, and is dropped.
+        """Parse the values in a text; a backslash escapes the next character and is dropped.
 
-        What remains for the last level may hold separators.
+        The rest for the last level may contain separators.
 
         Raises:
             InvalidInput: the text is blank or has fewer values than there are levels.
@@ -66,7 +66,7 @@ class NameTemplate:
         return dict(zip(self.levels, map("".join, values), strict=True))
 
     def format(self, resource: Mapping[str, str]) -> str:
-        """The text that `parse` gives the resource for."""
+        """Return the text that `parse` reads back as the resource."""
         *above, last = (resource[level].replace(_ESCAPE, _ESCAPE * 2) for level in self.levels)
         return self.separator.join([*(v.replace(self.separator, _ESCAPE + self.separator) for v in above), last])
 
@@ -75,7 +75,7 @@ class NameTemplate:
 
 
 def parse_resource(definition: ServiceDef, name: str) -> Resource:
-    """The resource with that name, `type:value`.
+    """Parse a name, `type:value`, into a resource.
 
     Raises:
         InvalidInput: the definition has no such type, or the value does not fit it.
@@ -85,7 +85,7 @@ def parse_resource(definition: ServiceDef, name: str) -> Resource:
 
 
 def parse_sub_resource(definition: ServiceDef, resource: Resource, name: str) -> Resource:
-    """The resource one level below `resource` with that name, `type:value`; the value is taken as it is.
+    """Parse a name, `type:value`, one level below `resource`; the value is taken verbatim.
 
     Raises:
         InvalidInput: there is no such type directly below, or the value is blank.

@@ -1,4 +1,4 @@
-"""`ServiceDecider`: the policies of one Ranger service at one moment; all that one request asks is decided by them."""
+"""`ServiceDecider`: the policies of one Ranger service at one time; one request is decided by them as a whole."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ranger_cdap.audit import AuditRecord, event_id, record_of
+from ranger_cdap.audit import AuditedAccess, AuditRecord, event_id, record_of
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, ProblemCode
-from ranger_cdap.engine.model.wire import ServiceDef
 from ranger_cdap.errors import AuditSinkError, NotReady
+from ranger_cdap.ranger_model.service_def import ServiceDef
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.http.reply import Refused
 
 
-class PolicyQuestion(NamedTuple):
-    """The access to decide, and the user's action, where that has a name of its own."""
+class CheckedRequest(NamedTuple):
+    """Access to decide, and the user's action if it has its own name."""
 
     request: AccessRequest
     action: str = ""
 
 
 class Decided(NamedTuple):
-    """A decision, and the name it is audited under."""
+    """Decision, and the id of its audit record."""
 
     decision: Decision
     name: str
@@ -31,7 +31,7 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ServiceDecider:
-    """Decides for one service; `now` in epoch milliseconds."""
+    """Decider for one service; `now` in epoch milliseconds."""
 
     service: RangerService
     engine: PolicyEngine
@@ -39,21 +39,21 @@ class ServiceDecider:
 
     @property
     def definition(self) -> ServiceDef:
-        """The service definition of its policies."""
+        """Return the service definition of its policies."""
         return self.engine.service_def
 
     def knows(self, resource_type: str) -> bool:
-        """Whether the service has resources of that type."""
+        """Return true if the service has resources of that type."""
         return any(resource.name == resource_type for resource in self.definition.resources)
 
-    def decide(self, *questions: PolicyQuestion) -> list[Decided]:
-        """The decisions, in order; audited together, so that a disk they must wait for is waited for once.
+    def decide(self, *accesses: CheckedRequest) -> list[Decided]:
+        """Return the decisions, in order; audited together, so that they wait for a disk once.
 
-        What must be audited and cannot be is denied.
+        A decision whose required audit record cannot be written is a denial.
         """
-        decided = [Decided(self.engine.evaluate(question.request), event_id()) for question in questions]
+        decided = [Decided(self.engine.evaluate(checked.request), event_id()) for checked in accesses]
         try:
-            self.service.audit.write(self._records(questions, decided))
+            self.service.audit.write(self._records(accesses, decided))
         except AuditSinkError as e:
             denied = Decision(
                 allowed=False,
@@ -62,45 +62,47 @@ class ServiceDecider:
                 reason=f"access is denied while it cannot be audited ({e})",
             )
             decided = [Decided(denied, one.name) if one.decision.audited else one for one in decided]
-            self.service.audit.write_later(self._records(questions, decided))
+            self.service.audit.write_later(self._records(accesses, decided))
         return decided
 
-    def _records(self, questions: Sequence[PolicyQuestion], decided: Sequence[Decided]) -> list[AuditRecord]:
-        pairs = zip(questions, decided, strict=True)
-        return [self._record(question, *one) for question, one in pairs if one.decision.audited]
+    def _records(self, accesses: Sequence[CheckedRequest], decided: Sequence[Decided]) -> list[AuditRecord]:
+        pairs = zip(accesses, decided, strict=True)
+        return [self._record(checked, *one) for checked, one in pairs if one.decision.audited]
 
-    def _record(self, question: PolicyQuestion, decision: Decision, name: str) -> AuditRecord:
-        request, action = question
+    def _record(self, checked: CheckedRequest, decision: Decision, name: str) -> AuditRecord:
+        request, action = checked
         return record_of(
             decision,
             self.engine,
-            time=self.now,
-            person=request.user,
-            access=action or request.access_type,
-            action=request.access_type,
-            resource=[one if isinstance(one, str) else ",".join(one) for one in request.resource.values()],
-            resource_type=list(request.resource)[-1],
+            AuditedAccess(
+                time=self.now,
+                user=request.user,
+                access=action or request.access_type,
+                action=request.access_type,
+                resource=[one if isinstance(one, str) else ",".join(one) for one in request.resource.values()],
+                resource_type=list(request.resource)[-1],
+                client_ip=request.client_ip,
+            ),
             allowed=decision.allowed,
             reason=decision.reason,
-            client_ip=request.client_ip,
             name=name,
         )
 
 
 class DeciderRegistry:
-    """The deciders of one request, created lazily."""
+    """Deciders of one request, created lazily."""
 
     def __init__(self, services: Mapping[str, RangerService]) -> None:
         self._services = services
         self._deciders: dict[str, ServiceDecider] = {}
 
     def of(self, name: str | None, type_: str | None) -> ServiceDecider:
-        """The decider of the service with that name, or else of the first of that type.
+        """Return the decider of the service with that name, or else of the first of that type.
 
         Raises:
             InvalidInput: neither is given, or there is no such service.
-            NotReady: there are no policies; of a service without policies nobody knows the type.
-            Refused: the service's policies say more than who may do what.
+            NotReady: there are no policies, without which a service's type is unknown.
+            Refused: the service's policies also mask or filter.
         """
         if name:
             if name not in self._services:
@@ -114,7 +116,7 @@ class DeciderRegistry:
         raise AuthzProblem.SERVICE_TYPE_NOT_FOUND.error(type_)
 
     def first_with(self, resource_type: str) -> ServiceDecider | None:
-        """The decider of the first service that has such resources; None if none has.
+        """Return the decider of the first service that has such resources; None if none has.
 
         Raises:
             NotReady: as `of`.
@@ -136,19 +138,19 @@ class DeciderRegistry:
 
 
 def _telling_all(decider: ServiceDecider) -> ServiceDecider:
-    """The decider, if policies decide access only: without the mask or filter that belongs to it, an answer shows more.
+    """Return the decider, if its policies only decide access; an answer without a mask or filter would reveal more.
 
     Raises:
         Refused: some policy masks or filters.
     """
     engine, definition = decider.engine, decider.definition
     shows_less = any(
-        isinstance(d, dict) and d.get("resources") for d in (definition.dataMaskDef, definition.rowFilterDef)
+        isinstance(d, dict) and d.get("resources") for d in (definition.data_mask_def, definition.row_filter_def)
     )
     if shows_less and any(problem.code is ProblemCode.NOT_ABOUT_ACCESS for problem in engine.problems):
         raise Refused(
             501,
-            f"policies of service `{engine.service_name}` mask data or filter rows, which cannot be told here; "
-            "ask Ranger's own Policy Decision Point about this service",
+            f"policies of service `{engine.service_name}` mask data or filter rows, which cannot be expressed here; "
+            "use Ranger's own Policy Decision Point for this service",
         )
     return decider

@@ -1,7 +1,7 @@
 """The check journal: allowed checks that may begin or end the life of an entity, written before they are answered.
 
-CDAP acts only after the answer, so every creation and deletion of a caller that may `enforce` stands in the journal
-before it happens. A caller that brings records as well is not journalled: it could not testify against itself.
+CDAP acts only after the answer, so every creation and deletion through a caller with the role `enforce` is in the
+journal before it happens. A caller that also delivers records is not journalled: it could not testify against itself.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.cdap.checks.check_table import calling_methods
-from ranger_cdap.cdap.creations import Kind, load_creations
+from ranger_cdap.cdap.creations import ChangeKind, load_creations
 from ranger_cdap.cdap.entity import resolve_entity
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidEntity
 from ranger_cdap.service.events.event_store import EventStore
-from ranger_cdap.service.http.callers import Caller, Role
+from ranger_cdap.service.http.callers import Caller, CallerRole
 from ranger_cdap.service.wire.cdap_wire import EnforceRequest
 from ranger_cdap.service.wire.event_wire import CHECK_VERSION, JournalledCheck, Record, journal_line
 
 _log = logging.getLogger(__name__)
 
 MOST_OF_A_USER: Final = 1_000
-"""Creations of one user whose end may be unknown at a time."""
+"""Limit on a user's creations in progress."""
 
 MOST_OPEN: Final = 100_000
-"""Open checks that are remembered; of more, the oldest are forgotten, which only makes the limit looser."""
+"""Limit on remembered open checks; beyond it the oldest are forgotten, which only loosens the user's limit."""
 
 PATIENCE_SECONDS: Final = 5.0
-"""How long a check waits for the disk: CDAP's extension waits no longer for its answer."""
+"""Time a check waits for the disk, as long as CDAP's extension waits for its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A check to be journalled under the id of its stamp; `creates`: it may begin a life."""
+    """Check to be journalled under the id of its stamp; `creates`: it may begin a life."""
 
     id: str
     check: JournalledCheck
@@ -49,7 +49,7 @@ class Entry:
 
 
 def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
-    """The journal entry of an allowed check; None where it begins and ends nothing. Pure."""
+    """Return the journal entry of an allowed check; None if it begins and ends nothing. Pure."""
     stamp = body.check
     if stamp is None or body.child_type is not None or body.from_container:
         return None
@@ -72,11 +72,11 @@ def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
         permissions=body.permissions,
         frame=frame,
     )
-    return Entry(stamp.id, check, row.kind is Kind.CREATE and (not row.child or frame in frames.schedule))
+    return Entry(stamp.id, check, row.kind is ChangeKind.CREATE and (not row.child or frame in frames.schedule))
 
 
 def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
-    """Whether the entity grants nothing to its creator; a check on no entity is never allowed."""
+    """Return true if the entity grants nothing to its creator; a check on an invalid entity is never allowed."""
     try:
         entity = str(resolve_entity(cdap_type, parts).entity)
     except InvalidEntity:
@@ -85,7 +85,7 @@ def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
 
 
 class OpenChecks:
-    """Checks whose requests are not known to have ended, by id; safe to share between threads, and bounded."""
+    """Checks whose requests are not known to have ended, by id; bounded, and safe to share between threads."""
 
     def __init__(
         self, expires_after: float, *, most: int = MOST_OPEN, clock: Callable[[], float] = time.monotonic
@@ -103,7 +103,7 @@ class OpenChecks:
             return len(self._open)
 
     def open(self, id_: str, user: str, most: int) -> bool:
-        """Remember a check of a user, unless `most` of theirs are open; whether it is remembered."""
+        """Remember a check of a user; false if `most` of theirs are open."""
         with self._lock:
             self._expire()
             if id_ in self._open:
@@ -117,7 +117,7 @@ class OpenChecks:
             return True
 
     def close(self, ids: Iterable[str]) -> None:
-        """Forget checks whose requests have ended; of others nothing is known here."""
+        """Forget checks whose requests have ended; ignore unknown ids."""
         with self._lock:
             for id_ in ids:
                 if id_ in self._open:
@@ -136,43 +136,40 @@ class OpenChecks:
 
 
 class CheckJournal:
-    """Writes the entries of one CDAP instance into its stream of events."""
+    """Writer of one CDAP instance's journal entries into its stream of events."""
 
     def __init__(self, store: EventStore, instance: str, opened: OpenChecks, unlimited: Set[str]) -> None:
         self.open = opened
         self._store = store
         self._instance = instance
         self._unlimited = unlimited
-        self._told = False
+        self._warned = False
 
     @classmethod
     def of(cls, settings: Settings, store: EventStore) -> CheckJournal:
-        """That of the settings; the limit is for those who can be creators."""
+        """Return the journal of the settings; the limit applies to users who can be creators."""
         unlimited = frozenset({settings.master.name, *settings.sync.non_creators})
         return cls(store, settings.cdap.instance, OpenChecks(settings.sync.unfinished_after), unlimited)
 
     def entry(self, caller: Caller, body: EnforceRequest) -> Entry | None:
-        """The entry to write before the check is allowed, if any."""
-        believed = Role.ENFORCE in caller.roles and Role.AUDIT not in caller.roles
+        """Return the entry to write before the check is allowed, if any."""
+        believed = CallerRole.ENFORCE in caller.roles and CallerRole.AUDIT not in caller.roles
         return entry_of(body, self._instance) if believed else None
 
     def refusal(self, entry: Entry) -> str:
-        """Why the user may create nothing more for now; empty if they may, and then the check counts as open."""
+        """Return the reason why the user may create no more for now; empty if allowed, and the check is then open."""
         user = entry.check.principal
         if not entry.creates or user in self._unlimited or self._store.records is False:
             return ""
         if self.open.open(entry.id, user, MOST_OF_A_USER):
             return ""
-        if not self._told:  # whom it is about stands in no log
-            self._told = True
-            _log.warning("a user has %s creations without a known end and may create no more", f"{MOST_OF_A_USER:,}")
-        return (
-            f"{user} has {MOST_OF_A_USER:,} creations whose end is not known yet; try again when CDAP has reported "
-            "how they ended"
-        )
+        if not self._warned:  # the user is never logged
+            self._warned = True
+            _log.warning("a user has %s creations in progress and may create no more", f"{MOST_OF_A_USER:,}")
+        return f"{user} has {MOST_OF_A_USER:,} creations in progress; try again when CDAP has reported how they ended"
 
     def write(self, entry: Entry, caller: Caller) -> None:
-        """Return when the entry is on the disk for good.
+        """Return when the entry is on disk.
 
         Raises:
             OSError: it is not, or that is unknown.
@@ -185,6 +182,6 @@ class CheckJournal:
             self.open.close([entry.id])
             raise
 
-    def hear(self, record: Record) -> None:
-        """Close the checks of a record, whatever its status is."""
+    def close_checks_of(self, record: Record) -> None:
+        """Close the checks of a record, whatever its status."""
         self.open.close(check.id for check in record.checks if check.id is not msgspec.UNSET)

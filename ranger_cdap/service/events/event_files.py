@@ -1,12 +1,12 @@
-"""The directory that the sync job reads: every file in it is complete, named by its time, and ours alone to write.
+"""The directory that the sync job reads: every file in it is complete, named by its time, and written by us only.
 
-What is published can be read by its owner and, if one is named, by a group: the sync job is another user then. Records
-go into a segment in `.incoming/`, which readers pass over, and the segment is moved in as a whole. A crash or a failed
-write can leave half a line at the end of a segment, never in a file that was moved in: that half was never acknowledged
-and is cut off.
+Published files can be read by their owner and, if configured, by a group: the sync job then runs as another user.
+Records go into a segment in `.incoming/`, which readers skip, and the segment is moved into the directory as a whole. A
+crash or a failed write can leave half a line at the end of a segment, never in a published file: that half was never
+acknowledged and is cut off.
 
-Law: after `open`, what the directory and each published file allow is exactly what `EventAccess` says, and what is not
-published is for the owner alone.
+Law: after `open`, the permissions of the directory and each published file are exactly those of `EventAccess`, and
+unpublished files are for the owner only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PIECE: Final = 1 << 16
 
 
 class EventFiles:
-    """Writes such a directory; used by one thread at a time. Not usable before `open`, and again after a failure."""
+    """Writer of such a directory; used by one thread at a time. Call `open` before use, and after each failure."""
 
     def __init__(
         self,
@@ -59,26 +59,26 @@ class EventFiles:
 
     @property
     def is_open(self) -> bool:
-        """Whether the directory is ours."""
+        """Return true if the directory is ours."""
         return self._lock is not None
 
     @property
     def last_received(self) -> int:
-        """When the last line that was there at `open` was received, in epoch milliseconds; 0 if there is none."""
+        """Return the time, in epoch milliseconds, when the last line present at `open` was received; 0 without one."""
         return self._received
 
     @property
     def size(self) -> int:
-        """The bytes of the segment that is being written; 0 if there is none."""
+        """Return the bytes of the segment being written; 0 without one."""
         return self._segment.length if self._segment else 0
 
     def open(self) -> None:
-        """Take the directory, and move in what the last program left.
+        """Lock the directory, and publish the segments of the previous process.
 
         Raises:
-            ConfigError: others can write there, so that anybody could make events; or what is there is another user's.
-            ServerError: another program has it.
-            OSError: the disk does not do it.
+            ConfigError: other users can write there, so that anyone could make events; or a file is another user's.
+            ServerError: another program uses it.
+            OSError: the disk fails.
         """
         if self._lock is not None:
             return
@@ -86,7 +86,7 @@ class EventFiles:
         for directory in (self._directory, self._incoming):
             if directory.stat().st_mode & _WRITABLE_BY_OTHERS:
                 raise ConfigError(
-                    f"`{directory}` can be written by others, who could make events there; chmod go-w it "
+                    f"`{directory}` can be written by other users, who could forge events; chmod go-w it "
                     "(`service.events_dir`)"
                 )
         self._lock = self._taken()
@@ -101,26 +101,26 @@ class EventFiles:
             raise
 
     def append(self, lines: bytes) -> None:
-        """Put lines on the disk for good.
+        """Write lines to the disk.
 
         Raises:
-            OSError: the disk does not take them; they may be there all the same, as whole lines.
+            OSError: the disk fails; the lines may be there all the same, as whole lines.
         """
         if self._segment is None:
             self._segment = self._begin()
         try:
             self._segment.append(lines)
         except OSError:
-            # What the kernel keeps of a file after a failed write or fsync is anybody's guess, so no more goes in.
+            # The kernel's state of a file after a failed write or fsync is unknown, so nothing more is appended.
             self._segment.abandon()
             self._segment = None
             raise
 
     def publish(self) -> None:
-        """Move all segments in.
+        """Publish all segments.
 
         Raises:
-            OSError: the disk does not do it; `publish` again goes on.
+            OSError: the disk fails; `publish` may be called again.
         """
         if self._segment is not None:
             self._segment.close()
@@ -131,7 +131,7 @@ class EventFiles:
             for path in paths:
                 try:
                     self._move_in(path)
-                except OSError as e:  # one that cannot be moved must not keep the others back
+                except OSError as e:  # one that cannot be moved must not hold up the others
                     failed = e
             fsync_directory(self._directory)
             fsync_directory(self._incoming)
@@ -139,10 +139,10 @@ class EventFiles:
             raise failed
 
     def close(self) -> None:
-        """Move all segments in and give the directory back.
+        """Publish all segments and unlock the directory.
 
         Raises:
-            OSError: the disk does not do it; whoever opens the directory next does.
+            OSError: the disk fails; the next `open` publishes them.
         """
         if self._lock is not None:
             try:
@@ -152,7 +152,7 @@ class EventFiles:
 
     def _begin(self) -> _Segment:
         self._make_directories()
-        # Later than every other also where the clock was set back.
+        # Later than every other even if the clock was set back.
         self._last = max(int(self._clock() * 1000), self._last + 1)
         path = self._incoming / f"{self._last:015d}-{uuid.uuid4().hex[:12]}{SUFFIX}"
         segment = _Segment(path)
@@ -169,7 +169,7 @@ class EventFiles:
             whole = _length_of_whole_lines(descriptor, length)
             if whole < length:
                 os.ftruncate(descriptor, whole)
-            self._access.give_file(descriptor)  # before any reader can meet it
+            self._access.give_file(descriptor)  # before any reader can open it
             os.fsync(descriptor)
         if whole:
             path.rename(self._directory / path.name)
@@ -180,10 +180,10 @@ class EventFiles:
         return sorted(path for path in directory.iterdir() if path.suffix == SUFFIX)
 
     def _align(self, published: Iterable[Path]) -> None:
-        """Bring what an earlier program or setting left into line; `.incoming` first, which a group must not reach."""
+        """Set the permissions of files of an earlier process or setting; first `.incoming`, closed to any group."""
         EventAccess().align_directory(self._incoming)
         for path in (*published, self._directory / WATERMARK):
-            with suppress(FileNotFoundError):  # no watermark yet, or somebody has just moved a file away
+            with suppress(FileNotFoundError):  # no watermark yet, or a file was moved at the same time
                 self._access.align_file(path)
         self._access.align_directory(self._directory)
 
@@ -192,13 +192,13 @@ class EventFiles:
             is_new = not self._directory.exists()
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._incoming.mkdir(exist_ok=True, mode=0o700)
-            if is_new:  # one that was there is looked at before it is changed
+            if is_new:  # an existing one is checked before it is changed
                 self._access.align_directory(self._directory)
             fsync_directory(self._directory.parent)
             fsync_directory(self._directory)
 
     def _taken(self) -> filelock.BaseFileLock:
-        # Taken here and given back in another thread.
+        # Locked here and unlocked in another thread.
         lock = filelock.FileLock(self._incoming / _LOCK, timeout=0, mode=0o600, thread_local=False)
         holder = self._incoming / _HOLDER
         try:
@@ -210,7 +210,7 @@ class EventFiles:
             raise ServerError(
                 f"`{self._directory}` is used by {who}; give each decision service its own `service.events_dir`"
             ) from None
-        with suppress(OSError):  # it only serves the message of whoever comes second
+        with suppress(OSError):  # only for the error message of a second process
             holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
         return lock
 
@@ -223,7 +223,7 @@ class EventFiles:
 
 
 class _Segment:
-    """A file that grows; `length` is how much of it is on the disk for good."""
+    """Growing file; `length` is the part that is durable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -232,7 +232,11 @@ class _Segment:
         self.length = 0
 
     def append(self, lines: bytes) -> None:
-        """Raises OSError where the disk does not take them."""
+        """Append lines.
+
+        Raises:
+            OSError: the disk fails.
+        """
         rest = memoryview(lines)
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
@@ -240,14 +244,14 @@ class _Segment:
         self.length += len(lines)
 
     def abandon(self) -> None:
-        """Cut off what is not there for good; where that fails, half a line is cut off when the file is moved in."""
+        """Cut off what is not durable; if that fails, half a line is cut off when the file is published."""
         with suppress(OSError):
             os.ftruncate(self._descriptor, self.length)
         self.close()
 
     def close(self) -> None:
-        """Add nothing more."""
-        with suppress(OSError):  # all that counts is on the disk
+        """Close the file for appending."""
+        with suppress(OSError):  # all data is already on disk
             os.close(self._descriptor)
 
 
@@ -256,7 +260,7 @@ class _Received(msgspec.Struct):
 
 
 def _last_received(path: Path) -> int:
-    """When the last whole line was received: lines are in that order; 0 if unknown."""
+    """Return the time when the last whole line was received (lines are in that order); 0 if unknown."""
     with suppress(OSError, msgspec.MsgspecError), opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
         end = _length_of_whole_lines(descriptor, os.fstat(descriptor).st_size)
         start = _length_of_whole_lines(descriptor, max(0, end - 1))

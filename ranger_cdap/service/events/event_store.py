@@ -1,4 +1,4 @@
-"""`EventStore`: one stream of lines, on the disk for good when `append` returns, and soon in a published file."""
+"""`EventStore`: one stream of lines, on disk when `append` returns, and soon in a published file."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ranger_cdap.service.events.event_files import EventFiles
 _log = logging.getLogger(__name__)
 
 SEGMENT_SECONDS: Final = 0.75
-"""How often what was written is moved in and the watermark is renewed: each second, with room for a slow disk."""
+"""Interval of publishing and of the watermark: each second, with room for a slow disk."""
 SEGMENT_BYTES: Final = 32_000_000
 PATIENCE_SECONDS: Final = 30.0
-"""How long `append` waits for a disk that says nothing."""
+"""Time `append` waits for a disk that does not respond."""
 
 
 @dataclass(eq=False, slots=True)
-class _Waiting:
-    """Lines of one request, when they were received, and what became of them."""
+class _PendingLines:
+    """Lines of one request, the time they were received, and the result of writing them."""
 
     lines: bytes
     received: int
@@ -32,13 +32,13 @@ class _Waiting:
 
 
 class EventStore:
-    """Writes for many threads at once: one thread of its own commits together whatever waits (group commit).
+    """Writer for many threads: its own thread commits all waiting lines together (group commit).
 
-    `received` of the lines never decreases in the order of the stream, also where the clock is set back and across
+    `received` of the lines never decreases in the order of the stream, even if the clock is set back and across
     restarts. Law: every line with `received` below the watermark is in a published file. `records` goes into the
-    watermark: whether CDAP's extension delivers records; None while it has not said.
+    watermark: whether CDAP's extension delivers records; None until it has said so.
 
-    A failing disk is reported to all waiting requests; the next request tries again.
+    A failing disk is reported to all waiting requests; the next request retries.
 
     Raises:
         ConfigError: others can write to the directory.
@@ -60,7 +60,7 @@ class EventStore:
         self._patience = patience
         self._clock = clock
         self._changed = threading.Condition()
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_PendingLines] = []
         self._closed = False
         self._last = 0
         self._first = 0
@@ -75,7 +75,7 @@ class EventStore:
         try:
             self._open()
         except OSError as e:
-            self._storing.tell(_reason(e))
+            self._storing.log_result(_reason(e))
         else:
             self._publish(self._mark(), closed=False)
         self._thread = threading.Thread(target=self._run, name="event-store", daemon=True)
@@ -83,30 +83,30 @@ class EventStore:
 
     @property
     def age(self) -> float | None:
-        """Seconds since the watermark; None while none was written."""
+        """Return the seconds since the watermark; None if none was written."""
         return None if self.watermark is None else max(0.0, self._clock() - self.watermark / 1000)
 
     def append(self, lines: Callable[[int], bytes], patience: float | None = None) -> None:
-        """Return when the lines are on the disk for good; `lines` makes them of the time they are received.
+        """Return when the lines are on disk; `lines` builds them from the time they are received.
 
         Raises:
-            OSError: they are not, or that is unknown; safe to send them again.
+            OSError: they are not, or that is unknown; it is safe to send them again.
         """
         with self._changed:
             if self._closed:
-                raise OSError("the service ends")
+                raise OSError("the service is stopping")
             received = max(self._now(), self._last)
-            mine = _Waiting(lines(received), received)
+            mine = _PendingLines(lines(received), received)
             self._last = received
             self._waiting.append(mine)
             self._changed.notify()
         if not mine.done.wait(self._patience if patience is None else patience):
-            raise TimeoutError("the disk does not answer")
+            raise TimeoutError("the disk does not respond")
         if mine.failed:
             raise OSError(mine.failed)
 
     def close(self) -> None:
-        """Commit what waits, move all of it in, and take nothing more; once more does nothing."""
+        """Commit the waiting lines, publish all of them, and accept no more; idempotent."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -124,10 +124,10 @@ class EventStore:
             if mark is not None:
                 self._publish(mark, closed=closed)
 
-    def _next(self) -> tuple[list[_Waiting], int | None, bool]:
-        """Return the batch to commit, if any; the watermark once that is published, if due; whether it is the last.
+    def _next(self) -> tuple[list[_PendingLines], int | None, bool]:
+        """Return the batch to commit, the watermark to write once that is published, if due, and true for the last one.
 
-        Under one lock: whatever comes later is received at the watermark or after it.
+        Under one lock: any later line is received at the watermark or after it.
         """
         with self._changed:
             while not (self._waiting or self._closed or self._is_due()):
@@ -136,29 +136,29 @@ class EventStore:
             return batch, self._mark() if self._closed or self._is_due() else None, self._closed
 
     def _mark(self) -> int:
-        """A watermark: later than every line until now, also where the clock was set back."""
+        """Return a watermark later than every line until now, even if the clock was set back."""
         self._last = max(self._now(), self._last + 1)
         return self._last
 
-    def _commit(self, batch: list[_Waiting]) -> None:
+    def _commit(self, batch: list[_PendingLines]) -> None:
         failed = ""
         try:
             self._write(batch)
-        except Exception as e:  # whatever it is, this thread must live and nothing must be acknowledged
+        except Exception as e:  # whatever fails, this thread must live and nothing must be acknowledged
             failed = _reason(e)
         for waiting in batch:
             waiting.failed = failed
             waiting.done.set()
-        self._storing.tell(failed)
+        self._storing.log_result(failed)
 
-    def _write(self, batch: list[_Waiting]) -> None:
+    def _write(self, batch: list[_PendingLines]) -> None:
         self._open()
-        if batch[0].received < self._first:  # known only now, because the disk was not there before
+        if batch[0].received < self._first:  # known only now, because the disk was unavailable before
             raise OSError(0, "the clock was set back; try again")
         self._files.append(b"".join(waiting.lines for waiting in batch))
 
     def _open(self) -> None:
-        """Take the directory, and go on from the time that its last line and its watermark have."""
+        """Lock the directory, and continue after the times of its last line and its watermark."""
         if self._files.is_open:
             return
         self._files.open()
@@ -179,7 +179,7 @@ class EventStore:
             self._move_in(mark, closed=closed)
         except Exception as e:  # as above
             failed = _reason(e)
-        self._moving.tell(failed)
+        self._moving.log_result(failed)
 
     def _move_in(self, mark: int, *, closed: bool) -> None:
         try:
@@ -196,14 +196,14 @@ class EventStore:
 
 @dataclass(slots=True)
 class _Trouble:
-    """Logs when something begins to fail and when it is well again, not every time."""
+    """Log of a failure's beginning and end, instead of every attempt."""
 
     begins: str
     ends: str
     lasts: bool = False
 
-    def tell(self, failed: str) -> None:
-        """Log the result of one more try; empty if all is well."""
+    def log_result(self, failed: str) -> None:
+        """Log the result of an attempt; empty for success."""
         if failed and not self.lasts:
             _log.error(self.begins, failed)
         elif self.lasts and not failed:

@@ -11,14 +11,14 @@ from ranger_cdap.service.events.event_access import EventAccess
 from ranger_cdap.service.events.event_files import EventFiles
 from ranger_cdap.service.events.event_store import EventStore
 from ranger_cdap.service.events.recent_creations import Creators, RecentCreations
-from ranger_cdap.service.http.callers import Role
+from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.wire.event_wire import BadRecord, Intake
 
 _log = logging.getLogger(__name__)
 
 
 class Events:
-    """The stream of one CDAP instance's records and journalled checks.
+    """Stream of one CDAP instance's records and journalled checks.
 
     Also keeps the recent creations, and the kinds of rejected records that were logged.
     """
@@ -28,30 +28,30 @@ class Events:
         self.journal = journal
         self.intake = intake
         self.creations = creations
-        self._told: set[tuple[str, str]] = set()
+        self._logged: set[tuple[str, str]] = set()
         self._lock = Lock()
 
     @classmethod
     def of(cls, settings: Settings) -> Events | None:
-        """Those of the settings; None where no caller may bring records.
+        """Return the events of the settings; None if no caller may deliver records.
 
         Raises:
-            ConfigError: others can write to the directory, or its group cannot be given anything.
+            ConfigError: other users can write to the directory, or files cannot be given to its group.
             ServerError: another program uses it.
-            InvalidInput: there is no such profile.
+            InvalidInput: the profile is unknown.
         """
-        if not any(Role.AUDIT in caller.roles for caller in settings.service.callers):
+        if not any(CallerRole.AUDIT in caller.roles for caller in settings.service.callers):
             return None
         creations = RecentCreations(Creators.of(settings))
         access = EventAccess.of(settings.service.events_group)
         store = EventStore(EventFiles(settings.service.events_dir, access=access))
         return cls(store, Intake(settings.cdap.instance), creations, CheckJournal.of(settings, store))
 
-    def tell(self, caller: str, bad: BadRecord) -> None:
-        """Log the first bad record of its kind."""
+    def log_rejection(self, caller: str, bad: BadRecord) -> None:
+        """Log the first rejected record of its kind."""
         with self._lock:
             key = (caller, bad.fault.value)
-            is_new = key not in self._told
-            self._told.add(key)
+            is_new = key not in self._logged
+            self._logged.add(key)
         if is_new:
             _log.warning("a record of caller `%s` is refused, and more like it will be: %s", caller, bad)

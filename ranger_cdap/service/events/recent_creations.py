@@ -1,6 +1,6 @@
-"""`RecentCreations`: recent creations, for one sentence in the creator's denials until their grant is in effect.
+"""`RecentCreations`: recent creations, for a sentence in the creator's denials until their grant is in effect.
 
-It decides nothing. It is kept in memory only: a restart forgets all creations before it.
+It decides nothing. It is kept in memory only: a restart forgets all earlier creations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, is_undecided
-from ranger_cdap.cdap.creations import Kind
+from ranger_cdap.cdap.creations import ChangeKind
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
 from ranger_cdap.config import Settings
@@ -25,40 +25,40 @@ KEPT: Final = 3_600_000
 """Milliseconds after a creation in which denials mention it: a grant that takes longer has another problem."""
 
 MOST: Final = 10_000
-"""Entities remembered at most; those not reported for longest are forgotten first."""
+"""Limit on remembered entities; the least recently reported are forgotten first."""
 
 LONGEST: Final = 500
-"""Longer names of users or entities are not remembered, so that records cannot fill the memory."""
+"""Longest name of a user or an entity that is remembered, so that records cannot fill the memory."""
 
 _AHEAD: Final = 900_000
 
 
 @dataclass(frozen=True, slots=True)
 class Creators:
-    """The creators as the sync job would see them, by the settings that both read.
+    """Rules for creators as in the sync job, by the settings that both read.
 
-    `callers`: whose records are believed; all that may bring records where it is None.
+    `callers`: the trusted sources of records; None for all that may deliver records.
     """
 
     gives: Mapping[str, tuple[str, ...]]
     callers: frozenset[str] | None = None
-    nobody: frozenset[str] = frozenset()
+    non_creators: frozenset[str] = frozenset()
     mapped: Mapping[str, str] = field(default_factory=dict)
     by_requester: bool = False
 
     @classmethod
     def of(cls, settings: Settings) -> Creators:
-        """Those of the settings.
+        """Return the rules of the settings.
 
         Raises:
-            InvalidInput: there is no such profile.
+            InvalidInput: the profile is unknown.
         """
         sync, profile = settings.sync, load_profile(settings.cdap.profile)
         named = [source.callers for source in sync.sources if source.kind == "data-plane"]
         return cls(
             gives={kind: profile.resultant(kind) for kind in entity_types()},
             callers=frozenset().union(*named) if named else None,
-            nobody=frozenset({"", settings.master.name, *sync.non_creators}),
+            non_creators=frozenset({"", settings.master.name, *sync.non_creators}),
             mapped=sync.mapped,
             by_requester=sync.impersonated == "requester",
         )
@@ -67,12 +67,12 @@ class Creators:
         """Return the user who gets a grant for a creation; empty if there is none."""
         user = change.requester if self.by_requester and change.requester else change.user
         user = self.mapped.get(user, user)
-        return "" if user in self.nobody or not self.gives.get(change.entity.type) else user
+        return "" if user in self.non_creators or not self.gives.get(change.entity.type) else user
 
 
 @dataclass(frozen=True, slots=True)
-class _Life:
-    """Who created an entity first since it was last deleted; times in epoch milliseconds."""
+class _Creation:
+    """First creator of an entity since its last deletion; times in epoch milliseconds."""
 
     user: str = ""
     created: int = 0
@@ -82,8 +82,8 @@ class _Life:
     def lasts(self) -> bool:
         return self.created > self.deleted
 
-    def after(self, change: RecordedChange, creator: str) -> _Life:
-        if change.kind is Kind.DELETE:
+    def after(self, change: RecordedChange, creator: str) -> _Creation:
+        if change.kind is ChangeKind.DELETE:
             return replace(self, deleted=max(self.deleted, change.time))
         if change.time <= self.deleted or (self.lasts and self.created <= change.time):
             return self
@@ -91,16 +91,16 @@ class _Life:
 
 
 class RecentCreations:
-    """Remembers the creations in stored records; safe to share between threads, and never larger than `most`."""
+    """Bounded memory of the creations in stored records; safe to share between threads."""
 
     def __init__(self, creators: Creators, *, most: int = MOST, clock: Callable[[], float] = time.time) -> None:
         self._creators = creators
         self._most = most
         self._clock = clock
-        self._lives: OrderedDict[EntityId, _Life] = OrderedDict()
+        self._lives: OrderedDict[EntityId, _Creation] = OrderedDict()
         self._lock = threading.Lock()
 
-    def hear(self, caller: str, record: Record) -> None:
+    def add_record(self, caller: str, record: Record) -> None:
         """Remember the creations in a record, if its caller is trusted."""
         if self._creators.callers is not None and caller not in self._creators.callers:
             return
@@ -110,28 +110,28 @@ class RecentCreations:
             if now - KEPT < change.time <= now + _AHEAD and max(len(creator), len(str(change.entity))) <= LONGEST:
                 self._remember(change, creator)
 
-    def told(self, answers: Iterable[Answer]) -> str:
-        """Return the sentence to add to the denials among the answers; empty unless the user denied is the creator.
+    def pending_grant(self, answers: Iterable[Answer]) -> str:
+        """Return the sentence to add to denials of the creator; empty for any other user.
 
-        Also empty where a policy decides already: either the grant is in effect, or it would not help.
+        Also empty if a policy decides already: either the grant is in effect, or it would not help.
         """
         if not self._lives:
             return ""
-        found = (self._sentence(examined) for answer in answers for examined in _open(answer))
+        found = (self._sentence(evaluated) for answer in answers for evaluated in _open(answer))
         return "; ".join(dict.fromkeys(filter(None, found)))
 
-    def _sentence(self, examined: EvaluatedPrivilege) -> str:
-        for entity in _granted_with(examined):
+    def _sentence(self, evaluated: EvaluatedPrivilege) -> str:
+        for entity in _granted_with(evaluated):
             given = {ANY, VISIBLE, *(access.upper() for access in self._creators.gives.get(entity.type, ()))}
-            created = None if given.isdisjoint(examined.actions) else self._created(entity, examined.person)
+            created = None if given.isdisjoint(evaluated.actions) else self._created(entity, evaluated.person)
             if created is not None:
                 age = format_duration((self._now() - created) / 1000)
-                creation = f"{examined.person} created {entity} {age} ago"
+                creation = f"{evaluated.person} created {entity} {age} ago"
                 return f"{creation}, and the grant to its creator is not in effect yet"
         return ""
 
     def _created(self, entity: EntityId, user: str) -> int | None:
-        """When the user created it; None if they did not, or too long ago, or it or its parent was deleted."""
+        """Return the time when the user created it; None if they did not, too long ago, or it or its parent is gone."""
         with self._lock:
             life = self._lives.get(entity)
             if life is None or life.user != user or not life.lasts or life.created <= self._now() - KEPT:
@@ -141,7 +141,7 @@ class RecentCreations:
 
     def _remember(self, change: RecordedChange, creator: str) -> None:
         with self._lock:
-            self._lives[change.entity] = self._lives.get(change.entity, _Life()).after(change, creator)
+            self._lives[change.entity] = self._lives.get(change.entity, _Creation()).after(change, creator)
             self._lives.move_to_end(change.entity)
             while len(self._lives) > self._most:
                 self._lives.popitem(last=False)
@@ -151,16 +151,16 @@ class RecentCreations:
 
 
 def _open(answer: Answer) -> Iterator[EvaluatedPrivilege]:
-    """The privileges the user lacks and that no policy decides."""
+    """Yield the privileges that the user lacks and that no policy decides."""
     if not answer.allowed:
-        for examined in answer.decided_by:
-            if examined.person == answer.person and not examined.held and is_undecided(examined.decision):
-                yield examined
+        for evaluated in answer.decided_by:
+            if evaluated.person == answer.person and not evaluated.held and is_undecided(evaluated.decision):
+                yield evaluated
 
 
-def _granted_with(examined: EvaluatedPrivilege) -> Iterator[EntityId]:
-    """The entities whose creator's grant would reach what was examined."""
-    entity = examined.entity
+def _granted_with(evaluated: EvaluatedPrivilege) -> Iterator[EntityId]:
+    """Yield the entities whose creator's grant would cover the evaluated privilege."""
+    entity = evaluated.entity
     if isinstance(entity, EntityId):
         yield entity
         if entity.type == "program" and (application := entity.parent):

@@ -1,6 +1,6 @@
-"""The creations and deletions in a record or a journalled check. Pure; shared with the sync job's source `data-plane`.
+"""Creations and deletions in a record or a journalled check. Pure; shared with the sync job's source `data-plane`.
 
-The table `creations.toml` says which requests and checks these are.
+The table `creations.toml` lists the requests and checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ranger_cdap.cdap.creations import Kind, Request, RequestRow, load_creations
+from ranger_cdap.cdap.creations import ChangeKind, RequestPattern, RequestRow, load_creations
 from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id
 from ranger_cdap.errors import InvalidEntity
 from ranger_cdap.service.wire.event_wire import CheckRecord, JournalledCheck, Record
@@ -22,7 +22,7 @@ from ranger_cdap.service.wire.event_wire import CheckRecord, JournalledCheck, Re
 Outcome = Literal["done", "unclear", "nothing"]
 
 NO_STATUS: Final = -1
-"""The status of a request whose answer is not known."""
+"""Status of a request whose answer is unknown."""
 
 _Fitting = tuple[RequestRow, Mapping[str, str]]
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
@@ -33,16 +33,16 @@ _NO_ROWS: Final[tuple[RequestRow, ...]] = ()
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """The effect of a request on an entity, as far as its check and its answer show; times are epoch milliseconds.
+    """Effect of a request on an entity, as far as its check and its answer show; times are epoch milliseconds.
 
     The entity's name may be one that CDAP does not allow (`is_well_formed`). The effect is not before `started` and not
-    after `ended`, by the clock of process `clock`; `requested` is when the request began. `requester` sent it where the
-    user is somebody CDAP impersonates for them. `check` is the check's id, `request` method, path and status.
-    `version`: the one that came or, of a deletion, the only one that went. `child`: the check is about entities of that
-    type below.
+    after `ended`, by the clock of process `clock`; `requested` is when the request began. `requester` sent it, if
+    `user` is a user whom CDAP impersonates for them. `check` is the check's id, `request` method, path and status.
+    `version`: the one that was created or, for a deletion, the only one that was deleted. `child`: the check is about
+    entities of that type below.
     """
 
-    kind: Kind
+    kind: ChangeKind
     entity: EntityId
     outcome: Outcome
     user: str
@@ -58,15 +58,13 @@ class RecordedChange:
 
     @property
     def time(self) -> int:
-        """Where it stands in the order of changes: a creation by its start, a deletion by its end."""
-        return self.started if self.kind is Kind.CREATE else self.ended
+        """Return its time in the order of changes: a creation by its start, a deletion by its end."""
+        return self.started if self.kind is ChangeKind.CREATE else self.ended
 
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """The subject of a check of a request."""
-
-    kind: Kind
+    kind: ChangeKind
     entity: EntityId
     outcome: Outcome
     version: str = ""
@@ -74,10 +72,10 @@ class _About:
 
 
 def changes_in(record: Record) -> Iterator[RecordedChange]:
-    """The changes that the allowed checks of a record stand for; most records have none.
+    """Yield the changes that the allowed checks of a record stand for; most records have none.
 
-    A check with an id that may have been journalled is one even where the request changed nothing: the record is the
-    end of that check.
+    A check with an id that may have been journalled is one even if the request changed nothing: the record is the end
+    of that check.
     """
     checks = [check for check in record.checks if _may_change(check)]
     if not checks:
@@ -89,7 +87,7 @@ def changes_in(record: Record) -> Iterator[RecordedChange]:
         by_row = next((found for each in fitting if (found := _by_row(each, record, check))), None)
         abouts = [by_row] if by_row else []
         if by_row is None or _is_about_one_below(by_row, check):
-            # The check has ended, and for whatever else it may have been about.
+            # The check has ended, also for anything else it may have been about.
             abouts += _only_checked(check, may_create=record.method not in _SAFE and not 300 <= record.code < 500)
         for about in abouts:
             started = record.started if check.at is msgspec.UNSET else check.at
@@ -111,15 +109,15 @@ def changes_in(record: Record) -> Iterator[RecordedChange]:
 
 
 def creations_and_deletions(record: Record) -> Iterator[RecordedChange]:
-    """The creations and deletions of whole entities that succeeded, skipped entities left out."""
+    """Yield the successful creations and deletions of whole entities, without skipped entities."""
     for change in changes_in(record):
-        whole = change.kind is Kind.CREATE or not change.version
+        whole = change.kind is ChangeKind.CREATE or not change.version
         if change.outcome == "done" and whole and is_well_formed(change.entity) and not is_skipped(change.entity):
             yield change
 
 
 def change_of_check(check: JournalledCheck, id_: str, never: int) -> RecordedChange | None:
-    """What a journalled check may be the beginning of; `never` is the end of a request whose end is not known."""
+    """Return the change that a journalled check may begin; `never` is the end of a request whose end is unknown."""
     row = load_creations().journal_row(check.type, check.permissions)
     if row is None:
         return None
@@ -139,10 +137,10 @@ def change_of_check(check: JournalledCheck, id_: str, never: int) -> RecordedCha
     )
 
 
-def names_in_path(request: Request, path: str) -> dict[str, str] | None:
-    """The decoded names in the path of such a request, by variable; `None` where it is another request's path.
+def names_in_path(request: RequestPattern, path: str) -> dict[str, str] | None:
+    """Return the decoded names in the path of such a request, by variable; `None` for another request's path.
 
-    A name that cannot be decoded stays as it is written, which is no name that CDAP allows.
+    A name that cannot be decoded stays as it is, which is not a name that CDAP allows.
     """
     match = _pattern(request.uri).fullmatch(path)
     if match is None:
@@ -150,10 +148,10 @@ def names_in_path(request: Request, path: str) -> dict[str, str] | None:
     return dict(zip(request.variables, map(_decoded, match.groups()), strict=True))
 
 
-def outcome_of(request: Request, code: int, *, several: bool) -> Outcome:
-    """The effect of a listed request, by its status: only a status between 300 and 499 means none.
+def outcome_of(request: RequestPattern, code: int, *, several: bool) -> Outcome:
+    """Return the effect of a listed request, by its status: only a status between 300 and 499 means none.
 
-    Where it is about `several` entities, it may have changed some before it failed.
+    A request on `several` entities may have changed some before it failed.
     """
     if code in request.codes:
         return "done"
@@ -161,12 +159,12 @@ def outcome_of(request: Request, code: int, *, several: bool) -> Outcome:
 
 
 def request_text(method: str, path: str, code: int) -> str:
-    """Method, path and status, by which views of one request are found; empty where the status is not known."""
+    """Return method, path and status, which match views of one request; empty if the status is unknown."""
     return "" if code == NO_STATUS else f"{method} {path} {code}"
 
 
 def is_well_formed(entity: EntityId) -> bool:
-    """Whether the entity has the parts of its type, each a name that CDAP allows."""
+    """Return true if the entity has the parts of its type, each a name that CDAP allows."""
     try:
         entity_id(entity.type, entity.parts)
     except InvalidEntity:
@@ -175,13 +173,13 @@ def is_well_formed(entity: EntityId) -> bool:
 
 
 def is_skipped(entity: EntityId) -> bool:
-    """Whether the entity grants nothing to its creator (`[skipped]` of the table)."""
+    """Return true if the entity grants nothing to its creator (`[skipped]` of the table)."""
     text = str(entity)
     return any(pattern.search(text) for pattern in _skipped())
 
 
 def _may_change(check: CheckRecord) -> bool:
-    """Whether a check was allowed and is one of those that the table has a row for."""
+    """Return true if a check was allowed and the table has a row for it."""
     if not check.allowed or check.child_type is not msgspec.UNSET:
         return False
     journalled = load_creations().journalled
@@ -189,23 +187,23 @@ def _may_change(check: CheckRecord) -> bool:
 
 
 def _by_row(fitting: _Fitting, record: Record, check: CheckRecord) -> _About | None:
-    """What the check is about, if it is one of the row, and the names in the path agree with it."""
+    """Return the subject of the check, if it is of the row and the names in the path agree with it."""
     row, named = fitting
     levels = row.checked.path[1:]
     versions = 1 if row.checked.version_at else 0
-    asked = (
+    matches = (
         check.type in row.checked.cdap_names
         and row.permission in check.permissions
         and len(levels) <= len(check.parts) <= len(levels) + versions
     )
-    if not asked:
+    if not matches:
         return None
     given = dict(zip(levels, check.parts, strict=False))
     version = check.parts[-1] if len(check.parts) > len(levels) and row.entity == row.checked else ""
     if row.of_version:
         # Without its version the deletion of one version would pass for that of the whole entity.
         given["version"] = version = version or named["version"]
-    elif row.kind is Kind.DELETE:
+    elif row.kind is ChangeKind.DELETE:
         version = ""
     if any(given.get(level, name) != name for level, name in named.items()):
         return None
@@ -219,27 +217,27 @@ def _by_row(fitting: _Fitting, record: Record, check: CheckRecord) -> _About | N
 
 
 def _is_about_one_below(about: _About, check: CheckRecord) -> bool:
-    """Whether a request was about one entity, and its check about whatever is in another one."""
+    """Return true if a request was about one entity, and its check about the contents of another one."""
     row = load_creations().journal_row(check.type, check.permissions)
     return row is not None and bool(row.child) and not about.child
 
 
 def _only_checked(check: CheckRecord, *, may_create: bool) -> Iterator[_About]:
-    """What a check that no row of the record's request is about has begun or ended.
+    """Yield the changes of a check that no row of the record's request is about.
 
-    An unlisted request that succeeded may have created what it was allowed to: CDAP deploys applications
-    under more paths than one. What else is checked as a deletion deletes nothing (truncate, remove metadata).
+    An unlisted request that succeeded may have created what it was allowed to: CDAP deploys applications under more
+    paths than one. Other operations checked as a deletion delete nothing (truncate, remove metadata).
     """
     row = load_creations().journal_row(check.type, check.permissions)
     if row is None or not check.id:
         return
     entity, version = _checked_entity(row.checked, check.parts)
-    unclear = may_create and row.kind is Kind.CREATE and not row.child
+    unclear = may_create and row.kind is ChangeKind.CREATE and not row.child
     yield _About(row.kind, entity, "unclear" if unclear else "nothing", version, row.child)
 
 
 def _checked_entity(kind: EntityType, parts: Sequence[str]) -> tuple[EntityId, str]:
-    """The entity of a check, and its version where it names one; the parts may be too few or too many."""
+    """Return the entity of a check, and its version if it names one; the parts may be too few or too many."""
     at = kind.version_at
     if at is not None and len(parts) == at + 1:
         return EntityId(kind.name, tuple(parts[:at])), parts[at]
@@ -247,7 +245,7 @@ def _checked_entity(kind: EntityType, parts: Sequence[str]) -> tuple[EntityId, s
 
 
 def _requester(record: Record, check: CheckRecord) -> str:
-    """The one other user of the checks of a request; unknown where there are several."""
+    """Return the only other user among the checks of a request; empty if there are several."""
     others = {each.principal for each in record.checks} - {check.principal}
     return next(iter(others)) if len(others) == 1 else ""
 
@@ -261,7 +259,6 @@ def _decoded(segment: str) -> str:
 
 @cache
 def _rows() -> Mapping[str, tuple[RequestRow, ...]]:
-    """The rows for each method, in their order."""
     table = load_creations().data_plane
     methods = {row.request.method for row in table}
     return {method: tuple(row for row in table if row.request.method == method) for method in methods}

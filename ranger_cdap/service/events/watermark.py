@@ -1,7 +1,8 @@
 """The watermark of a directory of events: everything that was received before it is in a published file.
 
-The sync job reads it beside the files: what could contradict a record was journalled before it, so that the record can
-be decided as soon as the watermark has passed it. The id changes when the directory, and with it the journal, is lost.
+The sync job reads it beside the files: anything that could contradict a record was journalled before it, so that the
+record can be decided as soon as the watermark has passed it. The id changes when the directory, and with it the
+journal, is lost.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ _ID: Final = re.compile("[0-9a-f]{32}")
 
 
 class Watermark(msgspec.Struct, frozen=True):
-    """The content of the file `.watermark`.
+    """Content of the file `.watermark`.
 
     `service` is the id of the journal, `watermark` is in epoch milliseconds. `records`: whether CDAP's extension
-    delivers records, as it last said; None while it has not said. `since`: when the journal began, in epoch
-    milliseconds; 0 where that is not known.
+    delivers records, by its last handshake; None before the first. `since`: when the journal began, in epoch
+    milliseconds; 0 if unknown.
     """
 
     v: int
@@ -41,9 +42,9 @@ class Watermark(msgspec.Struct, frozen=True):
 
 
 class WatermarkFile:
-    """Reads and replaces the watermark of a directory; `incoming` is where a file is written before it is moved in.
+    """Watermark of a directory; `incoming` is where a file is written before it is moved.
 
-    The watermark allows what `access` says; the id of the journal is for its owner only.
+    The watermark has the permissions of `access`; the id of the journal is for its owner only.
     """
 
     def __init__(self, directory: Path, incoming: Path, access: EventAccess = EventAccess()) -> None:  # noqa: B008 - immutable
@@ -52,17 +53,17 @@ class WatermarkFile:
         self._access = access
 
     def read(self) -> Watermark | None:
-        """The watermark that was written last; None if there is none that can be read."""
+        """Return the last watermark; None if there is none that can be read."""
         with suppress(OSError, msgspec.MsgspecError):
             found = msgspec.json.decode((self._directory / WATERMARK).read_bytes(), type=Watermark)
             return found if found.v == _VERSION else None
         return None
 
     def write(self, mark: int, records: bool | None) -> None:
-        """Replace it, for good.
+        """Replace it durably.
 
         Raises:
-            OSError: the disk does not do it; the one before stays.
+            OSError: the disk fails; the previous one stays.
         """
         service = self._journal_id()
         since = (self._incoming / JOURNAL_ID).stat().st_mtime_ns // 1_000_000

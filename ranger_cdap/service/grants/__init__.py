@@ -1,1 +1,1 @@
-"""Grants made in CDAP, passed on to Ranger."""
+"""Grants made in CDAP, forwarded to Ranger."""

@@ -1,4 +1,4 @@
-"""Policies about one entity alone and one user by name: a grant changes them, and CDAP lists them."""
+"""Policies on a single entity that name users: a grant changes them, and CDAP lists them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
 from ranger_cdap.cdap.grant import held
-from ranger_cdap.engine import PolicyEngine, decode_policy
-from ranger_cdap.engine.model.wire import Policy, PolicyResource
-from ranger_cdap.engine.written import written_policies
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidEntity, PolicySetError
+from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 _PROGRAM = "program"
 _ALL = "*"
 
 
 def policies_of(engine: PolicyEngine, resource: Mapping[str, str]) -> Iterator[Policy | None]:
-    """The policies of exactly that resource, one of which Ranger adds a grant to; None for an unreadable one."""
-    for raw in written_policies(engine):
+    """Yield the policies on exactly that resource, one of which a grant may change; None for an unreadable one."""
+    for raw in engine.raw_policies():
         if _may_be_of(raw, resource):
             policy = _read(raw)
             if policy is None or resource in [_single_values(each) for each in _resources(policy)]:
@@ -28,24 +28,24 @@ def policies_of(engine: PolicyEngine, resource: Mapping[str, str]) -> Iterator[P
 
 
 def is_plain(policy: Policy) -> bool:
-    """Whether it only allows, always and unconditionally, so that a grant added to it takes back no denial."""
+    """Return true if it only allows, without conditions, so that a grant added to it cannot undo a denial."""
     more = (
-        policy.denyPolicyItems,
-        policy.allowExceptions,
-        policy.denyExceptions,
-        policy.isDenyAllElse,
+        policy.deny_policy_items,
+        policy.allow_exceptions,
+        policy.deny_exceptions,
+        policy.is_deny_all_else,
         policy.conditions,
-        policy.validitySchedules,
-        policy.additionalResources,
-        any(item.conditions for item in policy.policyItems),
+        policy.validity_schedules,
+        policy.additional_resources,
+        any(item.conditions for item in policy.policy_items),
     )
     return not any(more)
 
 
 def granted_to(engine: PolicyEngine, user: str, instance: str) -> dict[EntityId, frozenset[str]]:
-    """The access types that policies of single entities of the instance allow a user by name."""
+    """Return the access types that policies on single entities of the instance allow a user by name."""
     found: dict[EntityId, frozenset[str]] = {}
-    for raw in written_policies(engine):
+    for raw in engine.raw_policies():
         policy = _read(raw)
         accesses = held(policy, user) if policy is not None else None
         if policy is None or not accesses:
@@ -65,12 +65,12 @@ def _read(raw: msgspec.Raw) -> Policy | None:
 
 
 def _resources(policy: Policy) -> Iterable[Mapping[str, PolicyResource]]:
-    return (policy.resources, *policy.additionalResources)
+    return (policy.resources, *policy.additional_resources)
 
 
 def _single_values(resources: Mapping[str, PolicyResource]) -> dict[str, str]:
-    """The value of each level; nothing if a level has none, several, or all but some."""
-    if any(len(one.values) != 1 or one.isExcludes for one in resources.values()):
+    """Return the value of each level; empty if a level has none, several, or an exclusion."""
+    if any(len(one.values) != 1 or one.is_excludes for one in resources.values()):
         return {}
     return {level: one.values[0] for level, one in resources.items()}
 
@@ -91,7 +91,7 @@ def _entity(values: Mapping[str, str], instance: str) -> EntityId | None:
 
 
 def _may_be_of(raw: msgspec.Raw, resource: Mapping[str, str]) -> bool:
-    """Whether the values of the resource stand in the policy at all, or that is unknown."""
+    """Return true if the policy may contain all values of the resource, or if that is unknown."""
     try:
         known: Any = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):

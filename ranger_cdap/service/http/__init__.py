@@ -1,1 +1,1 @@
-"""The server: connections, callers, limits, replies; it knows nothing of what is answered."""
+"""The HTTP server: connections, callers, limits and replies, independent of what is served."""

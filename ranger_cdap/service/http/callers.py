@@ -1,7 +1,7 @@
 """Callers of the decision service: their names, their roles, and the three ways to prove a name.
 
-Law: the settings alone define who is a caller and what a caller may do. A header with a name
-counts only from the addresses of a proxy that shows its own secret as well.
+Law: the settings alone define the callers and their roles. A header with a name counts only from the addresses of a
+proxy that also sends its own secret.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ranger_cdap.service.http.tokens import SHORTEST_SECRET, Tokens
 _NOBODYS: Final = Secret("\0" * 32)
 
 
-class Role(StrEnum):
-    """The roles of callers."""
+class CallerRole(StrEnum):
+    """Role of a caller."""
 
     ENFORCE = "enforce"
     AUDIT = "audit"
@@ -36,14 +36,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A program that asks, as it has proved itself."""
+    """Authenticated program that sends a request."""
 
     name: str
-    roles: frozenset[Role]
+    roles: frozenset[CallerRole]
 
 
 class Callers:
-    """The callers of the settings."""
+    """Authenticator of the callers of the settings."""
 
     def __init__(self, callers: Mapping[str, Caller], secrets: Mapping[str, Secret], tokens: Tokens, proxy: Proxy):
         self._callers = callers
@@ -53,10 +53,10 @@ class Callers:
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Self:
-        """The callers of the settings.
+        """Return the callers of the settings.
 
         Raises:
-            ConfigError: a caller is named twice or has no way to authenticate, or a secret is short or is another's.
+            ConfigError: a caller is named twice or has no way to authenticate, or a secret is short or not unique.
             ServerError: tokens are configured and PyJWT is not installed.
         """
         callers: dict[str, Caller] = {}
@@ -65,32 +65,30 @@ class Callers:
         for row in settings.callers:
             if not row.name or ":" in row.name or not row.name.isprintable():
                 raise ConfigError(
-                    f"`{row.name}` is not a name for a caller: it is empty or has a colon or control codes"
+                    f"`{row.name}` is not a valid name of a caller: it is empty or has a colon or control characters"
                 )
             if row.name in callers:
                 raise ConfigError(f"`service.callers` names `{row.name}` twice")
-            callers[row.name] = Caller(row.name, frozenset(map(Role, row.roles)))
+            callers[row.name] = Caller(row.name, frozenset(map(CallerRole, row.roles)))
             if row.secret is not None:
                 secrets[row.name] = _long_enough(row.secret, f"of caller `{row.name}`")
             elif not (tokens.accepts or proxy.addresses):
                 raise ConfigError(f"caller `{row.name}` has no `secret`, and neither tokens nor a proxy are configured")
         known = [secret.reveal() for secret in (*secrets.values(), proxy.secret) if secret is not None]
         if len(set(known)) < len(known):
-            raise ConfigError(
-                "two of `service.callers`, or one and `service.proxy`, have one secret; give each its own"
-            )
+            raise ConfigError("two of `service.callers`, or one and `service.proxy`, share a secret; give each its own")
         return cls(callers, secrets, tokens, proxy)
 
     @property
     def fetched_keys(self) -> FetchedKeys | None:
-        """The keys of tokens that come from a key server, to be started and closed; None where none do."""
+        """Return the signing keys from a key server, to be started and closed; None without a key server."""
         keys = self._tokens.keys
         return keys if isinstance(keys, FetchedKeys) else None
 
     def admit(self, headers: Mapping[str, str], peer: str | None) -> Caller | None:
         """Authenticate the caller by the request's headers (names in lower case) and its address; None if unknown.
 
-        Where an `Authorization` is given, it alone counts.
+        An `Authorization` header, if present, alone counts.
         """
         kind, _, rest = headers.get("authorization", "").partition(" ")
         if kind.lower() == "basic":
@@ -108,7 +106,7 @@ class Callers:
             name, colon, secret = base64.b64decode(credentials, validate=True).decode().partition(":")
         except (binascii.Error, ValueError):
             return None
-        # Somebody unknown costs as much time as somebody known, so the time tells no names.
+        # An unknown name takes as long as a known one, so that the time reveals no names.
         another = next(iter(self._secrets.values()), _NOBODYS)
         proved = _proves(secret, self._secrets.get(name, another))
         return name if proved and colon and name in self._secrets else None
@@ -116,7 +114,7 @@ class Callers:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy that has authenticated the caller."""
+    """Proxy that has authenticated the caller."""
 
     addresses: frozenset[str] = frozenset()
     header: str = ""
@@ -125,10 +123,10 @@ class Proxy:
 
     @classmethod
     def of(cls, settings: ProxySettings) -> Self:
-        """Build it from the settings.
+        """Return the proxy of the settings.
 
         Raises:
-            ConfigError: an address is none, or the second proof is missing or too short.
+            ConfigError: an address is invalid, or the proxy's secret is missing or too short.
         """
         if not settings.addresses:
             return cls()
@@ -142,18 +140,18 @@ class Proxy:
         return cls(addresses, settings.header.lower(), secret, settings.secret_header.lower())
 
     def name(self, headers: Mapping[str, str], peer: str | None) -> str | None:
-        """The name that the proxy sends; None if the sender is not the proxy."""
+        """Return the name that the proxy sends; None if the sender is not the proxy."""
         if peer not in self.addresses or self.secret is None:
             return None
         return headers.get(self.header) if _proves(headers.get(self.secret_header, ""), self.secret) else None
 
 
 def _proves(shown: str, secret: Secret) -> bool:
-    """Whether what was shown is the secret, in constant time; a short one proves nothing.
+    """Compare with the secret in constant time; a short one never matches.
 
-    What is not the secret known so far may be one that its file has come to hold this very second.
+    On a mismatch the secret's file is read again: it may just have changed.
     """
-    return _is_one_of(shown, secret.accepted()) or _is_one_of(shown, secret.accepted(look_now=True))
+    return _is_one_of(shown, secret.accepted()) or _is_one_of(shown, secret.accepted(recheck=True))
 
 
 def _is_one_of(shown: str, accepted: tuple[str, ...]) -> bool:
@@ -167,5 +165,5 @@ def _digest(secret: str) -> bytes:
 
 def _long_enough(secret: Secret, whose: str) -> Secret:
     if len(secret.reveal()) < SHORTEST_SECRET:
-        raise ConfigError(f"the secret {whose} is shorter than {SHORTEST_SECRET} characters; make one at random")
+        raise ConfigError(f"the secret {whose} is shorter than {SHORTEST_SECRET} characters; generate a random one")
     return secret

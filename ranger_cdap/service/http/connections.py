@@ -1,7 +1,7 @@
-"""Connections are bounded, in all and for each peer: one that serves no request makes room for a new one.
+"""Bounds on connections, in total and per peer: an idle one makes room for a new one.
 
-Law: a peer that holds connections open can neither exhaust the descriptors nor keep others out, for the peer
-with the most connections gives up its own, the longest idle first. What serves a request is never closed for that.
+Law: a peer that holds connections open can neither exhaust the descriptors nor keep others out, for the peer with the
+most connections loses its own, the longest idle first. A connection that serves a request is never closed for that.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any, Final, Self
 _log = logging.getLogger(__name__)
 
 Address = tuple[Any, ...]
-"""A peer's address as the socket has it: the host, its port, and for IPv6 two numbers more."""
+"""Address of a peer, as returned by the socket: host, port, and two more numbers for IPv6."""
 
 RESERVED: Final = 256
-"""Descriptors that are kept for files, for Ranger Admin and for what closes."""
+"""Descriptors reserved for files, for Ranger Admin and for connections being closed."""
 
 _MOST_CLOSING: Final = 64
 
 
 class Connections:
-    """The open connections of a server; for the thread of its event loop alone."""
+    """Open connections of a server; for use by its event loop's thread only."""
 
     def __init__(self, most: int, most_of_a_peer: int) -> None:
         self.most = min(most, max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED))
@@ -41,11 +41,11 @@ class Connections:
 
     @property
     def must_wait(self) -> bool:
-        """Whether so many are being closed that new ones have to wait for their descriptors."""
+        """Return true if so many connections are being closed that new ones must wait for their descriptors."""
         return len(self._closing) >= _MOST_CLOSING
 
     def take(self, connection: Connection, address: Address) -> bool:
-        """Whether there is room for a connection, which then counts as idle; for it, another may be closed."""
+        """Return true if there is room for a connection, which then counts as idle; another may be closed for it."""
         peer = address[0]
         if self._of_peer[peer] >= self._most_of_a_peer:
             room = self._close_idle_of({peer})
@@ -58,16 +58,16 @@ class Connections:
         return room
 
     def busy(self, address: Address) -> None:
-        """It serves a request."""
+        """Mark the connection as serving a request."""
         self._idle.pop(address, None)
 
     def idle(self, address: Address) -> None:
-        """It serves none any more."""
+        """Mark the connection as idle."""
         if address in self._open and address not in self._closing:
             self._idle[address] = None
 
     def closed(self, address: Address) -> None:
-        """It is gone."""
+        """Remove the connection."""
         if self._open.pop(address, None) is None:
             return
         self._idle.pop(address, None)
@@ -77,12 +77,12 @@ class Connections:
             self._forget(address[0])
 
     def _with_more_than(self, peer: str) -> set[str]:
-        """The peers that have idle connections and are to give one up for that peer: none that has fewer."""
+        """Return the peers that must give up an idle connection for that peer: none that has fewer."""
         idle = {address[0] for address in self._idle}
         return {each for each in idle if each == peer or self._of_peer[each] >= self._of_peer[peer]}
 
     def _close_idle_of(self, peers: Set[str]) -> bool:
-        """Close the longest idle connection of the peer with the most; whether there was one."""
+        """Close the longest idle connection of the peer with the most; false if there was none."""
         of = max(peers, key=lambda each: self._of_peer[each], default=None)
         address = next((each for each in self._idle if each[0] == of), None)
         if address is None:
@@ -101,21 +101,21 @@ class Connections:
 
 
 class Connection(socket.socket):
-    """A connection that says when it is closed."""
+    """Connection that reports when it is closed."""
 
     _place: tuple[Connections, Address] | None = None
 
     def counts(self, connections: Connections, address: Address) -> None:
-        """From now on it is one of them."""
+        """Add it to the connections."""
         self._place = (connections, address)
 
     def end(self) -> None:
-        """Let whoever reads it find its end; a descriptor that is watched must not be closed under the watcher."""
+        """Let its reader reach the end; a watched descriptor must not be closed under the watcher."""
         with suppress(OSError):  # the peer was faster
             self.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         super().close()
         if self._place is not None:
             (connections, address), self._place = self._place, None
@@ -123,20 +123,20 @@ class Connection(socket.socket):
 
 
 class Listener(socket.socket):
-    """A listening socket that takes the connections there is room for, and closes the others."""
+    """Listening socket that accepts connections while there is room and closes the others."""
 
     connections: Connections
     before_accepting: Callable[[], None] = staticmethod(lambda: None)
 
     @classmethod
     def over(cls, listening: socket.socket, connections: Connections) -> Self:
-        """The same socket, bounded; the one given is not to be used any more."""
+        """Return the same socket, bounded; the given one must not be used any more."""
         listener = cls(listening.family, listening.type, listening.proto, fileno=listening.detach())
         listener.connections = connections
         return listener
 
     def accept(self) -> tuple[socket.socket, Address]:
-        """See `socket.socket.accept`; what finds no room is closed, without a word."""
+        """Accept a connection; close it without a reply if there is no room."""
         self.before_accepting()
         while True:
             if self.connections.must_wait:

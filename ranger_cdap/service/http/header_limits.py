@@ -1,7 +1,7 @@
-"""Heads of requests are bounded in time and size: uvicorn waits for them for ever, and keeps whatever comes.
+"""Limits on the time and size of request headers: uvicorn waits for them without limit, and keeps all of them.
 
-What serves a request is told to the connections, which close idle ones where there are too many. A connection that was
-made by certificates that have changed since ends with its next answer.
+Connections report when they serve a request, so that idle ones are closed if there are too many. A connection made with
+certificates that have changed since ends with its next response.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from ranger_cdap.service.http.server_tls import ServerTls
 _PAUSE_SECONDS: Final = 1.0
 _FAREWELL_SECONDS: Final = 0.2
 LONGEST_HEAD: Final = 65_536
-"""Bytes of a request line and its headers; what a browser or a proxy sends is far below."""
+"""Longest request line with headers, in bytes; browsers and proxies send far less."""
 
 
 class _Bounded(HttpToolsProtocol):
-    """A connection."""
-
     seconds: ClassVar[float]
     open_ones: ClassVar[Connections]
     tls: ClassVar[ServerTls | None]
@@ -64,14 +62,14 @@ class _Bounded(HttpToolsProtocol):
         self.open_ones.idle(self._address)
         super().on_response_complete()
         if self.scope["state"].get("status") == HTTPStatus.TOO_MANY_REQUESTS:
-            # Whoever is told to come back in a second is not heard before: to refuse takes nearly as long as to answer.
+            # A client told to retry in a second is not heard before: a refusal takes nearly as long as an answer.
             self.flow.pause_reading()
             self.loop.call_later(_PAUSE_SECONDS, self.flow.resume_reading)
 
     def shutdown(self) -> None:
         super().shutdown()
         if self.transport.is_closing():
-            # TLS closes when both sides say so, and a client that asks nothing may not be reading.
+            # TLS closes when both sides agree, and an idle client may not be reading.
             self.loop.call_later(_FAREWELL_SECONDS, self.transport.abort)
 
     def _await_head(self) -> None:
@@ -90,8 +88,8 @@ class _Bounded(HttpToolsProtocol):
 
 
 def bounded(seconds: float, connections: Connections, tls: ServerTls | None) -> type[HttpToolsProtocol]:
-    """The protocol that closes a connection whose head has not come whole after that time, or is too long.
+    """Return the protocol that closes a connection if its headers are incomplete after `seconds`, or too long.
 
-    The time counts from the opening of the connection, and later from the first letter of a request.
+    The time counts from the opening of the connection, and later from the first byte of a request.
     """
     return type("Bounded", (_Bounded,), {"seconds": seconds, "open_ones": connections, "tls": tls})

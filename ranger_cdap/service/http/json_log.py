@@ -1,4 +1,4 @@
-"""Log records as JSON lines: one object a line, whatever a message holds, and not without end."""
+"""Log records as JSON lines: one object per line, whatever a message contains, and bounded in length."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _FIELDS: Final = ("request_id", "caller", "route", "status", "seconds", "repeate
 _REFUSED: Final = frozenset({401, 421, 429, 503})
 _SECONDS: Final = 60.0
 _MOST_KINDS: Final = 1_000
-# JSON leaves them as they are, and some programs that read lines take them for the end of one.
+# JSON leaves them unescaped, and some programs that read lines treat them as line ends.
 _OTHER_LINE_ENDS: Final = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 class Repeats(logging.Filter):
-    """Lets one record a minute through of warnings of one kind, and of refused requests of one route and status.
+    """Rate limit: one record per minute for warnings of a kind, and for rejected requests of a route and status.
 
-    The next one says with `repeated` how many were left out since.
+    The next record has the number of dropped ones in `repeated`.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,7 +32,7 @@ class Repeats(logging.Filter):
         self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is written."""
+        """Return true if the record is to be written."""
         kind = _kind(record)
         if kind is None:
             return True
@@ -50,7 +50,7 @@ class Repeats(logging.Filter):
 
 
 def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
-    """The key by which repeated records are recognised; None where each counts."""
+    """Return the key by which repeated records are recognised; None for records that are never dropped."""
     status = record.__dict__.get("status")
     if status is not None:
         return (record.name, record.__dict__.get("route"), status) if status in _REFUSED else None
@@ -58,10 +58,10 @@ def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as one line of JSON; a line break in a message cannot begin another record."""
+    """Formatter of records as lines of JSON; a line break in a message cannot begin another record."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
+        """Return the line, without its end."""
         entry: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -1,4 +1,4 @@
-"""Metrics of the decision service, in Prometheus's format. No name of a person, an entity or a caller is a label."""
+"""Prometheus metrics of the decision service. No label holds the name of a user, an entity or a caller."""
 
 from __future__ import annotations
 
@@ -30,12 +30,10 @@ class ServiceMetrics:
             "ranger_cdap_requests", "Requests by route and status.", ["route", "status"], registry=self.registry
         )
         self.seconds = Histogram(
-            "ranger_cdap_request_seconds", "Time from the request's head to its answer.", ["route"],
+            "ranger_cdap_request_seconds", "Time from the request's headers to its response.", ["route"],
             buckets=_SECONDS, registry=self.registry,
         )  # fmt: skip
-        self.under_way = Gauge(
-            "ranger_cdap_requests_under_way", "Requests that are being answered.", registry=self.registry
-        )
+        self.under_way = Gauge("ranger_cdap_requests_under_way", "Requests in progress.", registry=self.registry)
         self.decisions = Counter(
             "ranger_cdap_decisions",
             "Decisions by interface and result.",
@@ -47,25 +45,25 @@ class ServiceMetrics:
         )
         self.checks_journalled = Counter(
             "ranger_cdap_checks_journalled",
-            "Allowed checks that were journalled before they were answered.",
+            "Allowed checks journalled before they were answered.",
             registry=self.registry,
         )
         self.checks_not_journalled = Counter(
             "ranger_cdap_checks_not_journalled",
-            "Checks that were denied because the disk did not take their entry.",
+            "Checks denied because their journal entry could not be written.",
             registry=self.registry,
         )
         self.events_refused = Counter(
             "ranger_cdap_events_refused",
-            "Records for the sync job that were refused; the log names the first of each kind.",
+            "Rejected records for the sync job; the log has the first of each kind.",
             registry=self.registry,
         )
         self.hello_differences = Gauge(
             "ranger_cdap_hello_differences",
-            "What CDAP's extension last said otherwise than the settings of this service.",
+            "Settings that differ from CDAP's.",
             registry=self.registry,
         )
-        build = Gauge("ranger_cdap_build_info", "1, with the version that runs.", ["version"], registry=self.registry)
+        build = Gauge("ranger_cdap_build_info", "The running version; always 1.", ["version"], registry=self.registry)
         build.labels(version("ranger-cdap")).set(1)
         # Finding a child by its labels costs more than counting.
         self._of_route: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
@@ -73,7 +71,7 @@ class ServiceMetrics:
         self.registry.register(self._pdp)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
-        """One request was answered."""
+        """Count an answered request."""
         counted = self._of_route.get((route, status))
         if counted is None:
             counted = (self.requests.labels(route, str(status)), self.seconds.labels(route))
@@ -83,20 +81,20 @@ class ServiceMetrics:
         self._pdp.answered(status, seconds)
 
     def decided(self, interface: str, allowed: bool) -> None:
-        """One decision was made."""
+        """Count a decision."""
         self.decisions.labels(interface, "allowed" if allowed else "denied").inc()
 
     def watch(self, reading: Reading) -> None:
-        """Add what is read when somebody asks for the metrics."""
+        """Add metrics that are read on demand."""
         self.registry.register(_Watched(reading))
 
     def text(self) -> bytes:
-        """All of it."""
+        """Return all metrics in Prometheus's text format."""
         return generate_latest(self.registry)
 
 
 class _PolicyDecisionPoint(Collector):
-    """The figures of Ranger's Policy Decision Point (decision-api.md)."""
+    """Metrics of Ranger's Policy Decision Point (decision-api.md)."""
 
     def __init__(self) -> None:
         self._total = self._success = self._bad = self._error = self._not_known = 0
@@ -112,9 +110,9 @@ class _PolicyDecisionPoint(Collector):
 
     def collect(self) -> Iterable[Metric]:
         yield CounterMetricFamily("ranger_pdp_requests", "Requests.", value=self._total)
-        yield CounterMetricFamily("ranger_pdp_requests_success", "Requests that were answered.", value=self._success)
-        yield CounterMetricFamily("ranger_pdp_requests_bad_request", "Requests that were wrong.", value=self._bad)
-        yield CounterMetricFamily("ranger_pdp_requests_error", "Requests that failed here.", value=self._error)
+        yield CounterMetricFamily("ranger_pdp_requests_success", "Successful requests.", value=self._success)
+        yield CounterMetricFamily("ranger_pdp_requests_bad_request", "Invalid requests.", value=self._bad)
+        yield CounterMetricFamily("ranger_pdp_requests_error", "Requests with a server error.", value=self._error)
         yield CounterMetricFamily("ranger_pdp_auth_failures", "Unauthenticated requests.", value=self._not_known)
         average = 1000 * self._seconds / self._total if self._total else 0.0
         yield GaugeMetricFamily("ranger_pdp_request_latency_avg_ms", "Average time of a request.", value=average)
@@ -129,10 +127,8 @@ class _Watched(Collector):
 
 
 def journal_metrics(open_checks: int, age: float | None) -> Iterable[Metric]:
-    """How the journal of checks is; `age` is None where no watermark was written."""
-    yield GaugeMetricFamily(
-        "ranger_cdap_checks_open", "Creations that were allowed and are not known to have ended.", value=open_checks
-    )
+    """Yield the metrics of the check journal; `age` is None if no watermark was written."""
+    yield GaugeMetricFamily("ranger_cdap_checks_open", "Allowed creations whose end is not known.", value=open_checks)
     yield GaugeMetricFamily(
         "ranger_cdap_journal_age_seconds",
         "Seconds since the watermark of records and journalled checks; NaN without one.",
@@ -141,7 +137,7 @@ def journal_metrics(open_checks: int, age: float | None) -> Iterable[Metric]:
 
 
 def token_key_metrics(age: float | None) -> Iterable[Metric]:
-    """How the keys of tokens are; `age` is None where no key server has answered."""
+    """Yield the metrics of the token keys; `age` is None if no key server has answered."""
     yield GaugeMetricFamily(
         "ranger_cdap_token_keys_age_seconds",
         "Seconds since the key server of tokens answered; NaN without one.",
@@ -150,7 +146,7 @@ def token_key_metrics(age: float | None) -> Iterable[Metric]:
 
 
 def state_metrics(service: str, state: PolicyState, age: float | None, number: int, problems: int) -> Iterable[Metric]:
-    """How the policies of one Ranger service are."""
+    """Yield the metrics of a Ranger service's policies."""
     states = GaugeMetricFamily(
         "ranger_cdap_policies_state", "1 for the state of the policies.", labels=["service", "state"]
     )
@@ -163,7 +159,7 @@ def state_metrics(service: str, state: PolicyState, age: float | None, number: i
             "Seconds since Ranger Admin confirmed them.",
             float("nan") if age is None else age,
         ),
-        "ranger_cdap_policies_problems": ("Policies that cannot be used as they were meant.", float(problems)),
+        "ranger_cdap_policies_problems": ("Problems found in the policies.", float(problems)),
     }
     for name, (help_text, value) in figures.items():
         family = GaugeMetricFamily(name, help_text, labels=["service"])

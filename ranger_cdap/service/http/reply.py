@@ -11,19 +11,19 @@ import msgspec
 
 JSON = "application/json"
 
-# Names that Ranger's Policy Decision Point has for them (decision-api.md); ours for the others.
+# Names as in Ranger's Policy Decision Point (decision-api.md); our own for the others.
 _CODES = {
     400: "BAD_REQUEST",
     401: "UNAUTHORIZED",
     403: "FORBIDDEN",
-    413: "PAYLOAD_TOO_LARGE",  # Python has another name for it in each release
+    413: "PAYLOAD_TOO_LARGE",  # Python's name for it depends on the release
     500: "INTERNAL_SERVER_ERROR",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Status, body and further headers of an answer."""
+    """Status, body and further headers of a response."""
 
     status: int
     body: bytes
@@ -32,14 +32,14 @@ class Reply:
 
 
 class ErrorBody(msgspec.Struct):
-    """An error, as Ranger's Policy Decision Point returns it."""
+    """An error, in the format of Ranger's Policy Decision Point."""
 
     code: str
     message: str
 
 
 class Refused(Exception):
-    """A request that is not answered; `message` is one sentence for the author of the request."""
+    """Rejected request; `message` is one sentence for the request's author."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -48,16 +48,16 @@ class Refused(Exception):
 
 
 def json_reply(value: Any, status: int = 200) -> Reply:
-    """The value as JSON."""
+    """Return the value as JSON."""
     return Reply(status, msgspec.json.encode(value))
 
 
 def coded_error(refused: Refused) -> Reply:
-    """`{"code": …, "message": …}`, as Ranger's Policy Decision Point has it."""
+    """Return `{"code": …, "message": …}`, in the format of Ranger's Policy Decision Point."""
     code = _CODES.get(refused.status) or HTTPStatus(refused.status).name
     return json_reply(ErrorBody(code, refused.message), refused.status)
 
 
 def text_error(refused: Refused) -> Reply:
-    """The message alone as a JSON string, as AuthZEN has it; a body that is not called JSON is a bad request there."""
+    """Return the message alone as a JSON string, in AuthZEN's format, where another content type is a bad request."""
     return json_reply(refused.message, 400 if refused.status == 415 else refused.status)

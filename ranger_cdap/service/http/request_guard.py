@@ -1,4 +1,4 @@
-"""The gate before every request: its name, the host it is for, how much at once, how large, and a line in the log."""
+"""Middleware in front of every request: request id, host check, concurrency and body limits, access log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _UNKNOWN_ROUTE: Final = "unknown"
 
-# A page of another site must not be able to use the browser of somebody who is signed in here, nor show this one.
+# No page of another site may use the browser of a signed-in user, nor embed this one.
 _ALWAYS: Final = {
     b"cache-control": b"no-store",
     b"x-content-type-options": b"nosniff",
@@ -41,7 +41,7 @@ _ALWAYS: Final = {
 
 
 class RequestGuard:
-    """ASGI middleware; `scope["state"]["request_id"]` is the name of the request, echoed or made here."""
+    """ASGI middleware; `scope["state"]["request_id"]` is the id of the request, echoed or generated."""
 
     def __init__(
         self, app: ASGIApp, *, metrics: ServiceMetrics, hosts: Collection[str], max_requests: int, max_body: int
@@ -101,13 +101,12 @@ class RequestGuard:
             )
 
     def _refuse(self, headers: dict[bytes, bytes], hosts: int) -> Reply | None:
-        """Why the request goes no further; None if it does."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = re.sub(r":\d*$", "", host)
         if name not in self._hosts or hosts != 1:
             return coded_error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
         if self._under_way > self._max_requests:
-            busy = coded_error(Refused(503, "too many requests at once; try again"))
+            busy = coded_error(Refused(503, "too many concurrent requests; try again"))
             return replace(busy, headers={"retry-after": "1"})
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self._max_body:
@@ -116,7 +115,7 @@ class RequestGuard:
 
 
 def too_long(most: int) -> Refused:
-    """The error for a body that exceeds the limit."""
+    """Return the error for a body that exceeds the limit."""
     return Refused(413, f"the body is longer than {most} bytes (`service.max_body`)")
 
 

@@ -1,4 +1,4 @@
-"""`HttpServer`: an application on a port, in the main thread or in one of its own."""
+"""`HttpServer`: an application on a port, in the main thread or in its own."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _MARGIN_SECONDS: Final = 5
 
 
 class HttpServer:
-    """An application on the address of the settings; connections are taken from the beginning and wait until it runs.
+    """Server for an application on the configured address; it queues connections from its creation until it runs.
 
     Raises:
-        ConfigError: others could reach the address, and there is no certificate, or none that can be used.
-        ServerError: the port is taken.
+        ConfigError: other machines could reach the address, and there is no usable certificate.
+        ServerError: the port is in use.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
@@ -46,19 +46,19 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Return the URL it listens on."""
         host, port = self._socket.getsockname()[:2]
         scheme = "https" if self._settings.tls_certificate else "http"
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
     def run(self, app: ASGIApp) -> None:
-        """Answer until SIGINT or SIGTERM (in the main thread), or until `stop`; then finish what is under way."""
+        """Serve until SIGINT or SIGTERM (in the main thread), or until `stop`; then finish requests in progress."""
         server = self._prepared(app)
         with _signals_only_stop():
             server.run(sockets=[self._socket])
 
     def start(self, app: ASGIApp) -> None:
-        """Answer in a thread."""
+        """Serve in a thread."""
         run = self._prepared(app).run
         self._thread = threading.Thread(target=run, args=([self._socket],), name="decision-service", daemon=True)
         self._thread.start()
@@ -71,14 +71,14 @@ class HttpServer:
         config = uvicorn.Config(
             app,
             http=bounded(self._settings.body_timeout, self.connections, self._tls),
-            # One that accepts in C would not see how many there are.
+            # uvloop's own accept, in C, would bypass the count.
             loop="asyncio",
             backlog=_BACKLOG,
             log_config=None,
             access_log=False,
             lifespan="off",
             server_header=False,
-            # Anyone who sends it could claim another address, for example that of a trusted proxy.
+            # Any client could claim another address with it, for example a trusted proxy's.
             proxy_headers=False,
             timeout_keep_alive=math.ceil(self._settings.idle_timeout),
             timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),
@@ -91,7 +91,7 @@ class HttpServer:
         return self._server
 
     def stop(self) -> None:
-        """Finish what is under way and close the port; once more does nothing."""
+        """Finish requests in progress and close the port; idempotent."""
         if self._server is not None:
             self._server.should_exit = True
         if self._thread is not None:
@@ -100,14 +100,14 @@ class HttpServer:
 
 
 def check_exposure(settings: ServiceSettings) -> None:
-    """Refuse to send secrets and answers in clear text beyond this machine.
+    """Refuse to send secrets and answers in clear text to other machines.
 
     Raises:
-        ConfigError: the address is not loopback and there is no certificate, a half of one, or client certificates are
-            required without one.
+        ConfigError: the address is not loopback and there is no certificate or half of one, or client certificates
+            are required without one.
     """
     if bool(settings.tls_certificate) != bool(settings.tls_key):
-        raise ConfigError("`service.tls_certificate` and `service.tls_key` go together")
+        raise ConfigError("`service.tls_certificate` and `service.tls_key` must be set together")
     if settings.tls_client_ca and not settings.tls_certificate:
         raise ConfigError(
             "`service.tls_client_ca` is set and `service.tls_certificate` is not: client certificates need TLS; set "
@@ -119,16 +119,16 @@ def check_exposure(settings: ServiceSettings) -> None:
         raise ConfigError(f"`service.host` must be an address, not `{settings.host}`") from None
     if not loopback and not settings.tls_certificate:
         raise ConfigError(
-            f"`service.host` is `{settings.host}`, which others can reach: give `service.tls_certificate` and "
+            f"`service.host` is `{settings.host}`, which other machines can reach: set `service.tls_certificate` and "
             "`service.tls_key`, or listen on 127.0.0.1"
         )
 
 
 @contextmanager
 def _signals_only_stop() -> Iterator[None]:
-    """Let a signal end the server and nothing else: uvicorn raises it again at its end, which would end the program.
+    """Let a signal stop the server only: uvicorn raises it again at its end, which would end the program.
 
-    What was stored and what waits to be delivered would be left behind then.
+    Stored events and queued audit records would not be delivered then.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

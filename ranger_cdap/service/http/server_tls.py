@@ -17,18 +17,18 @@ _CIPHERS: Final = "DEFAULT:!aNULL"
 
 
 class ServerTls(ssl.SSLContext):
-    """The TLS of a listening socket: each connection is made by what the files held when they were last read.
+    """TLS context of a listening socket: each connection uses the files as last read.
 
-    asyncio keeps one context for a socket, and authorities can only be added to a context. So this one holds no
-    certificates itself: it makes each connection by the newest context. Sessions belong to a context, so those of an
-    authority that was taken out cannot be resumed. Files that cannot be used leave those read before in use.
+    asyncio keeps one context per socket, and authorities can only be added to a context. So this one holds no
+    certificates itself: it creates each connection with the newest context. Sessions belong to a context, so those of a
+    removed authority cannot be resumed. If the files are unusable, the ones read before stay in use.
 
     Raises:
         ConfigError: a file cannot be used.
     """
 
     def __new__(cls, settings: ServiceSettings) -> ServerTls:
-        """A context for servers."""
+        """Return a context for servers."""
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
 
     def __init__(self, settings: ServiceSettings) -> None:
@@ -45,18 +45,18 @@ class ServerTls(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """See `ssl.SSLContext.wrap_bio`, which asyncio calls for each connection."""
+        """Wrap a connection with the newest context; asyncio calls this for each connection."""
         made = self._newest.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
         if isinstance(made, _ProvenClient):
             made.incoming, made.outgoing = incoming, outgoing
         return made
 
     def read_if_changed(self) -> None:
-        """Make new connections by what the files hold now, if they have changed."""
+        """Use the current files for new connections, if they have changed."""
         self._files.if_changed(self._read_again)
 
     def has_made(self, connection: ssl.SSLObject) -> bool:
-        """Whether a connection was made by what the files hold now; one that was not should end."""
+        """Return true if a connection was made with the current files; one that was not should end."""
         self.read_if_changed()
         return connection.context is self._newest
 
@@ -70,14 +70,14 @@ class ServerTls(ssl.SSLContext):
 
 
 class _ProvenClient(ssl.SSLObject):
-    """A handshake that succeeds only if the client shows a valid certificate of an authority of the context."""
+    """Handshake that succeeds only if the client presents a valid certificate of the context's authorities."""
 
     incoming: ssl.MemoryBIO
     outgoing: ssl.MemoryBIO
     _refused = False
 
     def do_handshake(self) -> None:
-        """See `ssl.SSLObject.do_handshake`; a client that is refused learns why, and then is not heard."""
+        """Perform the handshake; a rejected client gets the reason, and is then ignored."""
         if self._refused:
             self.incoming.read()
             raise ssl.SSLWantReadError
@@ -91,9 +91,9 @@ class _ProvenClient(ssl.SSLObject):
             if not self.outgoing.pending:
                 raise
             self._refused = True
-            # asyncio sends the alert, which says why, only while the handshake seems to go on; its time-out ends that.
+            # asyncio sends the alert with the reason only while the handshake seems to go on; its time-out ends that.
             raise ssl.SSLWantReadError from None
-        # By TLS 1.2 a client may resume a session by its number, and OpenSSL does not look at its certificate again.
+        # In TLS 1.2 a client may resume a session by its id, and OpenSSL does not check its certificate again.
         if self.session_reused and _has_expired(self.getpeercert() or {}):
             raise ssl.SSLCertVerificationError("the client certificate of a resumed session has expired")
 
@@ -106,7 +106,7 @@ def _read(settings: ServiceSettings) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_ciphers(_CIPHERS)
     try:
-        # Without a password for it, OpenSSL would ask the terminal.
+        # Without a password for it, OpenSSL would prompt on the terminal.
         context.load_cert_chain(str(settings.tls_certificate), settings.tls_key, lambda: "")
     except (OSError, ValueError) as e:
         raise ConfigError(
@@ -129,9 +129,9 @@ def _require_certificates(context: ssl.SSLContext, file: Path) -> None:
             "authorities whose clients may connect"
         )
     context.verify_mode = ssl.CERT_REQUIRED
-    # The authorities of the file and no others: one of them need not be a root, and the root above it is not trusted.
+    # Only the authorities of the file: one of them need not be a root, and the root above it is not trusted.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    # A ticket would stand for a certificate that has expired since.
+    # A ticket would outlive the expiry of its certificate.
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET
     context.sslobject_class = _ProvenClient

@@ -1,7 +1,7 @@
 """Limits per caller: requests per second, concurrent requests, and threads.
 
-Law: whatever one caller does, others are answered. A caller that asks for CDAP (role `enforce`) has no limit unless it
-is set, since what it does not get an answer to is denied.
+Law: no caller can keep others from being served. A caller for CDAP (role `enforce`) has no limit unless one is set,
+since CDAP denies whatever gets no answer.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Final
 from anyio import CapacityLimiter
 
 from ranger_cdap.config import ServiceSettings
-from ranger_cdap.service.http.callers import Role
+from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.http.reply import Refused
 
 _MOST_REMEMBERED: Final = 10_000
 _MOST_WAITING: Final = 32
 _WORKING: Final = 1
-"""Threads of one caller that only compute: more would get no more done, and take their turns from all others."""
+"""Threads of one caller that compute: more would not increase throughput, and take their turns from all others."""
 _WORKING_FOR_CDAP: Final = 4
-"""Those of a caller with `enforce`, behind which are many people: a long list of one does not hold up the others."""
+"""Those of a caller with `enforce`, which serves many users: a long list of one must not hold up the others."""
 
 
 class Shares:
-    """The shares of all callers; who is none is known by the address, and shares what comes from there."""
+    """Shares of all callers; unauthenticated requests share by address."""
 
     def __init__(self, settings: ServiceSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = settings.rate
         self._rates = {row.name: row.rate for row in settings.callers if row.rate is not None}
-        self._unlimited = {row.name for row in settings.callers if Role.ENFORCE in row.roles}
+        self._unlimited = {row.name for row in settings.callers if CallerRole.ENFORCE in row.roles}
         self._most_at_once = max(1, settings.max_requests // 2)
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -42,14 +42,14 @@ class Shares:
 
     @contextmanager
     def taking(self, who: str) -> Iterator[None]:
-        """One request of that caller or address, from its head to its answer.
+        """Count one request of that caller or address, from its headers to its response.
 
         Raises:
-            Refused: with 429, where it has had its share.
+            Refused: with 429, if it exceeds its share.
         """
         rate = self._rates.get(who, 0 if who in self._unlimited else self._rate)
         if rate and not self._takes_one(who, rate):
-            raise Refused(429, f"more than {rate} requests a second; try again in a second (`service.rate`)")
+            raise Refused(429, f"more than {rate} requests per second; try again in a second (`service.rate`)")
         if who not in self._unlimited and self._at_once[who] >= self._most_at_once:
             raise Refused(429, f"more than {self._most_at_once} requests at once; try again (`service.max_requests`)")
         self._at_once[who] += 1
@@ -61,16 +61,16 @@ class Shares:
                 del self._at_once[who]
 
     def waiting(self, who: str) -> CapacityLimiter:
-        """The threads in which requests of that caller may wait for a disk or a network."""
+        """Return the threads in which requests of that caller may wait for a disk or a network."""
         return self._waiting.setdefault(who, CapacityLimiter(_MOST_WAITING))
 
     def working(self, who: str) -> CapacityLimiter:
-        """The threads in which they compute."""
+        """Return the threads in which requests of that caller compute."""
         threads = _WORKING_FOR_CDAP if who in self._unlimited else _WORKING
         return self._working.setdefault(who, CapacityLimiter(threads))
 
     def _takes_one(self, who: str, rate: float) -> bool:
-        """Take one of what has come together since, at most for a second; whether there was one."""
+        """Take one token of those accumulated, for at most a second; false if there was none."""
         now = self._clock()
         left, at = self._buckets.pop(who, (rate, now))
         left = min(rate, left + (now - at) * rate)

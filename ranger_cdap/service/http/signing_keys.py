@@ -1,12 +1,12 @@
-"""`FetchedKeys`: the keys that sign tokens now, as a key server publishes them (JWKS, RFC 7517).
+"""`FetchedKeys`: the current keys that sign tokens, as published by a key server (JWKS, RFC 7517).
 
-Laws: a request never waits for the key server: `find` looks at what is there. The server is asked every
-`poll_interval`, sooner for a key that is not there, but never more than once in `PAUSE` seconds, whatever is in the
-tokens. Its last answer counts until it gives another one, or none for `max_staleness`. A key serves one algorithm of
-the settings and only to verify: shared secrets, private keys and keys for something else are left out.
+Laws: a request never waits for the key server: `find` uses the keys at hand. The server is polled every
+`poll_interval`, sooner for an unknown key, but never more than once in `PAUSE` seconds, whatever tokens contain. Its
+last response counts until the next one, or until there was none for `max_staleness`. A key serves one algorithm of the
+settings and only to verify: shared secrets, private keys and keys for other uses are skipped.
 
-PyJWT makes the keys. Its `PyJWKClient` does not fetch them: it would do so in the thread of the request, read answers
-of any size, and use the proxies of the environment.
+PyJWT makes the keys. Its `PyJWKClient` does not fetch them: it would do so in the request's thread, read responses of
+any size, and use the proxies of the environment.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from typing import Any, Final, Protocol, Self
 
 from ranger_cdap.config import JwtSettings, checked_address
 from ranger_cdap.config.address import JWKS
-from ranger_cdap.policies.client.exchange import Exchange, NoAnswer, TooLarge, TooSlow
+from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 
 logger = logging.getLogger(__name__)
 
 PAUSE: Final = 10.0
-"""Seconds between two requests to the key server, at least."""
+"""Minimum time between two requests to the key server, in seconds."""
 
 _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 5.0
@@ -39,7 +39,7 @@ _LARGEST: Final = 256 << 10
 _LONGEST_ID: Final = 256
 _LONGEST_GOODBYE: Final = 1.0
 _RSA_BITS: Final = range(2_048, 16_385)
-# The kinds of keys of each algorithm that needs no shared secret, and their curves.
+# Key types and curves of each algorithm that needs no shared secret.
 _KINDS: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {
     "RS256": ("RSA", (None,)),
     "ES256": ("EC", ("P-256",)),
@@ -47,30 +47,30 @@ _KINDS: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {
 }
 
 Keys = Mapping[tuple[str, str], Any]
-"""Public keys as PyJWT takes them, by id and algorithm."""
+"""Public keys in PyJWT's form, by id and algorithm."""
 
 
 class KeysUnavailable(Exception):
-    """The key server did not answer with keys."""
+    """Failure to get keys from the key server."""
 
 
 class SigningKeys(Protocol):
-    """Where tokens find the key that must have signed them."""
+    """Source of the keys that must have signed tokens."""
 
     def find(self, key_id: str | None, algorithm: str) -> Any:
-        """The key of that id for that algorithm; None if there is none. Returns at once."""
+        """Return the key of that id for that algorithm; None if there is none. Never blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The keys of one answer, and when it came (seconds of a clock that only goes forward); none before the first."""
+    """Keys of one response and its time (seconds of a monotonic clock), None before the first."""
 
     keys: Keys = field(default_factory=lambda: MappingProxyType({}))
     at: float = float("-inf")
 
 
 class FetchedKeys:
-    """Asks a key server in a thread of its own; `fetch` returns its keys or raises `KeysUnavailable`."""
+    """Keys of a key server, polled in a thread; `fetch` returns its keys or raises `KeysUnavailable`."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class FetchedKeys:
 
     @classmethod
     def of(cls, settings: JwtSettings) -> Self:
-        """The keys at `jwks_url`; nothing is fetched yet.
+        """Return the keys at `jwks_url`; nothing is fetched yet.
 
         Raises:
             ConfigError: the address or the file of certificates cannot be used.
@@ -103,7 +103,7 @@ class FetchedKeys:
         return cls(KeyServer(settings), poll_interval=settings.poll_interval, max_staleness=settings.max_staleness)
 
     def find(self, key_id: str | None, algorithm: str) -> Any:
-        """The key, unless it is unknown or the key server has not been reached for too long."""
+        """Return the key, unless it is unknown or the key server has been unreachable for too long."""
         fetched = self._fetched
         key = fetched.keys.get((key_id, algorithm)) if key_id is not None else None
         if key is None and key_id is not None:
@@ -112,19 +112,19 @@ class FetchedKeys:
 
     @property
     def age(self) -> float | None:
-        """Seconds since the key server answered; None before the first answer."""
+        """Return the seconds since the key server answered; None before the first response."""
         at = self._fetched.at
         return None if at == float("-inf") else self._clock() - at
 
     def refresh(self) -> None:
-        """Ask the key server now; a failure changes nothing but the log."""
+        """Fetch the keys now; a failure is logged and keeps the current ones."""
         began = self._clock()
         try:
             keys = self._fetch()
         except KeysUnavailable as e:
             self._note(str(e))
             return
-        except Exception as e:  # whatever it is, the thread must go on asking; meanwhile the keys grow old
+        except Exception as e:  # whatever fails, the thread must go on polling; meanwhile the keys age
             self._note(f"the keys of tokens cannot be read: {type(e).__name__}")
             return
         if keys.keys() != self._fetched.keys.keys():
@@ -134,13 +134,13 @@ class FetchedKeys:
         self._note("")
 
     def start(self) -> None:
-        """Ask from now on in a thread that a program does not wait for at its end; wait some seconds for an answer."""
+        """Start polling in a daemon thread, and wait some seconds for the first response."""
         self._thread = threading.Thread(target=self._run, name="ranger-cdap-token-keys", daemon=True)
         self._thread.start()
         self._asked.wait(_FIRST_ANSWER_SECONDS)
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._closed.set()
         self._wanted.set()
         if self._thread is not None:
@@ -156,7 +156,7 @@ class FetchedKeys:
                 self._wanted.clear()
 
     def _note(self, problem: str) -> None:
-        """Log what has changed; an outage is one warning."""
+        """Log a change of the state; an outage is one warning."""
         if problem and not self._problem:
             logger.warning("%s; the keys of its last answer count for %.0f s", problem, self._max_staleness)
         elif self._problem and not problem:
@@ -165,7 +165,7 @@ class FetchedKeys:
 
 
 class KeyServer:
-    """The server at `jwks_url`: a call asks it once.
+    """Key server at `jwks_url`; a call fetches its keys once.
 
     Raises:
         ConfigError: the address or the file of certificates cannot be used.
@@ -178,16 +178,16 @@ class KeyServer:
         self._exchange = Exchange(tls, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
 
     def __call__(self) -> Keys:
-        """The keys it publishes now.
+        """Return the keys it publishes now.
 
         Raises:
-            KeysUnavailable: it does not answer, or with something else than keys.
+            KeysUnavailable: it does not answer, or not with keys.
         """
         try:
             status, body = self._exchange.ask(
                 self._url, "GET", "", query=None, body=None, headers={"Accept": "application/json"}, largest=_LARGEST
             )
-        except (NoAnswer, TooLarge, TooSlow) as e:
+        except (NoResponse, TooLarge, TooSlow) as e:
             raise KeysUnavailable(f"the key server `{self._url}` is unavailable: {e}") from None
         if status != HTTPStatus.OK:
             raise KeysUnavailable(f"the key server `{self._url}` answered HTTP {status}")
@@ -198,7 +198,7 @@ class KeyServer:
 
 
 def published_keys(document: bytes, algorithms: tuple[str, ...]) -> Keys:
-    """The keys of a JWK set that may verify; of two with one id for one algorithm neither.
+    """Return the keys of a JWK set that may verify; of two with one id for one algorithm neither.
 
     Raises:
         ValueError: it is not a JWK set.
@@ -220,7 +220,7 @@ def published_keys(document: bytes, algorithms: tuple[str, ...]) -> Keys:
 
 
 def _is_for(row: Any, algorithm: str) -> bool:
-    """Whether a row is a public key that may verify signatures of that algorithm."""
+    """Return true if a row is a public key that may verify signatures of that algorithm."""
     if not isinstance(row, dict) or algorithm not in _KINDS:
         return False
     kind, curves = _KINDS[algorithm]

@@ -1,7 +1,8 @@
 """`Tokens`: JSON Web Tokens that name a caller.
 
-Law: a token names a caller only if a current key signed it with an algorithm of the settings, for us, and it is not
-over. Its times are numbers between 1970 and the year 9999; a token with a time as text, or without an end, names none.
+Law: a token names a caller only if a current key signed it with an algorithm of the settings, it is for us, and it has
+not expired. Its times are numbers between 1970 and the year 9999; a token with a time as text, or without an expiry,
+names none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ranger_cdap.service.http.signing_keys import FetchedKeys, SigningKeys
 _log = logging.getLogger(__name__)
 
 SHORTEST_SECRET: Final = 16
-"""Characters a secret must have at least: it is asked for over the network, and an address has many tries a second."""
+"""Minimum length of a secret, in characters: an attacker can make many attempts a second over the network."""
 
 _LEEWAY_SECONDS: Final = 30
 _TIMES: Final = ("exp", "nbf", "iat")
@@ -27,10 +28,10 @@ _LAST_TIME: Final = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 
 class FileKey:
-    """The one key of `key_file`, for its algorithms, whatever id a token names; read again when the file changes.
+    """The one key of `key_file`, for its algorithms and any key id; read again when the file changes.
 
     Raises:
-        ConfigError: it is no key for the algorithms.
+        ConfigError: it is not a key for the algorithms.
     """
 
     def __init__(self, path: Path, algorithms: tuple[str, ...]) -> None:
@@ -39,7 +40,7 @@ class FileKey:
         self._key = _key_of(path, algorithms)
 
     def find(self, key_id: str | None, algorithm: str) -> Any:
-        """The key, if it is for that algorithm."""
+        """Return the key, if it is for that algorithm."""
         self._files.if_changed(self._read)
         return self._key if algorithm in self._algorithms else None
 
@@ -52,7 +53,7 @@ class FileKey:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens are believed if one of the keys signed them for us; without keys none is."""
+    """Verifier of tokens that one of the keys signed for us; without keys none is valid."""
 
     keys: SigningKeys | None = None
     issuer: str = ""
@@ -61,16 +62,16 @@ class Tokens:
 
     @property
     def accepts(self) -> bool:
-        """Whether tokens are configured."""
+        """Return true if tokens are configured."""
         return self.keys is not None
 
     @classmethod
     def of(cls, settings: JwtSettings) -> Self:
-        """Build it from the settings; keys of a key server are not fetched yet.
+        """Return the verifier of the settings; keys of a key server are not fetched yet.
 
         Raises:
-            ConfigError: the key cannot be read or is of another kind than the algorithms, issuer or audience lack, or
-                keys are to come from two places.
+            ConfigError: the key cannot be read or does not fit the algorithms, issuer or audience are missing, or keys
+                have two sources.
             ServerError: PyJWT is not installed.
         """
         if settings.key_file is None and not settings.jwks_url:
@@ -83,7 +84,7 @@ class Tokens:
         return cls(_keys(settings), settings.issuer, settings.audience, settings.name_claim)
 
     def name(self, token: str) -> str | None:
-        """The name in the token; None if it is not valid. Returns at once."""
+        """Return the name in the token; None if it is not valid. Never blocks."""
         if self.keys is None:
             return None
         import jwt
@@ -103,13 +104,13 @@ class Tokens:
                 options={"require": ["exp", "iss", "aud", self.name_claim]},
             )
         except (jwt.PyJWTError, ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
-            return None  # PyJWT does not foresee all that can stand in a token
+            return None  # PyJWT does not foresee everything that a token can contain
         name = claims.get(self.name_claim)
         return name if isinstance(name, str) and _has_sane_times(claims) else None
 
 
 def _has_sane_times(claims: Mapping[str, Any]) -> bool:
-    """PyJWT takes texts, booleans and any number for times."""
+    """Return true if all times are plain numbers; PyJWT also accepts texts, booleans and any number."""
     times = [claims[name] for name in _TIMES if name in claims]
     return all(type(time) in (int, float) and 0 <= time <= _LAST_TIME for time in times)
 
@@ -117,7 +118,7 @@ def _has_sane_times(claims: Mapping[str, Any]) -> bool:
 def _keys(settings: JwtSettings) -> SigningKeys:
     if "HS256" in settings.algorithms and (len(settings.algorithms) > 1 or settings.jwks_url):
         raise ConfigError(
-            "`service.jwt.algorithms`: `HS256` shares its key with whoever signs; it stands alone, with `key_file`"
+            "`service.jwt.algorithms`: `HS256` shares its key with the signer; use it alone, with `key_file`"
         )
     if settings.key_file is None:
         return FetchedKeys.of(settings)
@@ -125,14 +126,14 @@ def _keys(settings: JwtSettings) -> SigningKeys:
 
 
 def _key_of(path: Path, algorithms: tuple[str, ...]) -> Any:
-    """The key as PyJWT takes it; one that is to be kept secret and one that is public never serve the same settings."""
+    """Return the key in PyJWT's form; a secret key and a public one never serve the same settings."""
     import jwt
 
     try:
         data = path.read_bytes().strip()
         if algorithms == ("HS256",) and len(data.decode()) < SHORTEST_SECRET:
             raise ConfigError(
-                f"the secret in `service.jwt.key_file` is shorter than {SHORTEST_SECRET} characters; make one at random"
+                f"the secret in `service.jwt.key_file` is shorter than {SHORTEST_SECRET} characters; use a random one"
             )
         key, *_ = [jwt.get_algorithm_by_name(algorithm).prepare_key(data) for algorithm in algorithms]
     except (OSError, ValueError, TypeError, NotImplementedError, jwt.PyJWTError) as e:
@@ -142,7 +143,7 @@ def _key_of(path: Path, algorithms: tuple[str, ...]) -> Any:
             f"`service.jwt.key_file` `{path}` is not a key for {', '.join(algorithms)}: {type(e).__name__}"
         ) from None
     if hasattr(key, "private_bytes"):
-        raise ConfigError(f"`service.jwt.key_file` `{path}` holds a private key; the public one is enough here")
+        raise ConfigError(f"`service.jwt.key_file` `{path}` is a private key; use the public one")
     return key
 
 

@@ -1,4 +1,4 @@
-"""`AppState`: everything the handlers of one decision service answer from."""
+"""`AppState`: the state that the handlers of one decision service share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ranger_cdap.service.state.handshake import SettingsDrift
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """The Ranger services by name (CDAP's first), CDAP's enforcer over the first, and what is counted."""
+    """Ranger services by name (CDAP's first), CDAP's enforcer over the first, and the counters."""
 
     settings: Settings
     authorizer: Authorizer
@@ -32,25 +32,25 @@ class AppState:
     services: Mapping[str, RangerService]
     metrics: ServiceMetrics
     generation: PolicyGeneration = field(default_factory=PolicyGeneration)
-    hello: SettingsDrift = field(default_factory=SettingsDrift)
+    settings_drift: SettingsDrift = field(default_factory=SettingsDrift)
     events: Events | None = None
-    bridge: GrantForwarder | None = None
+    grant_forwarder: GrantForwarder | None = None
     token_keys: FetchedKeys | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
         """Return the sentence to add to a denial about an entity that the denied user created recently."""
-        return self.events.creations.told(answers) if self.events is not None else ""
+        return self.events.creations.pending_grant(answers) if self.events is not None else ""
 
     def reason(self, reason: str, answers: Iterable[Answer]) -> str:
-        """The reason of these answers, and what is pending."""
+        """Return the reason of these answers, and the pending grants."""
         return "; ".join(filter(None, (reason, self.pending(answers))))
 
     def close(self) -> None:
-        """Hand over the stored events, end the background refreshes, then deliver the audit records that wait."""
+        """Publish the stored events, stop the background refreshes, then deliver the queued audit records."""
         if self.events is not None:
             self.events.store.close()
-        if self.bridge is not None:
-            self.bridge.close()
+        if self.grant_forwarder is not None:
+            self.grant_forwarder.close()
         if self.token_keys is not None:
             self.token_keys.close()
         for service in self.services.values():
@@ -58,7 +58,7 @@ class AppState:
         self.authorizer.close()
 
     def read_metrics(self) -> Iterable[Metric]:
-        """The figures that are read when asked for."""
+        """Yield the metrics that are read on demand."""
         loaded = 0
         for service in self.services.values():
             snapshot = service.snapshot
@@ -66,27 +66,27 @@ class AppState:
             problems = len(snapshot.engine.problems) if snapshot.engine is not None else 0
             yield from state_metrics(service.name, snapshot.state, age, snapshot.versions.policies, problems)
             loaded += snapshot.state.decides
-        yield GaugeMetricFamily("ranger_pdp_loaded_services_count", "Services that are decided for.", value=loaded)
+        yield GaugeMetricFamily("ranger_pdp_loaded_services_count", "Services with usable policies.", value=loaded)
         unknown = CounterMetricFamily(
-            "ranger_cdap_unknown_checks", "Checks that held something unknown, by what.", labels=["what"]
+            "ranger_cdap_unknown_checks", "Checks with an unknown element, by kind.", labels=["what"]
         )
         counted = self.enforcer.unknown
-        for what in Unknown:  # zeros too: a counter that is not there yet has no increase when it comes
+        for what in Unknown:  # zeros too: a counter that starts above zero shows no increase
             unknown.add_metric([what.value], counted.get(what, 0))
         yield unknown
         audit = next(iter(self.services.values())).audit
         yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records dropped.", value=audit.lost)
-        refused = "Audit records that could not be written, so that what they were to say was denied."
+        refused = "Audit records that could not be written; their operations were denied."
         yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=audit.refused)
         if self.events is not None:
             yield from journal_metrics(len(self.events.journal.open), self.events.store.age)
         yield from token_key_metrics(self.token_keys.age if self.token_keys is not None else None)
         enforced = GaugeMetricFamily(
             "ranger_cdap_enforced",
-            "1 where everything is enforced, 0 where some is only reported or closed.",
+            "1 if every operation is enforced, 0 if some are only reported or denied.",
             labels=["mode"],
         )
-        enforcement = self.authorizer.decider.rules.enforcement
+        enforcement = self.authorizer.decider.config.enforcement
         mode = "all" if enforcement.everything else enforcement.outside.value
         enforced.add_metric([mode], float(enforcement.everything))
         yield enforced

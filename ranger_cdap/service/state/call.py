@@ -1,4 +1,4 @@
-"""`Call`: one request as a handler sees it."""
+"""`HandlerCall`: one request as a handler sees it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ranger_cdap.service.http.callers import Caller
 if TYPE_CHECKING:
     from ranger_cdap.service.state.app_state import AppState
 
-NOBODY = Caller("", frozenset())
+NO_CALLER = Caller("", frozenset())
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A request that was let in: who asks (`NOBODY` where everybody may), the decoded body, and what answers.
+class HandlerCall:
+    """Admitted request: its caller (`NO_CALLER` for public routes), the decoded body, and the state.
 
     `base_url` is this service's address as the caller wrote it.
     """

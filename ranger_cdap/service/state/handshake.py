@@ -1,4 +1,4 @@
-"""The handshake with CDAP's extension: CDAP's settings, and where they differ from ours; it configures nothing."""
+"""Handshake with CDAP's extension: CDAP's settings, and their differences from ours; it configures nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 200
 
 
 class Handshake(msgspec.Struct, forbid_unknown_fields=True):
-    """The settings of CDAP, as the extension sends them; everything but its own version may be missing.
+    """Settings of CDAP, sent by the extension; everything but its own version is optional.
 
     `records`: whether it delivers a record of every request that CDAP answered.
     """
@@ -29,7 +29,7 @@ class Handshake(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SettingsDrift:
-    """Remembers what CDAP said last; logs a difference once."""
+    """CDAP's last reported settings; logs each difference once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,12 +37,12 @@ class SettingsDrift:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """The differences of CDAP's last handshake from the settings."""
+        """Return the differences of CDAP's last handshake from the settings."""
         with self._lock:
             return self._last
 
-    def heard(self, found: tuple[str, ...]) -> None:
-        """Remember them; new ones are logged."""
+    def update(self, found: tuple[str, ...]) -> None:
+        """Remember the differences; log new ones."""
         with self._lock:
             new = [difference for difference in found if difference not in self._last]
             self._last = found
@@ -50,20 +50,20 @@ class SettingsDrift:
             logger.warning("%s", difference)
 
 
-def differences(hello: Handshake, rules: AuthorizationConfig, admin_users: tuple[str, ...]) -> tuple[str, ...]:
-    """The differences of CDAP's settings from ours, one sentence each; a missing setting is no difference."""
+def differences(hello: Handshake, config: AuthorizationConfig, admin_users: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the differences of CDAP's settings from ours, one sentence each; a missing setting is not one."""
     said = [
-        ("instance", hello.instance, rules.instance, "cdap.instance"),
-        ("master user", hello.master_user, rules.master, "master.user"),
+        ("instance", hello.instance, config.instance, "cdap.instance"),
+        ("master user", hello.master_user, config.master, "master.user"),
     ]
     found = [
-        f"CDAP says that its {what} is `{theirs[:_SHOWN]}`, and `{setting}` here is `{ours}`; this setting counts"
+        f"CDAP's {what} is `{theirs[:_SHOWN]}`, but `{setting}` here is `{ours}`; this setting takes effect"
         for what, theirs, ours, setting in said
         if theirs is not None and theirs != ours
     ]
     if hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
         theirs, ours = ", ".join(sorted(set(hello.admin_users)))[:_SHOWN], ", ".join(sorted(admin_users))
         found.append(
-            f"CDAP says that its administrators are `{theirs}`, and `admin.users` here is `{ours}`; this setting counts"
+            f"CDAP's administrators are `{theirs}`, but `admin.users` here is `{ours}`; this setting takes effect"
         )
     return tuple(found)

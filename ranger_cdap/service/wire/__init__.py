@@ -1,1 +1,1 @@
-"""The bodies of every interface, as they come and go."""
+"""The bodies of requests and responses of every interface."""

@@ -1,4 +1,4 @@
-"""The bodies of AuthZEN 1.0 (`/access/v1`); what is unknown is not read."""
+"""The bodies of AuthZEN 1.0 (`/access/v1`); unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ranger_cdap.service.wire.pdp_wire import Attributes, Name, PolicyInfo
 
 
 class Open(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
-    """A body that may hold more than what is read."""
+    """A body that may have unknown fields."""
 
 
-class Entity(Open):
+class AuthZenEntity(Open):
     """A subject or a resource."""
 
     type: Name | None = None
@@ -21,7 +21,7 @@ class Entity(Open):
     properties: Attributes | None = None
 
 
-class Action(Open):
+class AuthZenAction(Open):
     """The action of the subject."""
 
     name: Name | None = None
@@ -29,36 +29,36 @@ class Action(Open):
 
 
 class EvaluationRequest(Open):
-    """May the subject do this?"""
+    """One evaluation: a subject, an action, a resource and the context."""
 
-    subject: Entity | None = None
-    action: Action | None = None
-    resource: Entity | None = None
+    subject: AuthZenEntity | None = None
+    action: AuthZenAction | None = None
+    resource: AuthZenEntity | None = None
     context: Attributes | None = None
 
 
 class EvaluationOptions(Open):
-    """How far to go."""
+    """Options of an evaluation of several requests."""
 
     evaluations_semantic: Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"] = "execute_all"
 
 
 class EvaluationsRequest(EvaluationRequest):
-    """May the subject do each of these? What an item lacks is that of the whole."""
+    """Several evaluations; an item's missing parts are those of the whole."""
 
     evaluations: list[EvaluationRequest] | None = None
     options: EvaluationOptions | None = None
 
 
 class EvaluationError(Open):
-    """Why one of several was not decided."""
+    """The reason why one of several was not evaluated."""
 
     status: int
     message: str
 
 
-class DecisionContext(Open):
-    """What Ranger says besides: the policy that decided, the version of all of them, and the name of the decision."""
+class EvaluationContext(Open):
+    """Ranger's additional data: the deciding policy, the version of all policies, and the id of the decision."""
 
     policy: PolicyInfo | None = None
     policy_version: int | None = None
@@ -69,47 +69,47 @@ class DecisionContext(Open):
     error: EvaluationError | None = None
 
 
-class Evaluated(Open):
+class EvaluationResponse(Open):
     """The decision."""
 
     decision: bool
-    context: DecisionContext | None = None
+    context: EvaluationContext | None = None
 
 
-class EvaluatedAll(Open):
-    """The decisions in the order asked; where none of several was asked, the one decision."""
+class EvaluationsResponse(Open):
+    """The decisions in the order of the request; without a list in the request, the one decision."""
 
-    evaluations: list[Evaluated] | None = None
+    evaluations: list[EvaluationResponse] | None = None
     decision: bool | None = None
-    context: DecisionContext | None = None
+    context: EvaluationContext | None = None
 
 
-class Subject(Open):
-    """Somebody found."""
+class AuthZenSubject(Open):
+    """A subject found."""
 
     type: str
     id: str
 
 
-class Subjects(Open):
-    """Who may do it."""
+class AuthZenSubjects(Open):
+    """The subjects that may perform the action."""
 
-    results: list[Subject]
+    results: list[AuthZenSubject]
 
 
-class ActionName(Open):
+class AuthZenActionName(Open):
     """An action found."""
 
     name: str
 
 
-class Actions(Open):
+class AuthZenActions(Open):
     """The actions the subject may perform."""
 
-    results: list[ActionName]
+    results: list[AuthZenActionName]
 
 
-class Configuration(Open):
+class AuthZenConfiguration(Open):
     """The endpoints of this Policy Decision Point."""
 
     policy_decision_point: str

@@ -1,4 +1,4 @@
-"""The bodies of `/cdap/v1`, as the extension of the CDAP master and the service write them."""
+"""The bodies of `/cdap/v1`, exchanged by the extension of the CDAP master and the service."""
 
 from __future__ import annotations
 
@@ -7,39 +7,36 @@ from typing import Annotated
 import msgspec
 
 from ranger_cdap.service.wire.event_wire import Hex, Milliseconds
+from ranger_cdap.service.wire.json_body import Strict
 
 Name = Annotated[str, msgspec.Meta(max_length=1_000)]
 Names = Annotated[list[Name], msgspec.Meta(max_length=100)]
 
 
-class Strict(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A body in which every field is known: what a caller may not bring is refused, not ignored."""
-
-
-class WirePrincipal(Strict):
-    """Somebody CDAP speaks of; only the type `USER` may do anything."""
+class WirePrincipal(Strict, frozen=True):
+    """A principal of CDAP; only the type `USER` may do anything."""
 
     name: Name
     type: Name = "USER"
     kerberos: Name | None = None
 
 
-class WireEntity(Strict):
-    """An entity: CDAP's type and idParts, versions as CDAP gives them."""
+class WireEntity(Strict, frozen=True):
+    """An entity: CDAP's type and idParts, versions as CDAP sends them."""
 
     type: Name
     parts: Names
 
 
-class WireStamp(Strict):
-    """The identity of a check: an id, the process that asks, and its clock just before."""
+class WireStamp(Strict, frozen=True):
+    """The identity of a check: an id, the calling process, and its clock just before."""
 
     id: Hex
     process: Hex
     at: Milliseconds
 
 
-class EnforceRequest(Strict):
+class EnforceRequest(Strict, frozen=True):
     """A call of CDAP's authorizer; with `child_type` about children of that type in the entity."""
 
     principal: WirePrincipal
@@ -52,10 +49,10 @@ class EnforceRequest(Strict):
     check: WireStamp | None = None
 
 
-class EnforceReply(Strict):
-    """Whether CDAP may go on; `reason` is for the person who asked.
+class EnforceReply(Strict, frozen=True):
+    """The decision on a check; `reason` is for the user.
 
-    The answer may be kept while `generation` stays as it is, if it is `cacheable`, and then for seconds only.
+    The answer may be cached while `generation` stays the same, if it is `cacheable`, and then for seconds only.
     """
 
     allowed: bool
@@ -66,22 +63,22 @@ class EnforceReply(Strict):
     generation: str
 
 
-class VisibleRequest(Strict):
-    """Which of these somebody sees."""
+class VisibleRequest(Strict, frozen=True):
+    """Entities to test for visibility."""
 
     principal: WirePrincipal
     entities: list[WireEntity]
 
 
-class VisibleReply(Strict):
-    """For each entity asked about, in that order, whether it is seen."""
+class VisibleReply(Strict, frozen=True):
+    """The visibility of each entity, in the order of the request."""
 
     visible: list[bool]
     cacheable: bool
     generation: str
 
 
-class HelloReply(Strict):
+class HelloReply(Strict, frozen=True):
     """This service and its settings for decisions."""
 
     version: str

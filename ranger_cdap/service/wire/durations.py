@@ -1,10 +1,10 @@
-"""A length of time as people say it."""
+"""Durations as text."""
 
 from __future__ import annotations
 
 
 def format_duration(seconds: float) -> str:
-    """A length of time in one or two words, rounded down."""
+    """Return a duration in one or two words, rounded down."""
     whole = max(0, int(seconds))
     for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
         if whole >= 2 * length:

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from ranger_cdap.service.wire.json_body import Repeated, refuse_repeated_fields, refuse_repeated_outer_fields
+from ranger_cdap.service.wire.json_body import Repeated, Strict, refuse_repeated_fields, refuse_repeated_outer_fields
 
 UNSTAMPED: Final = 1
 STAMPED: Final = 2
-"""The versions of a record: whether its checks carry `id`, `process` and `at`."""
+"""Versions of a record: without and with `id`, `process` and `at` in its checks."""
 
 CHECK_VERSION: Final = 1
 
@@ -25,11 +25,7 @@ Hex = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 """128 random bits: the id of a check or of a process."""
 
 
-class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An object whose every field is known."""
-
-
-class CheckRecord(_Strict, frozen=True, kw_only=True):
+class CheckRecord(Strict, frozen=True, omit_defaults=True, kw_only=True):
     """One permission check of a request; `at` is when its process was about to ask, by its own clock."""
 
     principal: str
@@ -44,7 +40,7 @@ class CheckRecord(_Strict, frozen=True, kw_only=True):
     at: Milliseconds | msgspec.UnsetType = msgspec.UNSET
 
 
-class Record(_Strict, frozen=True, kw_only=True):
+class Record(Strict, frozen=True, omit_defaults=True, kw_only=True):
     """One request that CDAP answered."""
 
     v: _JavaInt
@@ -59,19 +55,19 @@ class Record(_Strict, frozen=True, kw_only=True):
     checks: list[CheckRecord]
 
 
-class StoredRecord(msgspec.Struct, frozen=True):
-    """A record as it is stored: the caller's fields, and those of the service that stores it."""
+class StoredRecord(Strict, frozen=True, omit_defaults=True):
+    """Stored record: the caller's fields, and those of the service that stores it."""
 
-    id: str
+    id: Annotated[str, msgspec.Meta(min_length=1)]
     caller: str
-    received: int
+    received: Milliseconds
     record: Record
 
 
-class JournalledCheck(_Strict, frozen=True, kw_only=True):
-    """A check that was allowed and that may begin or end the life of an entity.
+class JournalledCheck(Strict, frozen=True, omit_defaults=True, kw_only=True):
+    """Allowed check that may begin or end the life of an entity.
 
-    `frame` is the nearest method of CDAP that asked, empty where the question did not say.
+    `frame` is the nearest calling method of CDAP, empty if the request had none.
     """
 
     v: _JavaInt
@@ -85,12 +81,12 @@ class JournalledCheck(_Strict, frozen=True, kw_only=True):
     frame: str
 
 
-class StoredCheck(msgspec.Struct, frozen=True):
-    """A journalled check as it is stored, under the id of its stamp."""
+class StoredCheck(Strict, frozen=True, omit_defaults=True):
+    """Stored journalled check, under the id of its stamp."""
 
-    id: str
+    id: Hex
     caller: str
-    received: int
+    received: Milliseconds
     check: JournalledCheck
 
 
@@ -101,37 +97,37 @@ class AuditRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     @staticmethod
     def read(data: bytes) -> list[bytes]:
-        """The records of a body, each as it came: one that is wrong must not stop the others.
+        """Return the records of a body, undecoded, so that an invalid one does not block the others.
 
         Raises:
             msgspec.MsgspecError: it is not a list of records at all.
             Repeated: it has a field twice.
         """
         raws = [bytes(raw) for raw in _read_envelope(data).records]
-        refuse_repeated_outer_fields(data, _Envelope(list(map(msgspec.Raw, raws))))
+        refuse_repeated_outer_fields(data, _RawAuditRequest(list(map(msgspec.Raw, raws))))
         return raws
 
 
 class RefusedRecord(msgspec.Struct):
-    """A record that is not stored: its place in the request, and why."""
+    """A record that is not stored: its place in the request, and the reason."""
 
     index: int
     reason: str
 
 
 class AuditReply(msgspec.Struct):
-    """How many records are stored for good, and which are not and never will be."""
+    """The number of records stored, and those rejected for good."""
 
     stored: int
     refused: list[RefusedRecord]
 
 
-class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+class _RawAuditRequest(msgspec.Struct, forbid_unknown_fields=True):
     records: list[msgspec.Raw]
 
 
-class _Line(msgspec.Struct, frozen=True):
-    """`StoredRecord` with the record as it is written."""
+class _RawStoredRecord(msgspec.Struct, frozen=True):
+    """`StoredRecord` with the record as it was sent."""
 
     id: str
     caller: str
@@ -143,13 +139,13 @@ class _Versioned(msgspec.Struct):
     v: Any = None
 
 
-_read_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_read_envelope: Final = msgspec.json.Decoder(_RawAuditRequest).decode
 _read_version: Final = msgspec.json.Decoder(_Versioned).decode
 _read_record: Final = msgspec.json.Decoder(Record).decode
 
 
 class Fault(StrEnum):
-    """The kinds of rejected records."""
+    """Kind of rejected record."""
 
     VERSION = "version"
     FORMAT = "format"
@@ -158,7 +154,7 @@ class Fault(StrEnum):
 
 
 class BadRecord(Exception):
-    """A record that is not trusted or not readable; the message is for its sender."""
+    """Record that is not trusted or not readable; the message is for its sender."""
 
     def __init__(self, fault: Fault, reason: str) -> None:
         super().__init__(reason)
@@ -167,12 +163,12 @@ class BadRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Reads the records of one CDAP instance."""
+    """Reader of the records of one CDAP instance."""
 
     instance: str
 
     def read(self, raw: bytes) -> Record:
-        """One record.
+        """Decode one record.
 
         Raises:
             BadRecord: it is not one of a known version, or is of another instance.
@@ -187,20 +183,20 @@ class Intake:
 
 
 def stored_line(record: Record, caller: str, received: int) -> bytes:
-    """The line, with its end; the same record of the same caller has the same id, however it was written."""
+    """Return the line, with its end; the same record of the same caller has the same id, however it was written."""
     return line_of(record, caller)(received)
 
 
 def line_of(record: Record, caller: str) -> Callable[[int], bytes]:
-    """`stored_line` that lacks `received` only: what takes time is done."""
+    """Return `stored_line` without `received`, with the expensive part already done."""
     content = msgspec.json.encode(record)
-    # No name of a caller holds a NUL, so no two pairs of caller and record are the same text.
+    # No name of a caller contains a NUL, so no two pairs of caller and record are the same text.
     name = hashlib.sha256(caller.encode() + b"\0" + content).hexdigest()
-    return lambda received: msgspec.json.encode(_Line(name, caller, received, msgspec.Raw(content))) + b"\n"
+    return lambda received: msgspec.json.encode(_RawStoredRecord(name, caller, received, msgspec.Raw(content))) + b"\n"
 
 
 def journal_line(id_: str, caller: str, received: int, check: JournalledCheck) -> bytes:
-    """The line of a journalled check, with its end."""
+    """Return the line of a journalled check, with its end."""
     return msgspec.json.encode(StoredCheck(id_, caller, received, check)) + b"\n"
 
 

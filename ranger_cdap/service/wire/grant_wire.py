@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ranger_cdap.service.wire.cdap_wire import Names, Strict, WireEntity, WirePrincipal
+from ranger_cdap.service.wire.cdap_wire import Names, WireEntity, WirePrincipal
+from ranger_cdap.service.wire.json_body import Strict
 
 
-class GrantRequest(Strict):
-    """A user of CDAP grants or revokes permissions; `caller` is missing where CDAP does not pass one on."""
+class GrantRequest(Strict, frozen=True):
+    """A grant or revocation by a user of CDAP; `caller` is missing if CDAP does not pass one on."""
 
     entity: WireEntity
     caller: WirePrincipal | None = None
@@ -14,29 +15,29 @@ class GrantRequest(Strict):
     permissions: Names | None = None
 
 
-class GrantReply(Strict):
-    """Whether it is done, and why not; `changed` says that a policy in Ranger changed."""
+class GrantReply(Strict, frozen=True):
+    """The result, and the reason of a failure; `changed`: a policy in Ranger changed."""
 
     done: bool
     changed: bool
     reason: str
 
 
-class GrantsRequest(Strict):
-    """Somebody, in CDAP, asks what a principal was given."""
+class GrantsRequest(Strict, frozen=True):
+    """A request of a user of CDAP for a principal's grants."""
 
     principal: WirePrincipal
     caller: WirePrincipal | None = None
 
 
-class GrantedEntity(Strict):
+class GrantedEntity(Strict, frozen=True):
     """Permissions on one entity."""
 
     entity: WireEntity
     permissions: list[str]
 
 
-class GrantsReply(Strict):
+class GrantsReply(Strict, frozen=True):
     """The effective grants of a principal, by name."""
 
     done: bool

@@ -1,4 +1,4 @@
-"""JSON bodies of which nothing is dropped: a field that comes twice means one thing here and another elsewhere."""
+"""JSON bodies without repeated fields, which different parsers interpret differently."""
 
 from __future__ import annotations
 
@@ -8,43 +8,47 @@ from typing import Any, Final
 import msgspec
 
 _LOOKED_THROUGH: Final = 16_384
-"""Bytes of a body in which a repeated field is looked for by name, which takes some fifty times as long."""
+"""Largest body, in bytes, in which a repeated field is searched by name, which takes some fifty times as long."""
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A body without unknown fields: what a caller may not send is rejected, not ignored."""
 
 
 class Repeated(ValueError):
-    """An object has a field twice."""
+    """Object with a repeated field."""
 
 
 def refuse_repeated_fields(data: bytes) -> None:
-    """Read all objects of a body that is valid JSON.
+    """Reject repeated fields in any object of a body that is valid JSON.
 
     Raises:
-        Repeated: one of them has a field twice; which, is said where that is quickly found.
+        Repeated: one of them has a field twice; the message names it if that is quickly found.
     """
     if _holds_all(msgspec.json.decode(data), data):
         return
     if len(data) <= _LOOKED_THROUGH:
         json.loads(data, object_pairs_hook=_object)
-    raise Repeated("a field comes twice")
+    raise Repeated("a field is repeated")
 
 
 def refuse_repeated_outer_fields(data: bytes, read: msgspec.Struct) -> None:
-    """The same for the outermost object alone, whose fields are kept as they came (`msgspec.Raw`).
+    """Reject repeated fields of the outermost object, whose fields are kept undecoded (`msgspec.Raw`).
 
     Raises:
         Repeated: it has a field twice.
     """
     if not _holds_all(read, data):
-        raise Repeated("a field comes twice")
+        raise Repeated("a field is repeated")
 
 
 def _holds_all(read: Any, data: bytes) -> bool:
-    """Whether nothing was dropped: each text has two quotation marks of its own."""
+    """Return true if nothing was dropped: each text has its own two quotation marks."""
     return _marks(msgspec.json.encode(read)) == _marks(data)
 
 
 def _marks(data: bytes) -> int:
-    """The quotation marks that begin and end texts; those inside are escaped."""
+    """Count the quotation marks that begin and end texts; escaped ones inside do not count."""
     if b"\\" in data:
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     return data.count(b'"')
@@ -54,5 +58,5 @@ def _object(pairs: list[tuple[str, Any]]) -> None:
     names: set[str] = set()
     for name, _ in pairs:
         if name in names:
-            raise Repeated(f"field `{name[:80]}` comes twice")
+            raise Repeated(f"field `{name[:80]}` is repeated")
         names.add(name)

@@ -1,5 +1,7 @@
-"""The bodies of Ranger's Policy Decision Point (`/authz/v1`); what is null or empty is not written, what is unknown
-not read."""
+"""The bodies of Ranger's Policy Decision Point (`/authz/v1`).
+
+Null and empty fields are omitted, unknown ones ignored.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +10,24 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from ranger_cdap.engine.compiled.cost import LONGEST_VALUE
+from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 
 MOST_NAMES: Final = 10_000
-"""Names of a list: groups, permissions, addresses."""
+"""Limit on the names in a list: groups, permissions, addresses."""
 MOST_ATTRIBUTES: Final = 1_000
-"""Attributes of a user or a resource, and circumstances."""
+"""Limit on the attributes of a user or a resource, and on context values."""
 
 AccessTime = Annotated[int, msgspec.Meta(le=253_402_300_799_999)]
 """Milliseconds since 1970, up to the year 9999; 0 and less mean now."""
 
 
-Name = Annotated[str, msgspec.Meta(max_length=LONGEST_VALUE)]
+Name = Annotated[str, msgspec.Meta(max_length=MAX_VALUE_LENGTH)]
 Names = Annotated[list[Name], msgspec.Meta(max_length=MOST_NAMES)]
 Attributes = Annotated[dict[Name, Any], msgspec.Meta(max_length=MOST_ATTRIBUTES)]
 
 
 class PdpDecision(StrEnum):
-    """A decision; only `ALLOW` lets anybody in."""
+    """A decision; only `ALLOW` grants access."""
 
     ALLOW = "ALLOW"
     DENY = "DENY"
@@ -34,7 +36,7 @@ class PdpDecision(StrEnum):
 
 
 class Ranger(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, gc=False):
-    """A body in Ranger's spelling."""
+    """A body with Ranger's field names."""
 
 
 class UserInfo(Ranger):
@@ -47,7 +49,7 @@ class UserInfo(Ranger):
 
 
 class ResourceInfo(Ranger):
-    """A resource by its name (`table:db1/t1`), and things one level below it (`column:c1`)."""
+    """A resource by its name (`table:db1/t1`), and sub-resources one level below it (`column:c1`)."""
 
     name: str | None = None
     sub_resources: list[Name] | None = None
@@ -56,7 +58,7 @@ class ResourceInfo(Ranger):
 
 
 class AccessInfo(Ranger):
-    """The access asked for; `action` is for the audit only."""
+    """The requested access; `action` is for the audit only."""
 
     resource: ResourceInfo | None = None
     action: Name | None = None
@@ -64,7 +66,7 @@ class AccessInfo(Ranger):
 
 
 class AccessContext(Ranger):
-    """Which service decides, and the circumstances."""
+    """The service that decides, and the context."""
 
     service_type: str | None = None
     service_name: str | None = None
@@ -93,7 +95,7 @@ class MultiAuthzRequest(Ranger):
 
 
 class ResourcePermissionsRequest(Ranger):
-    """Who may do what on it?"""
+    """A resource whose permissions are requested."""
 
     request_id: str | None = None
     resource: ResourceInfo | None = None
@@ -101,7 +103,7 @@ class ResourcePermissionsRequest(Ranger):
 
 
 class PolicyInfo(Ranger):
-    """The policy that decided; -1, without a version, is none."""
+    """The policy that decided; -1, without a version, means none."""
 
     id: int
     version: int | None = None
@@ -149,7 +151,7 @@ Permissions = dict[str, dict[str, PermissionResult]]
 
 
 class ResourcePermissions(Ranger):
-    """Who may do what on a resource; the group `public` is everybody."""
+    """The permissions on a resource; the group `public` contains every user."""
 
     resource: ResourceInfo
     users: Permissions | None = None

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.config import SourceSettings
-from spark_sync.ledger.event import Kind, Outcome, Stage
+from spark_sync.ledger.event import ChangeKind, Outcome, Stage
 from spark_sync.sources.source import FOUND, EventSource
 from spark_sync.sources.text_files import read_text_files
 
@@ -19,7 +19,7 @@ LEAST = 5
 
 
 def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -> DataFrame:
-    """As `EventSource.parse`: a line that is not exactly as it should be is rejected, with the reason."""
+    """Parse lines, as `EventSource.parse`; a malformed line is rejected with the reason."""
     fields = F.split("line", ",", -1)
     time = F.expr("try_cast(fields[0] AS bigint)")
     user, kind, entity_type = F.col("fields")[1], F.col("fields")[2], F.col("fields")[3]
@@ -36,23 +36,23 @@ def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -
         F.when(~F.col("enough"), F.lit("has fewer than 5 fields"))
         .when(F.col("time").isNull() | (F.col("time") <= 0), F.lit("its time cannot be read"))
         .when(user == "", F.lit("names no user"))
-        .when(~kind.isin(*(each.value for each in Kind)), F.lit("is neither a creation nor a deletion"))
+        .when(~kind.isin(*(each.value for each in ChangeKind)), F.lit("is neither a creation nor a deletion"))
         .when(wanted.isNull() | (wanted != F.size("parts")), F.lit("is of a type that is not believed"))
     )
     event = F.struct(
-        # A line that comes twice is one event.
+        # A line that is repeated is one event.
         F.sha2("line", 256).alias("id"),
         F.col("type"),
         F.col("parts"),
         kind.alias("kind"),
-        # The inventory knows what is new, as CDAP's own audit messages do.
+        # The inventory reports only new entities, like CDAP's own audit messages.
         F.lit(Stage.MESSAGE.value).alias("stage"),
         F.lit(Outcome.DONE.value).alias("outcome"),
         user.alias("user"),
         F.lit(None).alias("requester"),
         F.col("time").alias("started"),
         F.col("time").alias("ended"),
-        # What an inventory does not know, in the order of `FOUND`.
+        # The fields that an inventory lacks, in the order of `FOUND`.
         *(F.lit(None).alias(name) for name in FOUND.names[FOUND.names.index("ended") + 1 :]),
     ).cast(FOUND)
     none = F.array().cast(f"array<{FOUND.simpleString()}>")

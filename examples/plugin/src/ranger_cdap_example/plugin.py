@@ -1,4 +1,4 @@
-"""What the entry point names: the hooks. Each does its work in a module of its own."""
+"""The hooks, which the entry point names. Each is implemented in a module of its own."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 @hookimpl
 def ranger_cdap_veto(answer: Answer) -> str | None:
-    """Nothing is changed while changes are frozen."""
+    """Deny changes while changes are frozen."""
     return reason_to_deny(answer)
 
 
 @hookimpl
 def ranger_cdap_audit_sinks() -> Mapping[str, SinkFactory]:
-    """`syslog`: records go to the syslog daemon of this machine."""
+    """Return the sink `syslog`, which sends records to the syslog daemon of this machine."""
     return {"syslog": syslog_sink}
 
 
 @hookimpl
 def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
-    """`csv`: creations from an inventory system, as lines of CSV."""
-    # Here and not above: the hook is called only where PySpark is installed, this module is always loaded.
+    """Return the source `csv`: creations from an inventory system, as lines of CSV."""
+    # Imported here: the hook is called only where PySpark is installed, but this module is always loaded.
     from ranger_cdap_example.csv_events import CSV
 
     return {"csv": CSV}

@@ -1,4 +1,4 @@
-"""The audit sink `syslog`: one message a record, as JSON, to a syslog daemon."""
+"""The audit sink `syslog`: one message per record, as JSON, to a syslog daemon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AUTHPRIV_INFO = 10 * 8 + 6
 
 
 class SyslogSink:
-    """Messages of the facility `authpriv` over UDP; what cannot be sent is raised and so kept and sent again."""
+    """Sink for the facility `authpriv` over UDP; a failure raises, so that the records are kept and retried."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
@@ -32,12 +32,12 @@ class SyslogSink:
             self._socket.sendto(message, self._address)
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket."""
         self._socket.close()
 
 
 def syslog_sink(_: AuditSettings) -> AuditSink:
-    """The sink for the daemon that the environment names.
+    """Return the sink for the daemon in the environment variable.
 
     Raises:
         ConfigError: the address is not HOST:PORT.

@@ -28,7 +28,7 @@ final class Address {
       throw new BadSetting(setting + " is no address like http://127.0.0.1:6500 (without name and password)");
     }
     if (found.group(1).equals("http") && !allowPlainHttp && !THIS_MACHINE.matcher(found.group(2)).matches()) {
-      throw new BadSetting(setting + " is " + text + ", which others can read and change on its way: use https://, "
+      throw new BadSetting(setting + " is " + text + ", which others can read and change in transit: use https://, "
           + "127.0.0.1 for this machine, or set " + permission + " to true if nobody else can reach the way");
     }
     try {

@@ -60,9 +60,9 @@ final class ClientTls {
   private void readAgain() {
     try {
       factory = read(files);
-      LOG.info("{} has changed and was read again", setting);
+      LOG.info("{} has changed and was reloaded", setting);
     } catch (BadSetting e) {
-      LOG.warn("{}; the certificate read before stays in use", e.getMessage());
+      LOG.warn("{}; the previous certificate stays in use", e.getMessage());
     }
   }
 

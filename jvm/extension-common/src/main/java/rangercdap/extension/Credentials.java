@@ -39,9 +39,9 @@ final class Credentials {
   private void readAgain() {
     try {
       header = header(name, SecretFile.read(setting, file));
-      LOG.info("{} has changed and was read again", setting);
+      LOG.info("{} has changed and was reloaded", setting);
     } catch (BadSetting e) {
-      LOG.warn("{}; the secret read before stays in use", e.getMessage());
+      LOG.warn("{}; the previous secret stays in use", e.getMessage());
     }
   }
 

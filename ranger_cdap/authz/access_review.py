@@ -1,0 +1,36 @@
+"""Access of users as reviews show it: allowed, denied, or conditional, where conditions make a difference."""
+
+from __future__ import annotations
+
+from ranger_cdap.cdap.answer import is_allowed
+from ranger_cdap.engine import AccessEntry, AccessRequest, AccessStatus, Decision, EngineOptions, PolicyEngine
+from ranger_cdap.errors import NotReady
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
+from ranger_cdap.policies.refresh.documents import compile_set
+from ranger_cdap.policies.refresh.ended import without_ended
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+
+
+def review_engine(snapshot: Snapshot, now: int) -> PolicyEngine:
+    """Return the engine of a snapshot without policies that ended before `now` (epoch milliseconds).
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    engine, documents = snapshot.engine, snapshot.documents
+    if engine is None:
+        raise NotReady(snapshot.reason)
+    if documents is None or (current := without_ended(documents, now)) is documents:
+        return engine
+    options = EngineOptions(conditions=condition_factories(plugin_manager()))
+    return compile_set(current, engine.service_name, options).engine
+
+
+def reviewed(engine: PolicyEngine, request: AccessRequest) -> tuple[Decision, AccessEntry | None]:
+    """Return the decision at the time of the request, and the access it belongs to; None if no policy applies."""
+    decision = engine.evaluate(request)
+    if decision.conditional:
+        return decision, engine.access_entry(request)
+    if is_allowed(decision):
+        return decision, AccessEntry(AccessStatus.ALLOWED, decision.policy_id)
+    return decision, AccessEntry(AccessStatus.DENIED, decision.policy_id) if decision.policy_id >= 0 else None

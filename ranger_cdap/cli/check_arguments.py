@@ -1,0 +1,118 @@
+"""The arguments that `check`, `explain` and `plan` share: user, operation, entity, and related entities."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decider import other_service_type
+from ranger_cdap.authz.denial_text import denial_by
+from ranger_cdap.cdap.answer import EvaluatedPrivilege
+from ranger_cdap.cdap.context import ROLES, Context
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.parameters import ENTITY, OPERATION, PART
+from ranger_cdap.errors import InvalidInput
+
+Part = tuple[str, EntityId | EntityPattern]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckArguments:
+    """The arguments of a permission check, as typed."""
+
+    user: str
+    operation: str
+    entity: EntityId
+    groups: tuple[str, ...]
+    context: Context
+
+
+def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the arguments and options of a permission check; the command gets them as `asked`."""
+
+    @functools.wraps(command)
+    def with_question(
+        *args: Any,
+        user: str,
+        operation: str,
+        entity: EntityId,
+        groups: tuple[str, ...],
+        parts: tuple[Part, ...],
+        artifact: EntityId | None,
+        jar: EntityId | None,
+        impersonated: str | None,
+        **more: Any,
+    ) -> Any:
+        named = [("artifact", artifact), ("jar", jar), *parts]
+        related = {role: tuple(e for r, e in named if r == role and e is not None) for role, _ in named}
+        context = Context({role: entities for role, entities in related.items() if entities}, impersonated)
+        return command(*args, asked=CheckArguments(user, operation, entity, groups, context), **more)
+
+    wrapped: Callable[..., Any] = with_question
+    for decorate in (
+        click.option("--impersonate", "impersonated", metavar="USER", help="The user that CDAP impersonates."),
+        click.option(
+            "--with",
+            "parts",
+            type=PART,
+            callback=_parts,
+            multiple=True,
+            metavar="ROLE=ENTITY",
+            help=f"A related entity, or a pattern like dataset:ns1.local*. Repeatable. Roles: {', '.join(ROLES)}.",
+        ),
+        click.option("--jar", type=ENTITY, metavar="ENTITY", help="The artifact created from an uploaded jar."),
+        click.option("--artifact", type=ENTITY, metavar="ENTITY", help="The artifact an application is deployed from."),
+        click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable."),
+        click.argument("entity", type=ENTITY, metavar="ENTITY"),
+        click.argument("operation", type=OPERATION, metavar="OPERATION"),
+        click.argument("user"),
+    ):
+        wrapped = decorate(wrapped)
+    return wrapped
+
+
+def _parts(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Part, ...]:
+    return tuple(map(_part, texts))
+
+
+def _part(text: str) -> Part:
+    role, equals, entity = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"`{text}` is not ROLE=ENTITY; write it like datasets=dataset:ns1.purchases")
+    return role, parse_pattern(entity)
+
+
+@contextmanager
+def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
+    """Open an authorizer for one check; problems with its policies are reported on standard error.
+
+    Raises:
+        InvalidInput: the service of the settings is not one of CDAP.
+    """
+    with Authorizer.open(invocation.settings, refresh_in_background=False) as authorizer:
+        snapshot = authorizer.snapshot
+        if other := other_service_type(snapshot.engine):
+            raise InvalidInput(f"`{invocation.settings.ranger.service}` (`ranger.service`) is the name {other}")
+        if snapshot.engine is not None and snapshot.reason:
+            invocation.messages.print(f"warning: cached policies are used ({snapshot.state.value}): {snapshot.reason}")
+        if snapshot.cache_problem:
+            invocation.messages.print(f"warning: {snapshot.cache_problem}")
+        if not authorizer.decider.config.enforcement.everything:
+            invocation.messages.print(f"note: {authorizer.decider.config.enforcement}")
+        yield authorizer
+
+
+def policy_text(examined: EvaluatedPrivilege) -> str:
+    """Return `policy 12 (version 3)` and, if it denies, that; or that no policy matched."""
+    decision = examined.decision
+    if decision.policy_id < 0:
+        return decision.reason or "no policy matches"
+    return f"policy {decision.policy_id} (version {decision.policy_version}){denial_by(examined)}"

@@ -1,0 +1,112 @@
+"""Deliberately unsupported endpoints, each with the reason; all of them return 404 or 405."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedEndpoint:
+    """Unsupported requests of Ranger's REST interface, one example path of each kind, with the reason."""
+
+    reason: str
+    requests: tuple[tuple[str, str], ...]
+
+
+_V2 = "/service/public/v2/api"
+
+UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
+    UnsupportedEndpoint(
+        "zones are made and changed in their first form; their own administrators get no rights, which is stricter",
+        (
+            ("GET", f"{_V2}/zones-v2"),
+            ("POST", f"{_V2}/zones-v2"),
+            ("GET", f"{_V2}/zones-v2/1"),
+            ("PUT", f"{_V2}/zones-v2/1"),
+            ("PUT", f"{_V2}/zones-v2/1/partial"),
+            ("GET", f"{_V2}/zones-v2/1/resources/cdapdev"),
+            ("GET", f"{_V2}/zones-v2/name/z"),
+            ("GET", f"{_V2}/zones-v2/name/z/resources/cdapdev"),
+            ("GET", f"{_V2}/zone-headers"),
+            ("GET", f"{_V2}/zones/1/service-headers"),
+            ("GET", f"{_V2}/zone-names/cdapdev/resource"),
+        ),
+    ),
+    UnsupportedEndpoint(
+        "Basic authentication only: nothing here has a page, so nothing needs a session, a cookie or a form",
+        (("GET", "/service/plugins/csrfconf"), ("POST", "/login"), ("GET", "/service/users/profile")),
+    ),
+    UnsupportedEndpoint(
+        "audits go to files or Solr and are looked at there; changes of policies are not kept",
+        (
+            ("GET", "/service/assets/accessAudit"),
+            ("GET", "/service/assets/report"),
+            ("GET", "/service/xusers/authSessions"),
+            ("GET", "/service/plugins/policy/1/versionList"),
+            ("GET", "/service/plugins/policies/eventTime"),
+        ),
+    ),
+    UnsupportedEndpoint(
+        "tags come in whole uploads, as Ranger's tagsync sends them, and go in whole downloads",
+        (
+            ("POST", "/service/tags/tags"),
+            ("POST", "/service/tags/tagdefs"),
+            ("POST", "/service/tags/resources"),
+            ("POST", "/service/tags/tagresourcemaps"),
+        ),
+    ),
+    UnsupportedEndpoint(
+        "a regular expression of any caller; only Ranger Admin's own pages ask",
+        (("GET", "/service/tags/lookup"),),
+    ),
+    UnsupportedEndpoint(
+        "users and groups are made and deleted one by one; there is no directory to be synchronised with",
+        (
+            ("POST", "/service/xusers/ugsync/users"),
+            ("POST", "/service/xusers/ugsync/groups"),
+            ("POST", "/service/xusers/ugsync/groupusers"),
+            ("POST", "/service/xusers/users/external"),
+            ("DELETE", "/service/xusers/delete/external/users"),
+            ("DELETE", "/service/xusers/delete/external/groups"),
+        ),
+    ),
+    UnsupportedEndpoint(
+        "users and groups do not change: they are deleted and made again, memberships too",
+        (
+            ("PUT", "/service/xusers/secure/users/1"),
+            ("PUT", "/service/xusers/secure/groups/1"),
+            ("PUT", "/service/xusers/groupusers"),
+        ),
+    ),
+    UnsupportedEndpoint(
+        "a second way to what `public/v2/api/roles` does; no client uses it",
+        (
+            ("PUT", "/service/roles/roles/grant/cdapdev"),
+            ("GET", "/service/roles/roles"),
+            ("GET", "/service/roles/roles/names"),
+        ),
+    ),
+    UnsupportedEndpoint(
+        "a search of its own kind; lists of policies take `resource:` as well, and no client uses it",
+        (("GET", f"{_V2}/policies/cdap/for-resource"), ("GET", "/service/plugins/policies/cdap/for-resource")),
+    ),
+    UnsupportedEndpoint(
+        "nothing here connects to CDAP",
+        (
+            ("POST", "/service/plugins/services/lookupResource/cdapdev"),
+            ("POST", "/service/plugins/services/validateConfig"),
+        ),
+    ),
+    UnsupportedEndpoint(
+        "the log of changes keeps its last entries by itself",
+        (("DELETE", f"{_V2}/server/policydeltas"), ("DELETE", f"{_V2}/server/purge/records")),
+    ),
+    UnsupportedEndpoint(
+        "the first form of the interface; clients of today use `public/v2`",
+        (("GET", "/service/public/api/policy"), ("GET", "/service/public/api/repository")),
+    ),
+    UnsupportedEndpoint(
+        "Ranger 2.9.0 does not have it either",
+        (("GET", "/service/gds/secure/download/cdapdev"), ("GET", f"{_V2}/server/version")),
+    ),
+)

@@ -1,0 +1,54 @@
+"""Map from resources to values (zones, tags), searched by the resource of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from ranger_cdap.engine.compiled.matcher import Tokens, Value
+from ranger_cdap.engine.compiled.resource_match import MatchType, PolicyResourceMatcher
+from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
+from ranger_cdap.engine.lookup.index import ResourceIndex
+from ranger_cdap.engine.model.request import ElementScope, first_scoped_level
+
+_T = TypeVar("_T")
+
+
+class ResourceMap(Generic[_T]):
+    """Values by resource; without tokens, macros in their resources are not replaced (ranger-semantics.md §13)."""
+
+    def __init__(self, items: Iterable[tuple[PolicyResourceMatcher, _T]], model: ServiceModel) -> None:
+        self._items: Sequence[tuple[PolicyResourceMatcher, _T]] = tuple(items)
+        self._index = ResourceIndex(
+            ((i, matcher) for i, (matcher, _) in enumerate(self._items)),
+            {name: level.ignore_case for name, level in model.levels.items()},
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._items)
+
+    def matching(
+        self,
+        path: Path,
+        values: tuple[Value, ...],
+        tokens: Tokens = None,
+        scopes: Mapping[str, ElementScope] | None = None,
+    ) -> list[tuple[_T, MatchType]]:
+        """Return the values on the resource, above it and below it, each with its match type."""
+        found: set[int] = set()
+        depth = first_scoped_level(path, scopes)
+        depth = len(path) if depth is None else depth
+        for n in range(1, depth):
+            above = self._index.for_same_levels(path[:n])
+            if above is not None:
+                found |= above.find_any(values[:n], tokens)
+        here = self._index.for_self_and_descendants(path[:depth])
+        if here is not None:
+            found |= here.find_any(values[:depth], tokens)
+        matching: list[tuple[_T, MatchType]] = []
+        for i in sorted(found):
+            matcher, item = self._items[i]
+            match_type = matcher.match(path, values, tokens, scopes)
+            if match_type is not MatchType.NONE:
+                matching.append((item, match_type))
+        return matching

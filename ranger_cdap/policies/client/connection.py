@@ -1,0 +1,49 @@
+"""Connection settings of a Ranger Admin client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from ranger_cdap.config import RangerSettings, Secret
+from ranger_cdap.policies.client.sign_in import AuthMethod
+
+
+@dataclass(frozen=True, slots=True)
+class AdminConnection:
+    """Addresses, account, certificates, time-outs, retries and rate of a client.
+
+    `url` may name several servers of one Ranger Admin, separated by commas. Time-outs are in seconds. `rate` is the
+    maximum of requests per second, 0 for no limit.
+    """
+
+    url: str
+    username: str
+    password: Secret
+    auth: AuthMethod = "basic"
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    connect_timeout: float = 5.0
+    read_timeout: float = 30.0
+    attempts: int = 3
+    allow_plain_http: bool = False
+    rate: float = 0.0
+
+    @classmethod
+    def of(cls, ranger: RangerSettings, username: str, password: Secret, *, rate: float = 0.0) -> Self:
+        """Return the connection to the Ranger Admin of the settings, with this account."""
+        return cls(
+            ranger.url,
+            username=username,
+            password=password,
+            auth=ranger.auth,
+            ca_file=ranger.ca_file,
+            cert_file=ranger.cert_file,
+            key_file=ranger.key_file,
+            connect_timeout=ranger.connect_timeout,
+            read_timeout=ranger.read_timeout,
+            attempts=ranger.attempts,
+            allow_plain_http=ranger.allow_plain_http,
+            rate=rate,
+        )

@@ -1,0 +1,54 @@
+"""A real engine with the policies a test writes down as `ann READ dataset:ns1.kv`; names may hold wildcards."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+import servicedef
+from ranger_cdap.cdap.answer import Ask
+from ranger_cdap.cdap.entity import EntityId, entity_type, to_resource
+from ranger_cdap.cdap.profile import ANY, VISIBLE
+from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
+from ranger_cdap.ranger_model.decode import decode_service_policies
+
+
+def granted(*privileges: str, denied: Iterable[str] = ()) -> Ask:
+    """Decisions by one policy for each entity named; `denied` makes deny items of the same form."""
+    texts = [(text, "policyItems") for text in privileges] + [(text, "denyPolicyItems") for text in denied]
+    policies: dict[str, dict[str, object]] = {}
+    for text, items in texts:
+        person, actions, entity = text.split()
+        policy = policies.setdefault(entity, {"policyItems": [], "denyPolicyItems": []})
+        accesses = [{"type": action.lower()} for action in actions.split("|")]
+        policy[items].append({"users": [person], "accesses": accesses})  # type: ignore[attr-defined]
+    document = {
+        "serviceName": "cdapdev",
+        "policyVersion": 1,
+        "policies": [
+            {"id": number, "version": 1, "name": entity, "resources": resources(entity), **items}
+            for number, (entity, items) in enumerate(policies.items(), 1)
+        ],
+        "serviceDef": servicedef.service_definition(),
+    }
+    engine = PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))
+
+    def ask(person: str, entity: EntityId, action: str) -> Decision:
+        return engine.evaluate(
+            AccessRequest(
+                resource=to_resource(entity, "cdap"),
+                access_type=ANY_ACCESS if action in (ANY, VISIBLE) else action.lower(),
+                user=person,
+                matching_scope=MatchingScope.SELF_OR_DESCENDANTS if action == VISIBLE else MatchingScope.SELF,
+            )
+        )
+
+    return ask
+
+
+def resources(entity: str) -> dict[str, dict[str, list[str]]]:
+    """`dataset:ns1.a,b*` as the resources of a policy; commas part the values of the last level."""
+    kind, _, rest = entity.partition(":")
+    path = entity_type(kind).path
+    parts = rest.split(".", len(path) - 2) if len(path) > 1 else []
+    values = [["cdap"], *([part] for part in parts[:-1]), *([part.split(",") for part in parts[-1:]])]
+    return {level: {"values": value} for level, value in zip(path, values, strict=True)}

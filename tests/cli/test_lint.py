@@ -1,0 +1,60 @@
+"""`ranger-cdap policies lint`: what in the policies does not mean what it seems to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import servicedef
+from ranger_cdap.cli.main import main
+
+
+def download(path: Path, *policies: dict[str, Any]) -> str:
+    document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": servicedef.service_definition()}
+    path.write_text(json.dumps({**document, "policies": list(policies)}))
+    return str(path)
+
+
+def policy(**more: Any) -> dict[str, Any]:
+    item = {"users": ["alice"], "accesses": [{"type": "read"}]}
+    return {"id": 7, "name": "kv", "resources": {"instance": {"values": ["cdap"]}}, "policyItems": [item], **more}
+
+
+def test_policies_without_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policies", "lint", "--policies", download(tmp_path / "p.json", policy())]) == 0
+    assert capsys.readouterr().out == "no problems found: every part of the policies is effective\n"
+
+
+def test_each_problem_has_its_policy_place_and_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = {"users": ["bob"], "accesses": [{"type": "read"}], "conditions": [{"type": "js", "values": ["true"]}]}
+    path = download(tmp_path / "p.json", policy(denyPolicyItems=[script]))
+
+    assert main(["policies", "lint", "--policies", path]) == 2
+    told = capsys.readouterr().out
+    assert "7 kv" in told
+    assert "denyPolicyItems[0].conditions[0]" in told
+    assert "unusable-condition" in told
+
+    assert main(["policies", "lint", "--policies", path, "--json"]) == 2
+    (problem,) = json.loads(capsys.readouterr().out)
+    assert (problem["policy_id"], problem["code"]) == (7, "unusable-condition")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--policies", "nowhere.json"], "`nowhere.json` cannot be read"),
+        (["--roles", "roles.json"], "--policies"),
+    ],
+)
+def test_what_is_no_question_is_one_sentence(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["policies", "lint", *arguments]) == 3
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1

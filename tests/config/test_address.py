@@ -1,0 +1,207 @@
+"""Which addresses get a credential: our verdict against where a client would really connect."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+import urllib3
+from hypothesis import example, given, settings
+
+from ranger_cdap.config import (
+    Address,
+    RangerSettings,
+    Settings,
+    Table,
+    checked_address,
+    configured_addresses,
+    is_exposed,
+    parse_settings,
+)
+from ranger_cdap.config.address import RANGER, AddressSetting
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.policies.client.exchange import Exchange, NoResponse
+from ranger_cdap.policies.client.sign_in import TlsFiles
+from tests.config.address_spellings import LOOPBACK, TRICKS, spellings
+
+
+def accepted(url: str, *, allow_plain_http: bool = False) -> Address | None:
+    try:
+        return checked_address(url, RANGER, allow_plain_http=allow_plain_http)
+    except ConfigError:
+        return None
+
+
+@pytest.fixture(scope="module")
+def dialled() -> Iterator[list[str]]:
+    """The hosts that urllib3 is told to connect to; no connection is made."""
+    hosts: list[str] = []
+
+    def refuse(address: tuple[str, int], *_: object, **__: object) -> None:
+        hosts.append(address[0])
+        raise ConnectionRefusedError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urllib3.util.connection, "create_connection", refuse)
+        yield hosts
+
+
+@pytest.fixture(scope="module")
+def exchange() -> Iterator[Exchange]:
+    exchange = Exchange(TlsFiles(), connect_timeout=1.0, read_timeout=1.0)
+    yield exchange
+    exchange.close()
+
+
+@settings(max_examples=1000)
+@given(spellings())
+@example("http://127.0.0.1:1@evil.example/")
+def test_plain_http_without_permission_is_dialled_to_this_machine_only(
+    exchange: Exchange, dialled: list[str], url: str
+) -> None:
+    address = accepted(url)
+    if address is None or address.startswith("https:"):
+        return
+    with pytest.raises(NoResponse):
+        exchange.ask(address, "GET", "/service", query=None, body=None, headers=None, largest=1)
+    assert ipaddress.ip_address(dialled.pop()).is_loopback
+    assert not is_exposed(address)
+
+
+@settings(max_examples=1000)
+@given(spellings())
+def test_all_parsers_find_one_host_in_what_is_accepted(url: str) -> None:
+    address = accepted(url, allow_plain_http=True)
+    if address is None:
+        return
+    parts = urlsplit(address)
+    assert parts.scheme in ("http", "https")
+    assert (parts.username, parts.query, parts.fragment) == (None, "", "")
+    assert (urllib3.util.parse_url(address).host or "").strip("[]").lower() == (parts.hostname or "")
+    if parts.scheme == "http":
+        assert is_exposed(address) == (accepted(url) is None)
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+@pytest.mark.parametrize("rest", ["", "/", ":6080", ":65535/", ":1/solr/ranger_audits"])
+def test_this_machine_is_reached_by_plain_http(host: str, rest: str) -> None:
+    assert accepted(f"http://{host}{rest}") == f"http://{host}{rest}".rstrip("/")
+
+
+@pytest.mark.parametrize("url", TRICKS)
+def test_what_only_looks_like_this_machine_is_refused(url: str) -> None:
+    assert accepted(url) is None
+
+
+@pytest.mark.parametrize("url", ["http://ranger.example", "http://10.0.0.5:6080/", "http://[fd00::5]"])
+def test_plain_http_beyond_this_machine_needs_the_setting_beside_it(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"use https://, or `ranger.allow_plain_http = true`"):
+        checked_address(url, RANGER)
+    assert checked_address(url, RANGER, allow_plain_http=True) == url.rstrip("/")
+    with pytest.raises(ConfigError, match=r"use https://$"):
+        checked_address(url, AddressSetting("service.jwt.jwks_url", "https://issuer.example/keys"))
+
+
+def test_for_localhost_the_error_names_the_address_to_write() -> None:
+    with pytest.raises(ConfigError, match=r"use 127\.0\.0\.1 for this machine"):
+        checked_address("http://localhost:6080", RANGER)
+
+
+@pytest.mark.parametrize("url", [*TRICKS, "http://127.0.0.1\nHost: evil.example"])
+def test_a_refusal_is_one_line_that_names_the_setting(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"^`ranger.url` [^\n]+$"):
+        checked_address(url, RANGER)
+
+
+def test_an_error_shows_no_password() -> None:
+    with pytest.raises(ConfigError, match="must not hold a user name or password") as caught:
+        checked_address("http://name:hunter2@127.0.0.1", RANGER)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_path_cannot_name_another_server(exchange: Exchange) -> None:
+    """`http://127.0.0.1:6` and `@evil.example/` would become one address."""
+    with pytest.raises(ValueError, match="another server"):
+        exchange.ask(
+            Address("http://127.0.0.1:6"), "GET", "@evil.example/", query=None, body=None, headers=None, largest=1
+        )
+
+
+# --- every setting that holds an address ----------------------------------------------------------------------------
+
+PLAIN = "http://server.example:1"
+HOLDERS = {
+    # the setting, the one beside it: settings in which the first is plain http
+    ("ranger.url", "ranger.allow_plain_http"): {"ranger": {"url": f"https://first.example, {PLAIN}"}},
+    ("audit.solr_url", "audit.solr_allow_plain_http"): {"audit": {"solr_url": PLAIN}},
+    ("sync.sources[].url", "sync.sources[].allow_plain_http"): {
+        "sync": {"sources": [{"name": "n", "kind": "audit-messaging", "url": PLAIN}]}
+    },
+    ("sync.confirm.url", "sync.confirm.allow_plain_http"): {
+        "sync": {"confirm": {"url": PLAIN, "user": "u", "caller": "c", "secret": "s"}}
+    },
+    ("sync.confirm.decision_service", "sync.confirm.allow_plain_http"): {
+        "sync": {"confirm": {"decision_service": PLAIN}}
+    },
+    ("service.jwt.jwks_url", ""): {"service": {"jwt": {"jwks_url": PLAIN}}},
+}
+ONLY_LINKS = {"service.ranger_ui"}
+
+
+@pytest.mark.parametrize(("setting", "permission"), HOLDERS)
+def test_each_setting_is_checked_when_it_is_read(setting: str, permission: str) -> None:
+    tables = HOLDERS[setting, permission]
+    with pytest.raises(ConfigError, match="others can read and change") as caught:
+        parse_settings(tables, origin="file x.toml")
+    assert str(caught.value).startswith(f"file x.toml: `{setting}` is `{PLAIN}`")
+    if not permission:  # keys that prove who callers are
+        assert str(caught.value).endswith("use https://")
+        return
+    assert f"`{permission} = true`" in str(caught.value)
+    permitted = parse_settings(_with(tables, permission), origin="file x.toml")
+    assert PLAIN in [address.url for address in configured_addresses(permitted) if is_exposed(address.url)]
+
+
+def _with(tables: dict[str, object], permission: str) -> dict[str, object]:
+    table, *way, key = permission.replace("[]", "").split(".")
+    held = msgspec.to_builtins(tables)
+    place = held[table]
+    for name in way:
+        place = place[name][0] if isinstance(place[name], list) else place[name]
+    place[key] = True
+    return {table: held[table]}
+
+
+def test_no_setting_holds_an_address_that_is_not_checked() -> None:
+    """A field is one by its name or by the address in its default."""
+    holders = set(_address_fields(Settings, ""))
+    assert holders == {setting for setting, _ in HOLDERS} | ONLY_LINKS
+
+
+def _address_fields(struct: type[Table], above: str) -> Iterator[str]:
+    for field in msgspec.structs.fields(struct):
+        inner = next((one for one in (field.type, *getattr(field.type, "__args__", ())) if _is_table(one)), None)
+        if inner is not None:
+            yield from _address_fields(inner, f"{above}{field.name}{'' if inner is field.type else '[]'}.")
+        elif field.type is str and (field.name.endswith(("url", "_ui")) or "://" in str(field.default)):
+            yield f"{above}{field.name}"
+
+
+def _is_table(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Table)
+
+
+def test_the_permission_of_one_setting_permits_nothing_else() -> None:
+    allowed = {"ranger": {"allow_plain_http": True}}
+    for (setting, _), tables in HOLDERS.items():
+        if setting != "ranger.url":
+            with pytest.raises(ConfigError, match="others can read"):
+                parse_settings(allowed | tables, origin="x")
+
+
+def test_the_defaults_stay_on_this_machine() -> None:
+    assert not [address.url for address in configured_addresses(Settings()) if is_exposed(address.url)]
+    assert not RangerSettings().allow_plain_http

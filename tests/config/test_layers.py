@@ -1,0 +1,254 @@
+"""Where settings come from: flags, environment, file, the Java plugin's files, defaults; and how that is shown."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import msgspec
+import pytest
+
+from ranger_cdap.cli.main import main
+from ranger_cdap.config import Configuration, Settings, read_configuration
+from ranger_cdap.errors import ConfigError
+
+P = "ranger.plugin.cdap."
+
+
+def xml(path: Path, properties: dict[str, str]) -> Path:
+    entries = "".join(f"<property><name>{k}</name><value>{escape(v)}</value></property>" for k, v in properties.items())
+    path.write_text(f'<?xml version="1.0"?><configuration>{entries}</configuration>')
+    return path
+
+
+def read(
+    tmp_path: Path,
+    *,
+    security: dict[str, str] | None = None,
+    audit: dict[str, str] | None = None,
+    tls: dict[str, str] | None = None,
+    toml: str = "",
+    environ: dict[str, str] | None = None,
+    flags: tuple[str, ...] = (),
+) -> Configuration:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    xml(conf / "ranger-cdap-security.xml", security or {})
+    xml(conf / "ranger-cdap-audit.xml", audit or {})
+    xml(conf / "ranger-policymgr-ssl.xml", tls or {})
+    file = tmp_path / "ranger-cdap.toml"
+    file.write_text(f'[hadoop]\nconf_dir = "{conf}"\n{toml}')
+    return read_configuration(file, environ or {}, flags)
+
+
+def test_each_place_goes_before_the_ones_below_it(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        security={
+            P + "service.name": "of xml",
+            P + "policy.rest.url": "https://xml:6182",
+            P + "policy.rest.client.username": "xml",
+            P + "policy.pollIntervalMs": "60000",
+        },
+        toml='[ranger]\nservice = "of file"\nurl = "https://file:6182"\n[plugin]\nusername = "file"',
+        environ={"RANGER_CDAP_RANGER__SERVICE": "of env", "RANGER_CDAP_RANGER__URL": "https://env:6182"},
+        flags=("ranger.service=of flag",),
+    )
+
+    settings = found.settings
+    assert settings.ranger.service == "of flag"
+    assert settings.ranger.url == "https://env:6182"
+    assert settings.plugin.username == "file"
+    assert settings.plugin.poll_interval == 60.0
+    assert settings.cdap.instance == "cdap"
+    assert found.origins["ranger.service"] == "flag --set ranger.service"
+    assert found.origins["ranger.url"] == "environment RANGER_CDAP_RANGER__URL"
+    assert found.origins["plugin.username"] == f"file {tmp_path / 'ranger-cdap.toml'}"
+    assert found.origins["plugin.poll_interval"].endswith(f"ranger-cdap-security.xml: {P}policy.pollIntervalMs")
+    assert "cdap.instance" not in found.origins
+
+
+# a key of Java's files, its value, the setting and what that becomes
+KEYS = [
+    (P + "service.name", "cdapprod", "ranger.service", "cdapprod"),
+    (P + "policy.rest.url", "https://a:6182,https://b:6182", "ranger.url", "https://a:6182,https://b:6182"),
+    (P + "policy.rest.client.connection.timeoutMs", "120000", "ranger.connect_timeout", 120.0),
+    (P + "policy.rest.client.read.timeoutMs", "30500", "ranger.read_timeout", 30.5),
+    (P + "policy.rest.client.max.retry.attempts", "3", "ranger.attempts", 4),
+    (P + "policy.rest.client.username", "plugin", "plugin.username", "plugin"),
+    (P + "policy.cache.dir", "/var/cache/cdap", "plugin.cache_dir", Path("/var/cache/cdap")),
+    (P + "use.rangerGroups", "FALSE", "plugin.use_ranger_groups", False),
+    ("xasecure.policymgr.clientssl.truststore", "/etc/ca.pem", "ranger.ca_file", "/etc/ca.pem"),
+    (
+        "xasecure.audit.destination.solr.urls",
+        "https://s:8983/a, https://t:8983/a",
+        "audit.solr_url",
+        "https://s:8983/a",
+    ),
+    ("xasecure.audit.destination.solr", "true", "audit.sinks", ("solr",)),
+    ("xasecure.audit.destination.solr", "false", "audit.sinks", ("file",)),
+]
+
+
+@pytest.mark.parametrize(("key", "text", "setting", "value"), KEYS)
+def test_a_key_of_java_becomes_a_setting(tmp_path: Path, key: str, text: str, setting: str, value: object) -> None:
+    settings = read(tmp_path, security={key: text}).settings
+
+    table, _, name = setting.partition(".")
+    assert getattr(getattr(settings, table), name) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "setting", "why"),
+    [
+        (
+            "xasecure.policymgr.clientssl.truststore",
+            "/etc/t.jks",
+            "ranger.ca_file",
+            "key stores are not supported",
+        ),
+        ("xasecure.policymgr.clientssl.keystore", "/etc/k.jks", "ranger.cert_file", "`ranger.cert_file`"),
+        ("xasecure.policymgr.clientssl.keystore.credential.file", "jceks://file/etc/x", "ranger.key_file", "jceks"),
+        (P + "policy.pollIntervalMs", "soon", "plugin.poll_interval", "value is invalid"),
+        (P + "use.rangerGroups", "perhaps", "plugin.use_ranger_groups", "value is invalid"),
+        (P + "policy.cache.dir", "/tmp/${user.name}", "plugin.cache_dir", "only Java resolves"),
+        (P + "policy.source.impl", "org.apache.X", "ranger.service", "no equivalent setting"),
+        (P + "super.users", "mallory", "admin.users", "no equivalent setting"),
+    ],
+)
+def test_what_is_not_used_changes_nothing_and_is_told_without_its_value(
+    tmp_path: Path, key: str, text: str, setting: str, why: str
+) -> None:
+    found = read(tmp_path, security={key: text})
+
+    table, _, name = setting.partition(".")
+    assert getattr(getattr(found.settings, table), name) == getattr(getattr(Settings(), table), name)
+    assert [note.key for note in found.not_used] == [key]
+    assert why in found.not_used[0].why
+    assert text not in found.not_used[0].why
+
+
+@pytest.mark.parametrize("unset", ["", "NONE"])
+def test_what_ranger_s_installer_was_not_told_is_not_set(tmp_path: Path, unset: str) -> None:
+    found = read(tmp_path, audit={"xasecure.audit.destination.solr.urls": unset})
+
+    assert found.settings.audit.solr_url == ""
+    assert found.not_used == ()
+
+
+def test_audit_goes_to_all_sinks_that_are_on_unless_it_is_off_as_a_whole(tmp_path: Path) -> None:
+    on = {"xasecure.audit.destination.solr": "true", "xasecure.audit.destination.log4j": "true"}
+    (tmp_path / "off").mkdir()
+
+    assert read(tmp_path, audit=on).settings.audit.sinks == ("solr", "log")
+    assert read(tmp_path / "off", audit={**on, "xasecure.audit.is.enabled": "false"}).settings.audit.sinks == ()
+
+
+def test_the_tls_file_is_found_where_the_security_file_says(tmp_path: Path) -> None:
+    tls = xml(tmp_path / "elsewhere.xml", {"xasecure.policymgr.clientssl.truststore": "/etc/ca.pem"})
+    security = xml(tmp_path / "security.xml", {P + "policy.rest.ssl.config.file": str(tls)})
+
+    found = read_configuration(None, {"RANGER_CDAP_HADOOP__SECURITY_FILE": str(security)})
+
+    assert found.settings.ranger.ca_file == "/etc/ca.pem"
+
+
+NAME = f"<property><name>{P}service.name</name><value>&e;</value></property>"
+LAUGHS = f'<!DOCTYPE c [<!ENTITY e "ha">]><configuration>{NAME}</configuration>'
+FOREIGN = f'<!DOCTYPE c [<!ENTITY e SYSTEM "file:///etc/hostname">]><configuration>{NAME}</configuration>'
+
+
+@pytest.mark.parametrize("text", ["", "not xml", "<html/>", "<configuration>", LAUGHS, FOREIGN])
+def test_what_is_no_hadoop_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "ranger-cdap-security.xml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError, match="is not a Hadoop configuration file"):
+        read_configuration(None, {"RANGER_CDAP_HADOOP__CONF_DIR": str(tmp_path)})
+
+
+@pytest.mark.parametrize("variable", ["CONF_DIR", "SECURITY_FILE"])
+def test_files_that_are_not_there_are_told(tmp_path: Path, variable: str) -> None:
+    with pytest.raises(ConfigError, match="there"):
+        read_configuration(None, {f"RANGER_CDAP_HADOOP__{variable}": str(tmp_path / "nowhere")})
+
+
+def test_every_row_of_the_table_names_a_setting_or_says_why_not() -> None:
+    tables = {field.name: field.type for field in msgspec.structs.fields(Settings)}
+    for key, row in tomllib.loads((files("ranger_cdap.config") / "hadoop.toml").read_text()).items():
+        assert ("setting" in row) != ("unusable" in row), key
+        if "setting" in row:
+            table, _, name = row["setting"].partition(".")
+            assert name in tables[table].__struct_fields__, key
+
+
+def test_lists_may_be_texts_with_commas_and_addresses_may_be_a_list(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        toml='[ranger]\nurl = ["https://a:6182", "https://b:6182"]',
+        environ={"RANGER_CDAP_ADMIN__USERS": "ann, bob"},
+    ).settings
+
+    assert found.ranger.url == "https://a:6182,https://b:6182"
+    assert found.admin.users == ("ann", "bob")
+
+
+@pytest.mark.parametrize("flag", ["plugin.password=hunter2", "sync.password=hunter2", "audit.solr_password=hunter2"])
+def test_no_secret_stands_on_the_command_line(flag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="not allowed on the command line") as caught:
+        read_configuration(None, {}, (flag,))
+    assert "hunter2" not in str(caught.value)
+
+    name = flag.split("=")[0]
+    read_configuration(None, {"X": "hunter2"}, (f"{name}=env:X",))
+
+
+@pytest.mark.parametrize("flag", ["service=x", "ranger.service", "=", "ranger.nothing=1", "a.b.c=1"])
+def test_a_flag_that_is_no_setting_is_refused(flag: str) -> None:
+    with pytest.raises(ConfigError):
+        read_configuration(None, {}, (flag,))
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main([*arguments, "config", "show"]) == 0
+    return capsys.readouterr().out
+
+
+def test_config_show_has_every_setting_with_its_origin_and_no_secret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read(
+        tmp_path,
+        security={
+            P + "service.name": "of xml",
+            P + "policy.rest.client.password": "xml-secret",
+            P + "odd": "odd-secret",
+        },
+        toml='[sync]\npassword = "toml-secret"\n[[sync.sources]]\nname = "a"\nkind = "k"\npath = "/p"',
+    )
+    config = ("--config", str(tmp_path / "ranger-cdap.toml"), "--set", "cdap.instance=prod")
+
+    document: dict[str, Any] = json.loads(shown(capsys, *config, "--json"))
+    table = shown(capsys, *config)
+
+    rows = {row["setting"]: row for row in document["settings"]}
+    assert rows.keys() == {
+        f"{table.name}.{key}" for table in msgspec.structs.fields(Settings) for key in table.type.__struct_fields__
+    }
+    assert rows["cdap.instance"] == {
+        "setting": "cdap.instance",
+        "value": "prod",
+        "origin": "flag --set cdap.instance",
+    }
+    assert rows["plugin.password"]["value"] == rows["sync.password"]["value"] == "*****"
+    assert rows["audit.solr_password"]["value"] == ""
+    assert rows["ranger.url"]["origin"] == "default"
+    assert rows["sync.sources"]["value"][0]["path"] == "/p"
+    assert [row["key"] for row in document["not_used"]] == [P + "odd"]
+    assert not any(secret in json.dumps(document) + table for secret in ("xml-secret", "odd-secret", "toml-secret"))
+    assert "of xml" in table
+    assert P + "odd" in table

@@ -1,0 +1,73 @@
+"""Conditions the engine does not know, added by a maker: they decide, and what goes wrong in them allows nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from ranger_cdap.engine import ConditionContext, EngineOptions, PolicyEngine
+from ranger_cdap.engine.model.problem import ProblemCode
+from ranger_cdap.ranger_model.decode import decode_service_policies
+from tests.engine.fixtures import asks, document, item, on, policy
+
+SCRIPT = "org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator"
+IP = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"
+Maker = Callable[..., Any]
+
+
+def judge(maker: Maker | None, side: str = "policyItems", *, kind: str = SCRIPT) -> PolicyEngine:
+    conditioned = item("alice", "read", conditions=[{"type": "script", "values": ["alice"]}])
+    allow = [item("alice", "read")]
+    made = policy(
+        1, on(hall="h"), **({side: [conditioned]} if side == "policyItems" else {"denyPolicyItems": [conditioned]})
+    )
+    if side != "policyItems":
+        made["policyItems"] = allow
+    return PolicyEngine.build(
+        decode_service_policies(msgspec.json.encode(document(made))),
+        options=EngineOptions(conditions={kind: maker} if maker else {}),
+    )
+
+
+def user_is(values: tuple[str, ...], _: Any) -> Callable[[ConditionContext], bool]:
+    return lambda c: c.user in values and c.resource == {"hall": "h"} and c.access_type == "read"
+
+
+def test_an_added_condition_decides_and_is_no_problem() -> None:
+    assert judge(user_is).evaluate(asks({"hall": "h"})).allowed
+    assert not judge(lambda values, _: lambda c: False).evaluate(asks({"hall": "h"})).allowed
+    assert judge(user_is).problems == ()
+    assert [p.code for p in judge(None).problems] == [ProblemCode.UNUSABLE_CONDITION]
+    assert not judge(None).evaluate(asks({"hall": "h"})).allowed
+
+
+def boom(*_: Any) -> Any:
+    raise RuntimeError("broken plugin")
+
+
+@pytest.mark.parametrize(
+    "maker",
+    [
+        boom,
+        lambda values, _: None,
+        lambda values, _: boom,
+        lambda values, _: lambda c: "yes",
+        lambda values, _: lambda c: None,
+    ],
+    ids=["the maker raises", "no condition", "the condition raises", "no answer", "not judged"],
+)
+def test_whatever_goes_wrong_allows_nothing_and_denies(maker: Maker) -> None:
+    assert not judge(maker).evaluate(asks({"hall": "h"})).allowed
+    assert not judge(maker, "denyPolicyItems").evaluate(asks({"hall": "h"})).allowed
+
+
+def test_what_the_engine_knows_can_not_be_replaced() -> None:
+    made = policy(1, on(hall="h"), [item("alice", "read", conditions=[{"type": "ip", "values": ["10.0.0.1"]}])])
+    engine = PolicyEngine.build(
+        decode_service_policies(msgspec.json.encode(document(made))),
+        options=EngineOptions(conditions={IP: lambda values, _: lambda c: True}),
+    )
+    assert not engine.evaluate(asks({"hall": "h"}, client_ip="10.0.0.2")).allowed

@@ -1,0 +1,155 @@
+"""Every kind of problem is reported with policy, place and code; docs/reference/policy-problems.md lists the codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranger_cdap.engine import ProblemCode
+from ranger_cdap.ranger_model.decode import decode_service_policies
+from tests.engine.fixtures import CONDITIONS, RANGER, asks, engine, item, on, policy
+
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "policy-problems.md"
+HERE = on(hall="h")
+PUBLIC = [item("@public", "read")]
+GOOD = policy(1, HERE, PUBLIC)
+SCRIPT = {"type": "script", "values": ["true"]}
+LATER = {"startTime": "later"}
+
+
+def one(**more: Any) -> dict[str, Any]:
+    return {**policy(2, HERE, PUBLIC), **more}
+
+
+OF_POLICIES = [
+    # a policy, and what is told of it: place and code
+    (one(policyItems="all"), [("policyItems", "unreadable-policy")]),
+    (
+        one(denyPolicyItems=[item("a", "read"), {"users": ["a", 5], "conditions": [[]]}], version=[]),
+        [
+            ("version", "unreadable-policy"),
+            ("denyPolicyItems[1].users[1]", "unreadable-policy"),
+            ("denyPolicyItems[1].conditions[0]", "unreadable-policy"),
+        ],
+    ),
+    (one(resources={"hall": {"values": [[]]}}), [("resources.hall.values[0]", "unreadable-policy")]),
+    (one(resources={"hall": None}), [("resources.hall", "unreadable-policy")]),
+    (one(policyPriority=2**31), [("policyPriority", "unreadable-policy")]),
+    (one(resources=on(hal="h", shelf="s")), [("resources.hal", "unknown-resource")]),
+    (one(additionalResources=[HERE, on(hall="h", box="b")]), [("additionalResources[1]", "no-hierarchy")]),
+    (one(resources=on(hall="${{USER.x}}")), [("resources.hall", "resource-expression")]),
+    (one(resources=on(hall="h", shelf="s" * 8_193)), [("resources.shelf", "value-too-long")]),
+    (one(resources=on(hall=[f"*{'a' * 99}{n}?*" for n in range(100)])), [("resources", "costly-resource")]),
+    (
+        one(allowExceptions=[item("a", "read", "raed")], denyPolicyItems=[item("a", "wirte")]),
+        [
+            ("denyPolicyItems[0].accesses[0]", "unknown-access-type"),
+            ("allowExceptions[0].accesses[1]", "unknown-access-type"),
+        ],
+    ),
+    (
+        one(conditions=[SCRIPT], denyPolicyItems=[item("a", "read"), item("b", "read", conditions=[SCRIPT])]),
+        [("conditions[0]", "unusable-condition"), ("denyPolicyItems[1].conditions[0]", "unusable-condition")],
+    ),
+    (one(validitySchedules=[{}, LATER]), [("validitySchedules[1]", "unreadable-schedule")]),
+    (one(validitySchedules=[{"timeZone": "Nowhere/Land"}]), [("validitySchedules[0]", "unreadable-schedule")]),
+    (one(policyType=1, dataMaskPolicyItems=[{}]), [("policyType", "not-about-access")]),
+    (one(policyType=2, rowFilterPolicyItems=[{}]), [("policyType", "not-about-access")]),
+    (one(policyType=7), [("policyType", "not-about-access")]),
+    (
+        one(dataMaskPolicyItems=[{"users": ["alice"], "accesses": [{"type": "read"}]}], rowFilterPolicyItems=[{}]),
+        [("dataMaskPolicyItems", "not-about-access"), ("rowFilterPolicyItems", "not-about-access")],
+    ),
+    (one(dataMaskPolicyItems=[], rowFilterPolicyItems=[]), []),
+    (one(isEnabled=False, conditions=[SCRIPT]), []),
+    (GOOD, [("id", "duplicate-id"), ("id", "duplicate-id")]),
+]
+
+
+@pytest.mark.parametrize(("odd", "told"), OF_POLICIES)
+def test_a_policy_s_problems_have_its_id_their_place_and_a_code(odd: Any, told: Any) -> None:
+    problems = engine(GOOD, odd).problems
+    assert [(p.place, p.code) for p in problems] == told
+    assert {(p.policy_id, p.policy_name) for p in problems} <= {(odd["id"], odd["name"])}
+
+
+TAG = {"name": "tag", "resources": [{"name": "tag"}], "accessTypes": [{"name": "shop:read"}]}
+EXPIRED = {
+    "name": "expired",
+    "evaluator": CONDITIONS + "RangerScriptTemplateConditionEvaluator",
+    "evaluatorOptions": {"scriptTemplate": "ctx.isAccessedAfter('date')"},
+}
+EXPIRING = {"serviceName": "t", "serviceDef": {**TAG, "policyConditions": [EXPIRED]}}
+
+
+def tagged(resource: Any = HERE, **tag: Any) -> Any:
+    tags = {"3": {"type": "T", **tag}}
+    return {"tags": tags, "serviceResources": [{"id": 7, "resourceElements": resource}], "resourceToTagIds": {"7": [3]}}
+
+
+def zoned(**resource: list[str]) -> Any:
+    return {"securityZones": {"z": {"resources": [{"hall": ["x"]}, resource]}}}
+
+
+OF_THE_REST = [
+    # what else is in the download, and what is told of it
+    (zoned(hall=["h"], shlf=["s"]), "securityZones.z.resources[1].shlf", "unreadable-zone-resource"),
+    (zoned(hall=["h"], box=["b"]), "securityZones.z.resources[1]", "unreadable-zone-resource"),
+    (zoned(), "securityZones.z.resources[1]", "unreadable-zone-resource"),
+    ({"tags": tagged(validityPeriods=[{}, LATER])}, "tags[3].validityPeriods[1]", "unreadable-tag-validity"),
+    ({"tagPolicies": EXPIRING, "tags": tagged(attributes={"date": "later"})},
+     "tags[3].attributes.date", "unreadable-tag-date"),
+    ({"tags": tagged(on(hal="h"))}, "serviceResources[0].resourceElements.hal", "unreadable-tagged-resource"),
+    ({"tags": {**tagged(), "serviceResources": [{"resourceElements": HERE}]}},
+     "serviceResources[0].id", "unreadable-tagged-resource"),
+    ({"tags": {**tagged(), "tags": {}}}, "tags[3]", "unknown-tag"),
+    ({"tags": tagged(type="")}, "tags[3]", "unknown-tag"),
+    ({"serviceConfig": {"ranger.plugin.audit.filters": "[{"}},
+     "serviceConfig.ranger.plugin.audit.filters", "unreadable-audit-filters"),
+    (
+        {"tagPolicies": {"serviceName": "t", "serviceDef": TAG, "serviceConfig": {"ranger.plugin.audit.filters": "x"}}},
+        "tagPolicies.serviceConfig.ranger.plugin.audit.filters",
+        "unreadable-audit-filters",
+    ),
+    ({"roles": [{"name": "a", "roles": [{"name": "a"}]}]}, "rangerRoles[a]", "role-cycle"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "place", "code"), OF_THE_REST)
+def test_what_is_no_policy_has_a_place_in_the_download(more: Any, place: str, code: str) -> None:
+    problems = engine(GOOD, **more).problems
+    assert [(p.policy_id, p.place, p.code) for p in problems] == [(None, place, code)]
+    assert str(problems[0]).startswith(f"{place}: ")
+
+
+def test_masks_and_row_filters_never_decide_access() -> None:
+    items = [item("@public", "read")]
+    masks = [
+        one(policyType=n, policyItems=items, dataMaskPolicyItems=items, rowFilterPolicyItems=items) for n in (1, 2)
+    ]
+    inside = policy(3, HERE, dataMaskPolicyItems=items, rowFilterPolicyItems=items)
+    for options in ({}, {"options": RANGER}):
+        assert not engine(*masks, inside, **options).evaluate(asks({"hall": "h"})).allowed
+
+
+def test_the_documentation_lists_every_code_and_no_other() -> None:
+    of_the_engine = DOCS.read_text(encoding="utf-8").split("\n## ")[0]
+    listed = re.findall(r"^\| `([a-z-]+)` \|", of_the_engine, re.MULTILINE)
+    shown = {code for _, told in OF_POLICIES for _, code in told} | {code for *_, code in OF_THE_REST}
+    assert listed == [code.value for code in ProblemCode]
+    assert shown == set(listed)
+
+
+def test_a_delta_that_heals_a_policy_takes_its_problem_away() -> None:
+    broken = engine(one(conditions=[SCRIPT]))
+    assert len(broken.problems) == 1
+    healed_policy = {"changeType": 1, "policy": one(serviceType="shop")}
+    delta = {"policyDeltas": [healed_policy]}
+    healed = broken.with_deltas(decode_service_policies(json.dumps(delta).encode()))
+    assert healed.problems == ()
+    assert healed.evaluate(asks({"hall": "h"})).allowed
+    assert not broken.evaluate(asks({"hall": "h"})).allowed

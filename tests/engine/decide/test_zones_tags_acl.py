@@ -1,0 +1,166 @@
+"""Security zones, tag policies, and who can do what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranger_cdap.engine import AccessRequest, AccessStatus, RequestTag
+from tests.engine.fixtures import RANGER, TAG_ENRICHERS, asks, engine, item, on, policy
+
+ALICE = item("alice", "read")
+ZONES = {
+    "east": {"resources": [{"hall": ["e*"]}], "policies": [policy(11, on(hall="*", shelf="*"), [ALICE])]},
+    "attic": {"resources": [{"hall": ["a"], "shelf": ["old"]}], "policies": [policy(12, on(hall="a"), [ALICE])]},
+    "both": {"resources": [{"hall": ["ex"]}], "policies": [policy(13, on(hall="*"), [ALICE])]},
+}
+EVERYWHERE = policy(1, on(hall="*", shelf="*"), [item("bob", "read")])
+
+IN_ZONES = [
+    # resource, who, allowed, zone
+    ({"hall": "e", "shelf": "s"}, "alice", True, "east"),
+    ({"hall": "e", "shelf": "s"}, "bob", False, "east"),  # outside policies do not count inside
+    ({"hall": "w", "shelf": "s"}, "bob", True, None),
+    ({"hall": "w", "shelf": "s"}, "alice", False, None),
+    ({"hall": "ex", "shelf": "s"}, "bob", True, None),  # in two zones: the outside ones decide
+    ({"hall": "a"}, "alice", False, None),  # above a zone: as well
+    ({"hall": "a", "shelf": "old"}, "alice", False, "attic"),
+]
+
+
+@pytest.mark.parametrize(("where", "who", "allowed", "zone"), IN_ZONES)
+def test_a_zone_has_policies_of_its_own(where: Any, who: str, allowed: bool, zone: str | None) -> None:
+    decided = engine(EVERYWHERE, securityZones=ZONES).evaluate(asks(where, who))
+    assert (decided.allowed, decided.zone) == (allowed, zone)
+
+
+def test_an_empty_zone_allows_nothing_and_determines_nothing() -> None:
+    judge = engine(EVERYWHERE, securityZones={"z": {"resources": [{"hall": ["*"]}]}})
+    decided = judge.evaluate(asks({"hall": "h"}, "bob"))
+    assert (decided.allowed, decided.determined, decided.zone) == (False, False, "z")
+
+
+TAG = {
+    "name": "tag",
+    "resources": [{"name": "tag", "matcherOptions": {"ignoreCase": "false"}}],
+    "contextEnrichers": TAG_ENRICHERS,
+    "accessTypes": [{"name": "shop:read"}, {"name": "shop:own", "impliedGrants": ["shop:read"]}, {"name": "hive:read"}],
+}
+OVER = [{"endTime": "2001/01/01 00:00:00"}]
+TAGS = {
+    "tags": {"1": {"type": "SECRET"}, "2": {"type": "OPEN"}, "3": {"type": "OLD", "validityPeriods": OVER}},
+    "serviceResources": [
+        {"id": 7, "resourceElements": on(hall="h", shelf="s")},
+        {"id": 8, "resourceElements": on(hall="o")},
+    ],
+    "resourceToTagIds": {"7": [1, 3], "8": [2, 99]},
+}
+
+
+def tagged(id_: int, tag: str, allow: Any = (), deny: Any = (), **more: Any) -> Any:
+    return policy(id_, {"tag": {"values": [tag]}}, allow, deny, **more)
+
+
+def linked(*policies: Any) -> Any:
+    return {"tagPolicies": {"serviceName": "tags", "serviceDef": TAG, "policies": list(policies)}, "tags": TAGS}
+
+
+SHELF, BOX, HALL = {"hall": "h", "shelf": "s"}, {"hall": "h", "shelf": "s", "box": "b"}, {"hall": "h"}
+DENY = [item("alice", "shop:read")]
+ABOVE = policy(2, on(hall="*", shelf="*"), [ALICE])
+CLOSED = policy(2, on(hall="h", shelf="s"), [], [ALICE])
+
+BY_TAGS = [
+    # tag policies, resource policies, the request, allowed, by
+    ([tagged(5, "SECRET", DENY)], [], asks(SHELF), True, 5),
+    ([tagged(5, "SECRET", [item("alice", "shop:own")])], [], asks(SHELF), True, 5),
+    ([tagged(5, "SECRET", [item("alice", "hive:read")])], [], asks(SHELF), False, -1),
+    ([tagged(5, "SECRET", DENY)], [], asks(BOX), True, 5),  # tags flow down
+    ([tagged(5, "SECRET", DENY)], [], asks(HALL), False, -1),  # but not up,
+    ([tagged(5, "SECRET", DENY)], [], asks(HALL, access="_any"), True, 5),  # unless anything below counts
+    ([tagged(5, "SECRET", [], DENY)], [ABOVE], asks(SHELF), False, 5),
+    ([tagged(5, "SECRET", [], DENY)], [{**ABOVE, "policyPriority": 1}], asks(SHELF), True, 2),
+    ([tagged(5, "SECRET", DENY)], [CLOSED], asks(SHELF), False, 2),
+    ([tagged(5, "SECRET", DENY, policyPriority=1)], [CLOSED], asks(SHELF), True, 5),
+    ([tagged(5, "S*X", DENY)], [], asks(SHELF), True, 5),  # only what is before the star is compared
+    ([tagged(5, "NONE", [], DENY)], [ABOVE], asks(SHELF), True, 2),
+    ([tagged(5, "GIVEN", [], DENY)], [ABOVE], asks(SHELF, tags=(RequestTag(type="GIVEN"),)), False, 5),
+    ([tagged(5, "OLD", [], DENY)], [ABOVE], asks(SHELF, access_time=1_700_000_000_000), True, 2),
+    ([tagged(5, "OLD", [], DENY)], [ABOVE], asks(SHELF), False, 5),  # no time: the tag counts against
+    ([tagged(5, "OLD", DENY)], [], asks(SHELF), False, -1),  # and not in favour
+    ([tagged(5, "SECRET", [], DENY, isEnabled=False)], [ABOVE], asks(SHELF), True, 2),
+]
+
+
+@pytest.mark.parametrize(("tag_policies", "policies", "request_", "allowed", "by"), BY_TAGS)
+def test_tag_policies(tag_policies: Any, policies: Any, request_: AccessRequest, allowed: bool, by: int) -> None:
+    decided = engine(*policies, **linked(*tag_policies)).evaluate(request_)
+    assert (decided.allowed, decided.policy_id) == (allowed, by)
+
+
+def test_an_unreadable_tag_policy_with_a_deny_side_denies_on_its_tag() -> None:
+    judge = engine(ABOVE, **linked({**tagged(5, "SECRET", [], DENY), "policyItems": "?"}))
+    assert not judge.evaluate(asks(SHELF)).allowed
+    assert judge.evaluate(asks({"hall": "x"})).allowed
+    assert [p.policy_id for p in judge.problems if p.code == "unreadable-policy"] == [5]
+
+
+def test_who_can_do_what() -> None:
+    judge = engine(
+        policy(1, on(hall="h", shelf="*"), [item("@staff", "write"), item("alice", "read")]),
+        policy(2, on(hall="h"), [], [item("bob %guest", "read")]),
+        policy(3, on(hall="h"), [item("carol", "read", conditions=[{"type": "ip", "values": ["10.0.0.1"]}])]),
+        policy(4, on(hall="h"), [item("{OWNER}", "own")]),
+        policy(5, on(hall="elsewhere"), [item("mallory", "read")]),
+    )
+    table = judge.who_can({"hall": "h"}, owner="dora")
+    standings = {
+        kind: {n: {a: (e.status, e.policy_id) for a, e in row.items()} for n, row in getattr(table, kind).items()}
+        for kind in ("users", "groups", "roles")
+    }
+    assert standings["users"] == {
+        "alice": {"read": (AccessStatus.ALLOWED, 1)},
+        "bob": {"read": (AccessStatus.DENIED, 2)},
+        "carol": {"read": (AccessStatus.CONDITIONAL, 3)},
+        "dora": dict.fromkeys(("read", "write", "own"), (AccessStatus.ALLOWED, 4)),
+    }
+    assert standings["groups"] == {"staff": {"read": (AccessStatus.ALLOWED, 1), "write": (AccessStatus.ALLOWED, 1)}}
+    assert standings["roles"] == {"guest": {"read": (AccessStatus.DENIED, 2)}}
+    assert table.all_users == {}
+    assert judge.who_can({"hall": "h", "colour": "red"}).users == {}
+
+
+whom = st.sampled_from(["alice", "bob", "@staff", "%lead", "@public", "{USER}"])
+items = st.lists(st.builds(item, whom, st.sampled_from(["read", "write", "own"])), max_size=2)
+places = st.sampled_from([on(hall="h"), on(hall="h", shelf="*"), on(hall="*"), on(hall="{USER}"), on(hall="x")])
+drawn = st.builds(
+    lambda id_, where, allow, deny, spared, all_else, priority: policy(
+        id_, where, allow, deny, denyExceptions=spared, isDenyAllElse=all_else, policyPriority=priority
+    ),
+    st.integers(1, 99),
+    places,
+    items,
+    items,
+    items,
+    st.sampled_from([False, False, True]),
+    st.integers(0, 1),
+)
+
+
+@given(st.lists(drawn, max_size=4, unique_by=lambda p: p["id"]))
+def test_who_can_agrees_with_evaluate(policies: list[Any]) -> None:
+    roles = [{"name": "lead", "users": [{"name": "alice"}]}]
+    judge = engine(*policies, roles=roles, options=RANGER)
+    table = judge.who_can({"hall": "h"})
+    for access in ("read", "write", "own", "_admin"):
+        for user in ("alice", "bob"):
+            entry = table.users.get(user, table.all_users).get(access)
+            allowed = entry is not None and entry.status is AccessStatus.ALLOWED
+            assert allowed is judge.evaluate(asks({"hall": "h"}, user, access)).allowed
+        for group in table.groups:
+            entry = table.groups[group].get(access)
+            judged = judge.evaluate(asks({"hall": "h"}, f"somebody @{group}", access))
+            assert (entry is not None and entry.status is AccessStatus.ALLOWED) is judged.allowed

@@ -1,0 +1,180 @@
+"""Plugins: built-ins come through the same hooks as installed ones; who provides what; what a trace shows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pluggy
+import pytest
+
+from ranger_cdap.audit import BUILT_IN_SINKS, SinkFactory
+from ranger_cdap.cli.hooks_page import page
+from ranger_cdap.cli.main import main
+from ranger_cdap.errors import PluginError
+from ranger_cdap.plugins import hookspecs
+from ranger_cdap.plugins.hookspecs import hookimpl, hookspec
+from ranger_cdap.plugins.manager import Provided, audit_sinks, complete, plugin_manager, provided
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hooks.md"
+
+
+class OtherSink:
+    @hookimpl
+    def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
+        return {"other": BUILT_IN_SINKS["log"]}
+
+
+class Impostor:
+    @hookimpl
+    def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
+        return {"file": BUILT_IN_SINKS["log"]}
+
+
+class Misspelt:
+    @hookimpl
+    def ranger_cdap_vetoo(self, answer: object) -> str:
+        return "never"
+
+
+class WrongArguments:
+    @hookimpl
+    def ranger_cdap_of_a_plugin(self, whom: str) -> None: ...
+
+
+class BringsHooks:
+    @hookimpl
+    def ranger_cdap_add_hooks(self, manager: pluggy.PluginManager) -> None:
+        manager.add_hookspecs(self)
+
+    @hookspec
+    def ranger_cdap_of_a_plugin(self, who: str) -> None:
+        """A hook that a plugin brings."""
+
+
+class UsesThem:
+    @hookimpl
+    def ranger_cdap_of_a_plugin(self, who: str) -> None: ...
+
+
+class Broken:
+    @hookimpl
+    def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
+        raise RuntimeError("hunter2")
+
+
+class ForSpark:
+    @hookimpl
+    def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
+        import no_such_package  # type: ignore[import-not-found]  # noqa: F401
+
+        return {}
+
+
+def manager_with(*plugins: object) -> pluggy.PluginManager:
+    manager = plugin_manager(entry_points=False)
+    for plugin in plugins:
+        manager.register(plugin, name=type(plugin).__name__)
+    return manager
+
+
+def test_built_in_sinks_come_through_the_hook() -> None:
+    assert set(audit_sinks(plugin_manager(entry_points=False))) == {"file", "log", "solr"}
+
+
+def test_a_plugin_adds_a_sink_but_cannot_replace_one() -> None:
+    assert set(audit_sinks(manager_with(OtherSink()))) == {"file", "log", "solr", "other"}
+    with pytest.raises(PluginError, match="two plugins offer an audit sink `file`"):
+        audit_sinks(manager_with(Impostor()))
+
+
+def test_the_sync_job_is_an_installed_plugin() -> None:
+    names = {name for name, _ in plugin_manager().list_name_plugin()}
+
+    assert "sync" in names
+
+
+def test_a_hook_that_does_not_exist_is_an_error_not_a_plugin_without_effect() -> None:
+    with pytest.raises(PluginError, match="ranger_cdap_vetoo"):
+        complete(manager_with(Misspelt()))
+
+
+def test_a_plugin_brings_hooks_for_others() -> None:
+    complete(manager_with(UsesThem(), BringsHooks()))
+    with pytest.raises(PluginError, match="ranger_cdap_of_a_plugin"):
+        complete(manager_with(UsesThem()))
+    with pytest.raises(PluginError, match="whom"):
+        complete(manager_with(WrongArguments(), BringsHooks()))
+
+
+def test_who_provides_what() -> None:
+    found = {(one.plugin, one.hook): one for one in provided(manager_with(OtherSink(), Broken(), ForSpark()))}
+    hook = "ranger_cdap_audit_sinks"
+
+    assert found["built-in sinks", hook].names == ("file", "log", "solr")
+    assert found["OtherSink", hook].names == ("other",)
+    assert found["Broken", hook].names == ("failed with RuntimeError",)
+    assert found["ForSpark", hook].names == ("needs `no_such_package`, which is not installed",)
+
+
+def test_the_command_shows_the_plugins_with_their_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugins", "--json"]) == 0
+    found = [Provided(**{**one, "names": tuple(one["names"])}) for one in json.loads(capsys.readouterr().out)]
+
+    (sources,) = (one for one in found if one.hook == "ranger_cdap_event_sources")
+    assert (sources.plugin, sources.package) == ("sync", "ranger-cdap")
+    assert "audit" in sources.names
+    assert {one.plugin for one in found} == {"built-in commands", "built-in sinks", "sync"}
+
+    assert main(["plugins"]) == 0
+    assert re.search(r"^built-in sinks +ranger-cdap \S+ +ranger_cdap_audit_sinks +file, log, solr *$",
+                     capsys.readouterr().out, re.MULTILINE)  # fmt: skip
+
+
+def test_the_reference_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugins", "reference"]) == 0
+    assert PAGE.read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_the_reference_has_every_hook_of_a_plugin_too() -> None:
+    manager = manager_with(BringsHooks())
+    complete(manager)
+    headings = re.findall(r"^## (\w+)$", page(manager), re.MULTILINE)
+
+    assert "ranger_cdap_of_a_plugin" in headings
+    assert {name for name in vars(hookspecs) if name.startswith("ranger_cdap_")} < set(headings)
+
+
+def test_a_trace_shows_calls_but_not_what_was_asked_or_answered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Groups:
+        @hookimpl
+        def ranger_cdap_groups(self, user: str) -> list[str]:
+            return ["group-of-hunter2"]
+
+    monkeypatch.setenv("RANGER_CDAP_TRACE_PLUGINS", "1")
+    manager = manager_with(OtherSink(), Groups())
+    manager.hook.ranger_cdap_groups(user="hunter2")
+    broken = manager_with(Broken())
+    with pytest.raises(RuntimeError):
+        broken.hook.ranger_cdap_audit_sinks()
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    first, second = (re.sub(r"\d+\.\d ms", "N ms", line) for line in err.splitlines())
+    assert first == "hook ranger_cdap_groups(user) of Groups: 1 answered in N ms"
+    assert second == "hook ranger_cdap_audit_sinks() of Broken, built-in sinks: failed with RuntimeError in N ms"
+    assert "hunter2" not in err
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_without_it_nothing_is_shown(
+    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANGER_CDAP_TRACE_PLUGINS", value)
+    audit_sinks(plugin_manager(entry_points=False))
+
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,131 @@
+"""What `policies lint` finds in policies that the engine can use: a table of policies and findings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import servicedef
+from ranger_cdap.engine.compiled.service_def import compile_service_def
+from ranger_cdap.policies.manage.lint import KnownPrincipals, LintCode, lint
+from ranger_cdap.ranger_model.download import UserStore
+from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.ranger_model.service_def import ServiceDef
+
+MODEL = compile_service_def(msgspec.convert(servicedef.service_definition(), ServiceDef))
+NOW = 1_800_000_000_000
+KNOWN = KnownPrincipals(users={"alice", "bob"}, groups={"staff"})
+PAST = {"startTime": "2020/01/01 00:00:00", "endTime": "2020/12/31 00:00:00", "timeZone": "UTC"}
+FUTURE = {**PAST, "endTime": "2099/12/31 00:00:00"}
+
+
+def item(users: str = "alice", *accesses: str, **more: Any) -> dict[str, Any]:
+    given = [name for name in users.split() if name[0] != "@"]
+    groups = [name[1:] for name in users.split() if name[0] == "@"]
+    wanted = accesses or ("read",)
+    return {"users": given, "groups": groups, "accesses": [{"type": a} for a in wanted], **more}
+
+
+def policy(allow: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
+    resources = more.pop("resources", {"instance": ["cdap"], "namespace": ["ns1"]})
+    return {
+        "id": 7,
+        "name": "p",
+        "resources": {n: v if isinstance(v, dict) else {"values": v} for n, v in resources.items()},
+        "policyItems": [item()] if allow is None else allow,
+        **more,
+    }
+
+
+ALL = ("read", "write", "admin", "execute")
+EVERYWHERE = {"instance": ["*"], "namespace": ["*"]}
+IP = [{"type": "ip", "values": ["10.0.0.1"]}]
+
+ODD_LETTERS = "\u017f\u0131\u03c2\u00b5\u03d0"
+"""Long s, dotless i, final sigma, micro sign, curled beta."""
+
+CASES = [
+    # the policy, and what is found: code and place
+    (policy(), []),
+    (
+        policy(resources={"instance": ["cdap"], "namespace": {"values": ["*"], "isExcludes": True}}),
+        [("never-matches", "resources.namespace")],
+    ),
+    (
+        policy(additionalResources=[{"instance": {"values": [], "isExcludes": True}}]),
+        [("never-matches", "additionalResources[0].instance")],
+    ),
+    (policy(resources={"instance": ["cdap"], "namespace": {"values": ["a"], "isExcludes": True}}), []),
+    (policy(validitySchedules=[PAST]), [("expired", "validitySchedules")]),
+    (policy(validitySchedules=[PAST, FUTURE]), []),
+    (policy([item("alice"), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (policy([item("alice", "read"), item("alice bob", "read", "write")]), [("shadowed", "policyItems[0]")]),
+    (policy([item("alice"), item("bob")]), []),
+    (policy([item("alice", conditions=IP), item("alice")]), [("shadowed", "policyItems[0]")]),
+    (policy([item("@public"), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (policy([item("{USER}"), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (policy([item("{USER}"), item("@staff")]), []),
+    (policy([item("alice"), item("alice", delegateAdmin=True)]), [("shadowed", "policyItems[0]")]),
+    (policy([item("alice", delegateAdmin=True), item("alice")]), [("shadowed", "policyItems[1]")]),
+    (
+        policy([item("alice")], denyPolicyItems=[item("alice bob", "read", "write")]),
+        [("denied-anyway", "policyItems[0]")],
+    ),
+    (policy([item("alice", "read", "write")], denyPolicyItems=[item("alice")]), []),
+    (policy([item("alice")], denyPolicyItems=[item("alice", conditions=IP)]), []),
+    (policy([item("alice")], denyPolicyItems=[item("@public")], denyExceptions=[item("alice")]), []),
+    (policy([item("eve")]), [("unknown-user", "policyItems[0].users")]),
+    (policy([item("@ghosts")]), [("unknown-group", "policyItems[0].groups")]),
+    (policy([item("{USER} {OWNER} @public")]), []),
+    (policy(denyPolicyItems=[item("eve")]), [("unknown-user", "denyPolicyItems[0].users")]),
+    (
+        policy(resources={"instance": ["cdap"], "namespace": ["ns_{USER}", "{TEAM}"]}),
+        [("unknown-macro", "resources.namespace")],
+    ),
+    (policy([item("alice", *ALL)], resources=EVERYWHERE), [("one-account-everything", "policyItems[0]")]),
+    (policy([item("alice bob", *ALL)], resources=EVERYWHERE), []),
+    (policy([item("alice", "read")], resources=EVERYWHERE), []),
+    (policy([item("alice", *ALL)]), []),
+    (policy([item("eve")], isEnabled=False), []),
+]
+
+
+@pytest.mark.parametrize(("written", "found"), CASES)
+def test_what_is_found(written: dict[str, Any], found: list[tuple[str, str]]) -> None:
+    findings = lint([msgspec.convert(written, Policy)], MODEL, KNOWN, NOW)
+    assert [(finding.code.value, finding.place) for finding in findings] == found
+
+
+def test_without_a_user_store_nobody_is_unknown() -> None:
+    assert list(lint([msgspec.convert(policy([item("eve @ghosts")]), Policy)], MODEL, KnownPrincipals(), NOW)) == []
+
+
+def test_whom_a_user_store_knows() -> None:
+    store = UserStore(
+        user_attr_mapping={"alice": {}}, user_group_mapping={"bob": ["staff"]}, group_attr_mapping={"ops": {}}
+    )
+    assert KnownPrincipals.of(store) == KnownPrincipals({"alice", "bob"}, {"staff", "ops"})
+
+
+def test_every_code_has_a_case_and_a_line_in_the_docs() -> None:
+    of_other_definitions = {"odd-letter"}  # CDAP's levels tell cases apart
+    assert {code for _, found in CASES for code, _ in found} | of_other_definitions == {one.value for one in LintCode}
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "policy-problems.md").read_text()
+    section = page.split("## Additional findings of `policies lint`")[1].split("##")[0]
+    assert set(re.findall(r"`([a-z-]+)`", section.replace("`policies lint`", ""))) == {code.value for code in LintCode}
+
+
+@pytest.mark.parametrize("letter", [*ODD_LETTERS, *"s\u00e9\u03c3\u212a\u0130\u00df\u01c5\U0001f600\U00010400"])
+@pytest.mark.parametrize("ignore_case", ["true", "false"])
+def test_a_letter_that_ranger_folds_in_two_ways_is_found_where_case_does_not_count(
+    letter: str, ignore_case: str
+) -> None:
+    level = {"name": "r", "matcherOptions": {"ignoreCase": ignore_case}}
+    model = compile_service_def(msgspec.convert({"name": "t", "resources": [level]}, ServiceDef))
+    written = msgspec.convert(policy([], resources={"r": [f"a{letter}", letter]}), Policy)
+    found = [(one.code, one.place) for one in lint([written], model, KNOWN, NOW)]
+    assert found == [("odd-letter", "resources.r")] * (ignore_case == "true" and letter in ODD_LETTERS)

@@ -1,0 +1,129 @@
+"""A refresh somebody asks for: in force when it returns, or a typed error; or a nudge that nobody waits for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+import requests
+
+from ranger_cdap import errors
+from ranger_cdap.config import Secret, Settings
+from ranger_cdap.policies.client.connection import AdminConnection
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from tests.policies.documents import policies, policy
+from tests.policies.fixtures import FRESH, NO_SERVICE, OFF, URL, FakeRanger, Started, may_read
+
+
+def test_what_ranger_admin_has_is_in_force_when_it_returns(started: Started, ranger: FakeRanger) -> None:
+    refresher = started()
+    assert refresher.refresh_now().versions.policies == 1
+    ranger.documents["policies"] = policies(2, policy(1, "bob"))
+    snapshot = refresher.refresh_now()
+    assert (snapshot.state, snapshot.versions.policies, may_read(snapshot, "bob")) == (FRESH, 2, True)
+
+
+# what Ranger Admin answers, and the error that is raised
+WHY_NOT: list[tuple[str, Any, type[errors.RangerCdapError]]] = [
+    ("a wrong password", (401, b""), errors.AuthenticationFailed),
+    ("no right to download", (403, b""), errors.AccessForbidden),
+    ("no such service", (404, msgspec.json.encode(NO_SERVICE)), errors.ServiceNotFound),
+    ("a disabled service", (400, msgspec.json.encode(OFF)), errors.ServiceDisabled),
+    ("a failure", (500, b""), errors.AdminFailed),
+    ("away", requests.ConnectionError(), errors.AdminUnreachable),
+    ("garbage", (200, b"<html>"), errors.PolicySetError),
+    ("another service's policies", (200, policies(9, service="other")), errors.PolicySetError),
+    ("a broken library", ZeroDivisionError(), errors.UnexpectedAnswer),
+]
+
+
+@pytest.mark.parametrize(("answer", "error"), [row[1:] for row in WHY_NOT], ids=[row[0] for row in WHY_NOT])
+def test_what_can_not_be_had_is_an_error_and_what_was_in_force_decides(
+    started: Started, ranger: FakeRanger, answer: Any, error: type[errors.RangerCdapError]
+) -> None:
+    refresher = started()
+    before = refresher.refresh_now()
+    ranger.instead["policies"] = answer
+    with pytest.raises(error) as caught:
+        refresher.refresh_now()
+    assert (refresher.snapshot.engine, refresher.snapshot.reason) == (before.engine, str(caught.value))
+    ranger.is_back()
+    assert refresher.refresh_now().reason == ""
+
+
+def test_a_cache_alone_is_no_answer_to_who_asks_for_now(started: Started, ranger: FakeRanger) -> None:
+    started().refresh()
+    ranger.is_away()
+    refresher = started()
+    with pytest.raises(errors.AdminUnreachable):
+        refresher.refresh_now()
+    assert may_read(refresher.snapshot)
+
+
+class Heard:
+    """Which versions came into force in the background, as they come."""
+
+    def __init__(self) -> None:
+        self.versions: dict[int, threading.Event] = {}
+
+    def of(self, version: int) -> threading.Event:
+        return self.versions.setdefault(version, threading.Event())
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        self.of(snapshot.versions.policies).set()
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+def hourly(ranger: FakeRanger, settings: Settings, heard: Heard) -> Iterator[PolicyRefresher]:
+    """A refresher whose background thread asks once an hour."""
+    plugin = msgspec.structs.replace(settings.plugin, poll_interval=3600.0)
+    admin = RangerAdmin(AdminConnection(URL, username="cdapsvc", password=Secret("Passw0rd!x")))
+    with PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=plugin), on_change=heard) as refresher:
+        yield refresher
+
+
+def test_a_nudge_makes_the_next_refresh_earlier_each_time(
+    hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard
+) -> None:
+    hourly.start()
+    assert heard.of(1).wait(10)
+    for version in (2, 3):
+        ranger.documents["policies"] = policies(version)
+        hourly.request_refresh()
+        assert heard.of(version).wait(10)
+
+
+def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard) -> None:
+    hourly.refresh()
+    ranger.answers(401)
+    hourly.refresh()
+    hourly.start()
+    ranger.is_back()
+    ranger.documents["policies"] = policies(2)
+    hourly.request_refresh()
+    assert not heard.of(2).wait(0.5)
+    assert hourly.refresh_now().versions.policies == 2
+    ranger.documents["policies"] = policies(3)
+    hourly.request_refresh()
+    assert heard.of(3).wait(10)
+
+
+def test_without_a_background_thread_there_is_nothing_to_hasten(started: Started) -> None:
+    with pytest.raises(errors.InvalidInput, match="background"):
+        started().request_refresh()
+
+
+def test_a_nudged_keeper_ends_at_once(hourly: PolicyRefresher) -> None:
+    hourly.start()
+    hourly.request_refresh()
+    hourly.close()
+    assert "ranger-cdap-policies" not in [thread.name for thread in threading.enumerate()]

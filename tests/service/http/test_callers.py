@@ -1,0 +1,336 @@
+"""Who is let in, and to what: every endpoint with every role, and every way to say a name without proving it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from ranger_cdap.config import CallerSettings, JwtSettings, ProxySettings, Secret, ServiceSettings, watched_files
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.service.api.routes import ApiRoute
+from ranger_cdap.service.http.callers import CallerRole, Callers
+from ranger_cdap.service.table import ROUTES
+from tests.service.fixtures import CALLERS, World, basic, caller, secret_of, serving
+from tests.service.http.token_samples import (
+    AUDIENCE,
+    EC_KEY,
+    ISSUER,
+    OTHER_KEY,
+    RSA_KEY,
+    claims,
+    part,
+    pem,
+    private_pem,
+    signed,
+)
+
+GUARDED = [row for row in ROUTES if row.roles]
+OPEN = {"/health/live", "/health/ready", "/metrics"}
+
+
+def named(row: ApiRoute) -> str:
+    return f"{row.method} {row.path}"
+
+
+def ask(world: World, row: ApiRoute, who: str | None, **headers: str) -> int:
+    return world.ask(who, row.method, row.path, {} if row.takes else None, **headers).status
+
+
+# --- every endpoint, every role -----------------------------------------------------------------------------------
+
+
+def test_nothing_but_health_and_metrics_is_for_everybody() -> None:
+    assert {row.path for row in ROUTES if not row.roles} == OPEN
+
+
+@pytest.mark.parametrize("role", CallerRole)
+@pytest.mark.parametrize("row", GUARDED, ids=named)
+def test_each_endpoint_lets_its_own_roles_in_and_no_other(world: World, row: ApiRoute, role: CallerRole) -> None:
+    status = ask(world, row, role.value)
+    assert (status not in (401, 403)) if role in row.roles else (status == 403)
+
+
+@pytest.mark.parametrize("row", GUARDED, ids=named)
+def test_nobody_is_let_in_without_a_proof(world: World, row: ApiRoute) -> None:
+    answer = world.ask(None, row.method, row.path, {} if row.takes else None)
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"] == row.challenge
+
+
+NO_PROOF = {
+    "nothing": {},
+    "an unknown name": {"Authorization": basic("mallory", secret_of("enforce"))},
+    "a wrong secret": {"Authorization": basic("enforce", "x" * 30)},
+    "the secret of another": {"Authorization": basic("enforce", secret_of("audit"))},
+    "the beginning of the secret": {"Authorization": basic("enforce", secret_of("enforce")[:-1])},
+    "the name in other letters": {"Authorization": basic("ENFORCE", secret_of("enforce"))},
+    "no secret": {"Authorization": "Basic " + base64.b64encode(b"enforce:").decode()},
+    "no colon": {"Authorization": "Basic " + base64.b64encode(b"enforce").decode()},
+    "no name": {"Authorization": "Basic " + base64.b64encode(f":{secret_of('enforce')}".encode()).decode()},
+    "no base64": {"Authorization": "Basic enforce:secret"},
+    "no text": {"Authorization": "Basic " + base64.b64encode(b"\xff\xfe:\xfd").decode()},
+    "a zero after the name": {"Authorization": basic("enforce\0", secret_of("enforce"))},
+    "nothing after the scheme": {"Authorization": "Basic"},
+    "another scheme": {"Authorization": "Digest " + basic("enforce")[6:]},
+    "the scheme alone and nothing": {"Authorization": ""},
+    "a token where none are configured": {"Authorization": "Bearer " + "e30." * 2},
+    "the header of a proxy where none is configured": {"X-Forwarded-User": "enforce"},
+    "the header of a proxy and an empty secret": {"X-Forwarded-User": "enforce", "X-Proxy-Secret": ""},
+}
+
+
+@pytest.mark.parametrize("case", NO_PROOF)
+def test_what_proves_nothing_lets_nobody_in(world: World, case: str) -> None:
+    answer = world.ask(None, "POST", "/cdap/v1/hello", {"extension": "x"}, **NO_PROOF[case])
+    assert (answer.status, answer.json["code"]) == (401, "UNAUTHORIZED")
+
+
+# --- tokens -------------------------------------------------------------------------------------------------------
+
+
+def confused() -> str:
+    """Signed with the public key, as if that were a shared secret."""
+    import hashlib
+    import hmac
+
+    text = f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part(claims())}"
+    return f"{text}.{part(hmac.new(pem(RSA_KEY), text.encode(), hashlib.sha256).digest())}"
+
+
+@dataclass(frozen=True)
+class Door:
+    callers: Callers
+
+    def lets_in(self, token: str, scheme: str = "Bearer") -> str | None:
+        found = self.callers.admit({"authorization": f"{scheme} {token}"}, "127.0.0.1")
+        return found.name if found else None
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    path = tmp_path / "key.pem"
+    path.write_bytes(pem(RSA_KEY))
+    return path
+
+
+def door(key_file: Path, **more: Any) -> Door:
+    tokens = JwtSettings(**{"key_file": key_file, "issuer": ISSUER, "audience": AUDIENCE} | more)
+    rows = (CallerSettings(name="enforce", roles=("enforce",)),)
+    return Door(Callers.of(ServiceSettings(callers=rows, jwt=tokens)))
+
+
+def test_a_good_token_names_its_caller(key_file: Path) -> None:
+    assert door(key_file).lets_in(signed()) == "enforce"
+    assert door(key_file).lets_in(signed(), "bearer") == "enforce"
+    assert door(key_file).lets_in(signed(aud=["other", AUDIENCE])) == "enforce"
+    assert door(key_file, name_claim="client_id").lets_in(signed(sub="x", client_id="enforce")) == "enforce"
+
+
+TOKENS: dict[str, Callable[[], str]] = {
+    "not signed": lambda: jwt.encode(claims(), None, "none"),
+    "not signed and its algorithm written otherwise": lambda: f"{part({'alg': 'nOnE'})}.{part(claims())}.",
+    "signed with the public key as a shared secret": confused,
+    "signed with another key": lambda: signed(OTHER_KEY),
+    "signed with a key it brings": lambda: signed(OTHER_KEY, headers={"jwk": json.loads(_jwk(OTHER_KEY))}),
+    "signed with another algorithm of the key": lambda: signed(algorithm="RS512"),
+    "signed with a key of another kind": lambda: signed(EC_KEY, "ES256"),
+    "over": lambda: signed(exp=time.time() - 60),
+    "not begun": lambda: signed(nbf=time.time() + 600),
+    "without an end": lambda: signed(exp=...),
+    "with an end beyond all numbers": lambda: signed(exp=float("inf")),
+    "with an end that is text": lambda: signed(exp="never"),
+    "with an end that is a number as text": lambda: signed(exp=str(int(time.time()) + 600)),
+    "with an end that is true": lambda: signed(exp=True),
+    "with an end beyond the year 9999": lambda: signed(exp=10**30),
+    "with an end far beyond the year 9999": lambda: signed(exp=1e30),
+    "with an end just beyond the year 9999": lambda: signed(exp=253_402_300_800),
+    "with an end that is nothing": lambda: signed(exp=None),
+    "with a beginning as text": lambda: signed(nbf="0"),
+    "with a beginning that is false": lambda: signed(nbf=False),
+    "with a beginning before 1970": lambda: signed(nbf=-1),
+    "issued at a time as text": lambda: signed(iat="0"),
+    "issued at no number": lambda: signed(iat=float("nan")),
+    "for somebody else": lambda: signed(aud="other"),
+    "for nobody": lambda: signed(aud=...),
+    "of another issuer": lambda: signed(iss="https://other.example"),
+    "of no issuer": lambda: signed(iss=...),
+    "of somebody who is no caller": lambda: signed(sub="mallory"),
+    "of nobody": lambda: signed(sub=...),
+    "of several": lambda: _with_list(),
+    "changed": lambda: _changed(),
+    "cut": lambda: signed().rpartition(".")[0],
+    "empty": lambda: "",
+    "dots": lambda: "...",
+    "a header that goes deep": lambda: f"{part(b'[' * 30_000)}.{part(claims())}.x",
+    "a header that is a list": lambda: f"{part([])}.{part(claims())}.x",
+    "no text": lambda: "\udcff.\udcff.\udcff",
+}
+
+
+def _jwk(key: Any) -> str:
+    found: str = jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())
+    return found
+
+
+def _with_list() -> str:
+    header, body = part({"alg": "RS256"}), part(claims(sub=["enforce"]))
+    signature = jwt.get_algorithm_by_name("RS256").sign(f"{header}.{body}".encode(), RSA_KEY)
+    return f"{header}.{body}.{part(signature)}"
+
+
+def _changed() -> str:
+    header, _, signature = signed(sub="mallory").split(".")
+    return f"{header}.{part(claims())}.{signature}"
+
+
+@pytest.mark.parametrize("case", TOKENS)
+def test_a_token_that_proves_nothing_lets_nobody_in(key_file: Path, case: str) -> None:
+    assert door(key_file).lets_in(TOKENS[case]()) is None
+
+
+def test_a_shared_key_works_and_a_public_one_is_never_taken_for_it(tmp_path: Path, key_file: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.write_text("s" * 40)
+    tokens = door(shared, algorithms=("HS256",))
+    assert tokens.lets_in(signed("s" * 40, "HS256")) == "enforce"
+    assert tokens.lets_in(signed()) is None
+    with pytest.raises(ConfigError, match="is not a key for HS256"):
+        door(key_file, algorithms=("HS256",))
+
+
+def test_a_key_in_a_file_changes_with_it(key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched_files, "LOOK_SECONDS", 0.0)
+    tokens = door(key_file)
+    key_file.with_suffix(".new").write_bytes(pem(OTHER_KEY))
+    key_file.with_suffix(".new").replace(key_file)
+    assert (tokens.lets_in(signed()), tokens.lets_in(signed(OTHER_KEY))) == (None, "enforce")
+    key_file.write_bytes(private_pem(RSA_KEY))
+    assert (tokens.lets_in(signed()), tokens.lets_in(signed(OTHER_KEY))) == (None, "enforce")
+
+
+BAD_KEYS: dict[str, tuple[bytes, dict[str, Any], str]] = {
+    "not there": (b"", {"key_file": Path("nowhere.pem")}, "is not a key for RS256"),
+    "no key": (b"hello", {}, "is not a key for RS256"),
+    "a private key": (private_pem(RSA_KEY), {}, "is a private key"),
+    "of another kind": (pem(EC_KEY), {}, "is not a key for RS256"),
+    "of one of two kinds": (pem(RSA_KEY), {"algorithms": ("RS256", "ES256")}, "is not a key for RS256, ES256"),
+    "a short shared one": (b"short", {"algorithms": ("HS256",)}, "shorter than 16"),
+    "shared and public at once": (pem(RSA_KEY), {"algorithms": ("RS256", "HS256")}, "use it alone"),
+    "without an issuer": (pem(RSA_KEY), {"issuer": ""}, "needs `issuer`"),
+    "without an audience": (pem(RSA_KEY), {"audience": ""}, "`audience`"),
+    "without an algorithm": (pem(RSA_KEY), {"algorithms": ()}, "`algorithms`"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_KEYS)
+def test_a_key_that_can_not_prove_is_refused_at_the_start(tmp_path: Path, case: str) -> None:
+    content, more, reason = BAD_KEYS[case]
+    path = tmp_path / "key"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=reason) as caught:
+        door(**{"key_file": path} | more)
+    assert "PRIVATE" not in str(caught.value)
+
+
+# --- a proxy ------------------------------------------------------------------------------------------------------
+
+PROXY = ProxySettings(addresses=("10.0.0.5", "::1"), secret=Secret("proxy-secret-0123456789"))
+PROXY_PROOF = "proxy-secret-0123456789"
+
+
+def through_proxy(headers: dict[str, str], peer: str | None, proxy: ProxySettings = PROXY) -> str | None:
+    found = Callers.of(ServiceSettings(callers=CALLERS, proxy=proxy)).admit(headers, peer)
+    return found.name if found else None
+
+
+PROXIES = [
+    # headers, from where; who it is
+    ({"x-forwarded-user": "enforce", "x-proxy-secret": PROXY_PROOF}, "10.0.0.5", "enforce"),
+    ({"x-forwarded-user": "enforce", "x-proxy-secret": PROXY_PROOF}, "::1", "enforce"),
+    ({"x-forwarded-user": "enforce", "x-proxy-secret": PROXY_PROOF}, "10.0.0.6", None),
+    ({"x-forwarded-user": "enforce", "x-proxy-secret": PROXY_PROOF}, None, None),
+    ({"x-forwarded-user": "enforce"}, "10.0.0.5", None),
+    ({"x-forwarded-user": "enforce", "x-proxy-secret": "x" * 23}, "10.0.0.5", None),
+    ({"x-proxy-secret": PROXY_PROOF}, "10.0.0.5", None),
+    ({"x-forwarded-user": "mallory", "x-proxy-secret": PROXY_PROOF}, "10.0.0.5", None),
+    ({"x-forwarded-user": "", "x-proxy-secret": PROXY_PROOF}, "10.0.0.5", None),
+    (
+        {"x-forwarded-user": "enforce", "x-proxy-secret": PROXY_PROOF, "authorization": "Basic x"},
+        "10.0.0.5",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("headers", "peer", "who"), PROXIES)
+def test_a_name_in_a_header_counts_from_a_proxy_that_proves_itself(
+    headers: dict[str, str], peer: str | None, who: str | None
+) -> None:
+    assert through_proxy(headers, peer) == who
+
+
+def test_nobody_can_say_that_he_is_at_the_address_of_the_proxy(tmp_path: Path) -> None:
+    """The service believes the socket, not `X-Forwarded-For`, which whoever asks can write."""
+    said = {"X_Forwarded_User": "enforce", "X_Proxy_Secret": PROXY_PROOF, "X_Forwarded_For": "10.0.0.5"}
+    with serving([], tmp_path, proxy=PROXY) as world:
+        assert world.ask(None, "POST", "/cdap/v1/hello", {"extension": "x"}, **said).status == 401
+    local = ProxySettings(addresses=("127.0.0.1",), secret=Secret(PROXY_PROOF))
+    with serving([], tmp_path / "2", proxy=local) as world:
+        assert world.ask(None, "POST", "/cdap/v1/hello", {"extension": "x"}, **said).status == 200
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+
+LONG = Secret("a-secret-of-its-own-1")
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a short secret": (
+        {"callers": (CallerSettings("a", ("enforce",), Secret("0123456789abcde")),)},
+        "the secret of caller `a` is shorter than 16 characters",
+    ),
+    "an empty secret": ({"callers": (CallerSettings("a", ("enforce",), Secret("")),)}, "shorter than 16"),
+    "one secret for two": (
+        {"callers": (CallerSettings("a", ("enforce",), LONG), CallerSettings("b", ("audit",), LONG))},
+        "share a secret",
+    ),
+    "one secret for a caller and the proxy": (
+        {
+            "callers": (CallerSettings("a", ("enforce",), LONG),),
+            "proxy": ProxySettings(addresses=("127.0.0.1",), secret=LONG),
+        },
+        "share a secret",
+    ),
+    "two callers of one name": (
+        {"callers": (caller("a", CallerRole.ENFORCE), CallerSettings("a", ("audit",), LONG))},
+        "names `a` twice",
+    ),
+    "no name": ({"callers": (CallerSettings("", ("enforce",), LONG),)}, "is not a valid name of a caller"),
+    "a name with a colon": (
+        {"callers": (CallerSettings("a:b", ("enforce",), LONG),)},
+        "is not a valid name of a caller",
+    ),
+    "a name with a line break": ({"callers": (CallerSettings("a\nb", ("enforce",), LONG),)}, "is not a valid name"),
+    "no way to prove a name": ({"callers": (CallerSettings("a", ("enforce",)),)}, "has no `secret`"),
+    "a proxy without a second proof": ({"proxy": ProxySettings(addresses=("127.0.0.1",))}, "needs a `secret`"),
+    "a proxy with a short proof": (
+        {"proxy": ProxySettings(addresses=("127.0.0.1",), secret=Secret("short"))},
+        "shorter than 16",
+    ),
+    "a proxy that is no address": ({"proxy": ProxySettings(addresses=("proxy.example",), secret=LONG)}, "addresses"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_settings_that_would_let_in_who_should_not_be_are_refused(case: str) -> None:
+    settings, reason = REFUSED[case]
+    with pytest.raises(ConfigError, match=reason) as caught:
+        Callers.of(ServiceSettings(**settings))
+    for row in settings.get("callers", ()):
+        assert row.secret is None or not row.secret.reveal() or row.secret.reveal() not in str(caught.value)

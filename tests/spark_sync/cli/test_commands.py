@@ -1,0 +1,155 @@
+"""What the commands of the sync job show, and what they say when they cannot run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.main import main
+from ranger_cdap.errors import AuthenticationFailed
+from spark_sync.cli.planned import rows
+from spark_sync.cli.run import print_planned, print_report, print_result, to_json
+from spark_sync.grants.plan import PlanSettings, plan
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.life import Life, State
+from spark_sync.report import RunReport, SourceReport
+
+BEGUN = Position(101, False, "test", "1")
+APPLIED = Life(
+    EntityId("dataset", ("ns1", "a.b")), 1, "alice", BEGUN, State.APPLIED, accesses=("read", "write"), policy_id=7
+)
+BLOCKED = Life(EntityId("namespace", ("ns1",)), 1, "public", BEGUN, State.BLOCKED, reason="not one user")
+
+
+def report(*, granted: tuple[Life, ...] = (), waiting: tuple[Life, ...] = ()) -> RunReport:
+    return RunReport(
+        sources=(SourceReport("audit", lines=10, rejected=2, events=3),),
+        granted=granted,
+        revoked=(),
+        waiting=waiting,
+        counts={State.APPLIED: 5, State.BLOCKED: len(waiting)},
+    )
+
+
+def shown(given: RunReport, capsys: pytest.CaptureFixture[str]) -> str:
+    print_report(Invocation(), given)
+    return capsys.readouterr().out
+
+
+def test_a_run_names_what_it_granted_and_what_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(report(granted=(APPLIED,), waiting=(BLOCKED,)), capsys)
+    assert "audit: 10 lines read, 3 new events, 2 rejected (see the dead letters)" in text
+    for word in ("granted", "dataset:ns1.a.b", "alice", "read, write", "7", "blocked", "namespace:ns1", "not one user"):
+        assert word in text
+    assert "Ranger is up to date: 1 granted, 0 revoked, 4 unchanged, 1 blocked" in text
+
+
+def test_a_run_names_candidates_whose_grant_it_revoked_and_silent_services(capsys: pytest.CaptureFixture[str]) -> None:
+    contested = replace(
+        APPLIED, creator=None, state=State.CONTESTED, former="alice", candidates=("alice", "bob"), reason="overlapping"
+    )
+    given = replace(report(waiting=(contested,)), revoked=(contested,), silent=("records",))
+    text = shown(replace(given, counts={State.CONTESTED: 1}), capsys)
+    lines = text.splitlines()
+    assert any("revoked" in line and "alice" in line for line in lines)
+    assert any("contested" in line and "alice or bob?" in line and "overlapping" in line for line in lines)
+    assert "silent: the decision service of source `records`, so the hold-back applies" in lines
+    assert lines[-1].endswith("0 blocked, 0 unconfirmed, 1 contested")
+
+
+def test_a_run_that_wrote_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "nothing new was written to Ranger: 0 granted, 0 revoked, 5 unchanged" in shown(report(), capsys)
+
+
+def test_a_run_that_ranger_stopped_says_what_is_kept_and_ends_with_its_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    refused = AuthenticationFailed("Ranger Admin rejected the user name and password")
+    stopped = replace(report(), counts={State.PENDING: 2, State.CLOSING: 1, State.APPLIED: 5}, error=refused)
+    with pytest.raises(AuthenticationFailed) as raised:
+        print_result(Invocation(), stopped)
+    assert raised.value is refused
+    *_, last = capsys.readouterr().out.splitlines()
+    assert "audit: 10 lines read, 3 new events" in shown(stopped, capsys)
+    assert last.startswith("Ranger is not up to date: 0 granted, 0 revoked")
+    assert "the events read are in the ledger, and the next run sends the pending changes (3)" in last
+    assert to_json(stopped)["trouble"] == str(refused)
+
+
+def test_the_same_for_programs() -> None:
+    found = to_json(report(granted=(APPLIED,)))
+    assert json.loads(json.dumps(found)) == {
+        "sources": [{"name": "audit", "lines": 10, "rejected": 2, "events": 3}],
+        "granted": [
+            {
+                "entity": "dataset:ns1.a.b",
+                "type": "dataset",
+                "parts": ["ns1", "a.b"],
+                "life": 1,
+                "state": "applied",
+                "creator": "alice",
+                "candidates": [],
+                "accesses": ["read", "write"],
+                "policy_id": 7,
+                "reason": "",
+            }
+        ],
+        "revoked": [],
+        "waiting": [],
+        "planned": [],
+        "silent": [],
+        "unchanged": 4,
+        "counts": {"applied": 5, "blocked": 0},
+        "trouble": "",
+    }
+
+
+def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = PlanSettings("cdap", "cdapdev", grantor="sync", merge_into_foreign=True)
+    entities = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(6)]
+    pending = [
+        Life(entities[0], 1, "alice", BEGUN, State.PENDING, accesses=("read",)),
+        Life(entities[1], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=11),
+        Life(entities[2], 1, "alice", BEGUN, State.CLOSING, accesses=("write",), policy_id=12),
+        Life(entities[3], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=13, merged=("read",)),
+        Life(entities[4], 1, "alice", BEGUN, State.CLOSING, accesses=("read",), policy_id=14, merged=("read",)),
+        Life(entities[5], 1, "public", BEGUN, State.PENDING, accesses=("read",)),
+    ]
+    given = replace(report(), planned=tuple(plan(pending, settings)))
+    assert [(row[0], row[3], row[4]) for row in rows(given.planned)[:5]] == [
+        ("grant", "read", rows(given.planned)[0][4]),
+        ("change", "read", "11"),
+        ("revoke", "write", "12"),
+        ("grant in another's policy", "read", "13"),
+        ("revoke from another's policy", "read", "14"),
+    ]
+    assert rows(given.planned)[0][4].startswith("creator of dataset ns1.d0 1 ")
+    assert rows(given.planned)[5][0].startswith("not send: `public` does not identify a single user")
+    print_planned(Invocation(), given)
+    text = capsys.readouterr().out
+    assert "nothing was sent to Ranger; the next run sends 6 steps" in text
+    told = to_json(given)["planned"]
+    assert isinstance(told, list)
+    assert [step["would"] for step in told] == [row[0] for row in rows(given.planned)]
+
+
+@pytest.mark.parametrize(
+    "command", [["run"], ["run", "--once"], ["run", "--dry-run"], ["status"], ["baseline", "--from", "none.jsonl"]]
+)
+def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(f'[sync]\njars_dir = "{tmp_path}"\n', encoding="utf-8")
+    assert main(["--config", str(config), "sync", *command]) == 1
+    error = capsys.readouterr().err
+    assert "`sync.jars_dir` is" in error
+    assert "Traceback" not in error
+
+
+def test_a_baseline_needs_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sync", "baseline"]) == 3
+    assert "--from" in capsys.readouterr().err

@@ -1,0 +1,93 @@
+"""What docs/how-to/operate-the-sync.md says is so."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ranger_cdap.cdap.entity import EntityId
+from spark_sync.cli.sync import sync
+from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
+from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.life import State
+from spark_sync.reconcile.drift import Drift
+from tests.spark_sync.reconcile.drift_fixtures import APP, BEGUN, row
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TEXT = (Path(__file__).parents[3] / "docs" / "how-to" / "operate-the-sync.md").read_text(encoding="utf-8")
+PURCHASES = EntityId("dataset", ("ns1", "purchases"))
+
+
+def first_column(heading: str) -> list[str]:
+    section = TEXT.split(f"## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)
+
+
+def test_every_state_is_explained() -> None:
+    assert first_column("States of the ledger") == [state.value for state in State]
+
+
+def test_every_kind_of_drift_is_explained() -> None:
+    assert first_column("Reconcile") == [drift.value for drift in Drift]
+
+
+def test_every_command_is_explained() -> None:
+    assert {command.split()[1] for command in first_column("Commands")} == set(sync.commands)
+
+
+def test_the_ranks_of_the_sources() -> None:
+    pytest.importorskip("pyspark")
+    from spark_sync.sources.registry import event_sources
+
+    section = TEXT.split("## When an event is decided\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.+`) \| (\d+) \|$", section, re.MULTILINE)
+    said = {kind: int(rank) for kinds, rank in rows for kind in re.findall(r"`([^`]+)`", kinds)}
+    assert said == {kind: source.rank for kind, source in event_sources().items()}
+
+
+@pytest.mark.spark
+def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    ledger = DeltaLedger(spark, tmp_path, "cdap")
+    bought = row(State.APPLIED, PURCHASES, number=2, creator="bob", source="audit", event="e2")
+    lives = [
+        row(State.CLOSED, PURCHASES, source="audit", event="forgotten"),
+        bought,
+        row(State.APPLIED, APP),
+        replace(row(State.PENDING, EntityId("dataset", ("ns1", "b"))), reason="unknown user: Ranger has no `alice`"),
+        row(State.BLOCKED, EntityId("dataset", ("ns1", "a"))),
+        row(State.KNOWN, EntityId("namespace", ("ns1",)), creator=None),
+    ]
+    ledger.record([LedgerChange(life.entity, (life,)) for life in lives])
+    began = bought.begun.time
+    ledger.add_answers(
+        [
+            EntityEvent(
+                PURCHASES, ChangeKind.CREATE, Stage.REQUEST, "bob", began, began + 5, "audit", "e2", request="PUT 200"
+            )
+        ]
+    )
+
+    waiting, owners, why = (
+        [tuple(found) for found in spark.sql(query.replace("/var/lib/ranger-cdap-sync/state", str(tmp_path))).collect()]
+        for query in re.findall(r"```sql\n(.*?)```", TEXT, re.DOTALL)
+    )
+    since = datetime.fromtimestamp((BEGUN + 200) / 1000)
+    assert waiting == [
+        ("blocked", "dataset:ns1.a", "alice", "", since),
+        ("pending", "dataset:ns1.b", "alice", "unknown user: Ranger has no `alice`", since),
+    ]
+    assert owners == [("ns1", "alice", 1), ("ns1", "bob", 1)]
+    created = datetime.fromtimestamp(began / 1000)
+    assert why == [
+        (1, "closed", "alice", 7, "audit", None, None, None, None),
+        (2, "applied", "bob", 7, "audit", created, "request", "done", "PUT 200"),
+    ]

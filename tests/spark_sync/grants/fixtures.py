@@ -1,0 +1,157 @@
+"""Shared by the tests of plan, writer and push: lives, other policies, a ledger in memory, a watched Ranger."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from spark_sync.grants.plan import PlanSettings, Step, plan
+from spark_sync.grants.push import Pushed, push
+from spark_sync.grants.resultant import unchanged_accesses
+from spark_sync.grants.writer import PolicyRest, carry_out
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.life import PUSH_STATES, Life, State
+from tests.spark_sync.conftest import PASSWORD, Ranger
+
+ALL = ("read", "write", "admin", "execute")
+DATASET = EntityId("dataset", ("ns1", "kv"))
+BEGUN = Position(101, False, "test", "1")
+ENDED = Position(105, True, "test", "2")
+
+
+def life(
+    creator: str = "alice",
+    entity: EntityId = DATASET,
+    *,
+    number: int = 1,
+    state: State = State.PENDING,
+    accesses: tuple[str, ...] = ALL,
+    **fields: Any,
+) -> Life:
+    ended = ENDED if state in (State.CLOSING, State.CLOSED) else None
+    return Life(entity, number, creator, BEGUN, state, ended=ended, accesses=accesses, **fields)
+
+
+def datasets(count: int) -> list[Life]:
+    return [life(entity=EntityId("dataset", ("ns1", f"d{n:03}"))) for n in range(count)]
+
+
+def gone(applied: Life) -> Life:
+    return applied.become(State.CLOSING, ended=ENDED, reason="")
+
+
+def wants(applied: Life, *accesses: str) -> Life:
+    """The life after a change of the profile."""
+    return applied.become(State.PENDING, accesses=accesses)
+
+
+def steps(ranger: Ranger, *lives: Life, **settings: Any) -> list[Step]:
+    return list(plan(lives, PlanSettings("cdap", ranger.service, frozenset({"root"}), grantor="sync", **settings)))
+
+
+def send(ranger: Ranger, *lives: Life, by: PolicyRest | None = None, **settings: Any) -> list[Life]:
+    return [carry_out(step, by or ranger.sync) for step in steps(ranger, *lives, **settings)]
+
+
+def item(user: str, *accesses: str, **fields: Any) -> PolicyItem:
+    return PolicyItem(accesses=[PolicyItemAccess(type=access) for access in accesses], users=[user], **fields)
+
+
+def resource(**levels: str) -> dict[str, PolicyResource]:
+    return {level: PolicyResource(values=[value]) for level, value in {"instance": "cdap", **levels}.items()}
+
+
+def foreign(ranger: Ranger, user: str = "bob", **fields: Any) -> Policy:
+    """Somebody else's policy, on the resource of `DATASET` unless said otherwise."""
+    policy = Policy(
+        name="theirs",
+        service=ranger.service,
+        resources=resource(namespace="ns1", dataset="kv"),
+        policy_items=[item(user, "read")],
+    )
+    for name, value in fields.items():
+        setattr(policy, name, value)
+    return ranger.admin.create_policy(policy)
+
+
+class MemoryLedger:
+    """The part of a ledger that a push uses."""
+
+    def __init__(self, lives: Iterable[Life] = ()) -> None:
+        self.rows = {(life.entity, life.number): life for life in lives}
+        self.records = 0
+
+    def lives(self, states: Collection[State]) -> list[Life]:
+        return sorted(
+            (life for life in self.rows.values() if life.state in states), key=lambda life: (life.entity, life.number)
+        )
+
+    def record(self, changes: Iterable[LedgerChange]) -> None:
+        self.records += 1
+        for change in changes:
+            for life in change.lives:
+                self.rows[life.entity, life.number] = life
+
+    def states(self) -> Counter[State]:
+        return Counter(life.state for life in self.rows.values())
+
+    @property
+    def owes_nothing(self) -> bool:
+        return not self.lives(PUSH_STATES)
+
+
+Watcher = Callable[[str, int], None]
+"""Told the name of each request and its number, from 1; what it raises is as if Ranger's client had raised it."""
+
+
+class Watched:
+    """A `PolicyRest` that does what another one does and lets the test in before and after each request."""
+
+    def __init__(
+        self, ranger: PolicyRest, *, before: Watcher = lambda _name, _n: None, after: Watcher = lambda _name, _n: None
+    ) -> None:
+        self._ranger, self._before, self._after = ranger, before, after
+        self._lock = threading.Lock()
+        self.names: list[str] = []
+
+    @property
+    def writes(self) -> list[str]:
+        return [name for name in self.names if name.split("_")[0] not in ("policy", "policies")]
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        request = getattr(self._ranger, name)
+
+        def watched(*args: Any, **named: Any) -> Any:
+            with self._lock:
+                self.names.append(name)
+                number = len(self.names)
+            self._before(name, number)
+            try:
+                return request(*args, **named)
+            finally:
+                self._after(name, number)
+
+        return watched
+
+
+def settings(ranger: Ranger, **sync: Any) -> Settings:
+    given = {"username": "sync", "password": Secret(PASSWORD), "patience": 20.0, **sync}
+    return Settings(
+        ranger=RangerSettings(url=ranger.url, service=ranger.service),
+        cdap=CdapSettings(instance="cdap"),
+        sync=SyncSettings(**given),
+    )
+
+
+def pushed(ranger: Ranger, ledger: MemoryLedger, by: PolicyRest | None = None, **sync: Any) -> Pushed:
+    return push(ledger, settings(ranger, **sync), by or ranger.sync, resultant=unchanged_accesses)
+
+
+def states(found: Pushed) -> list[State]:
+    return [outcome.life.state for outcome in found.outcomes]

@@ -1,0 +1,131 @@
+"""Other policies that name the group `public`: its denials hold, its allowances stay, and ours is taken back alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ranger_cdap.engine import AccessRequest
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
+from spark_sync.ledger.life import State
+from tests.spark_sync.conftest import Ranger
+from tests.spark_sync.grants.fixtures import ALL, foreign, gone, item, life, resource, send, wants
+from tests.spark_sync.grants.test_grant_reach import engine_with
+
+ABOVE: dict[str, Any] = {"resources": resource(namespace="ns1", dataset="*")}
+Rights = dict[str, set[str]]
+
+
+def public(*accesses: str) -> PolicyItem:
+    return PolicyItem(accesses=[PolicyItemAccess(type=access) for access in accesses], groups=["public"])
+
+
+def rights(ranger: Ranger) -> Rights:
+    """What the creator and somebody else may do on the entity, by what Ranger has now."""
+    engine = engine_with(*ranger.policies())
+    kv = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
+    return {
+        person: {access for access in ALL if engine.evaluate(AccessRequest(kv, access, user=person)).allowed}
+        for person in ("alice", "bob")
+    }
+
+
+# Another policy, and what the creator and bob may do while the grant stands.
+ON_OTHER_RESOURCES: dict[str, tuple[dict[str, Any], Rights]] = {
+    "denied to everybody": (
+        {"policy_items": [], "deny_policy_items": [public("write")]},
+        {"alice": {"read", "admin", "execute"}, "bob": set()},
+    ),
+    "denied to everybody but the creator": (
+        {"policy_items": [], "deny_policy_items": [public("write")], "deny_exceptions": [item("alice", "write")]},
+        {"alice": {*ALL}, "bob": set()},
+    ),
+    "denied to everybody with an override": (
+        {"policy_items": [], "deny_policy_items": [public(*ALL)], "policy_priority": 1},
+        {"alice": set(), "bob": set()},
+    ),
+    "all else denied": (
+        {"policy_items": [public("read")], "is_deny_all_else": True},
+        {"alice": {"read"}, "bob": {"read"}},
+    ),
+    "allowed to everybody": ({"policy_items": [public("read")]}, {"alice": {*ALL}, "bob": {"read"}}),
+}
+
+
+@pytest.mark.parametrize(("fields", "during"), ON_OTHER_RESOURCES.values(), ids=ON_OTHER_RESOURCES)
+def test_a_policy_above_holds_as_before_and_ours_is_taken_back(
+    ranger: Ranger, fields: dict[str, Any], during: Rights
+) -> None:
+    theirs = foreign(ranger, **ABOVE, **fields)
+    before = rights(ranger)
+    (applied,) = send(ranger, life())
+    assert applied.state is State.APPLIED
+    assert rights(ranger) == during
+    assert during["bob"] == before["bob"]
+    (closed,) = send(ranger, gone(applied))
+    assert (closed.state, ranger.policies(), rights(ranger)) == (State.CLOSED, [theirs], before)
+
+
+# A policy on exactly the entity: nothing goes in beside it, and nothing is added to one that denies.
+ON_THE_ENTITY: dict[str, dict[str, Any]] = {
+    "denied to everybody": {"deny_policy_items": [public("write")]},
+    "everybody excepted from what is allowed": {"allow_exceptions": [public("write")]},
+    "everybody excepted from what is denied": {
+        "deny_policy_items": [item("bob", "write")],
+        "deny_exceptions": [public("write")],
+    },
+}
+
+
+@pytest.mark.parametrize("merge", [False, True], ids=["beside it", "into it"])
+@pytest.mark.parametrize("fields", ON_THE_ENTITY.values(), ids=ON_THE_ENTITY)
+def test_a_denial_on_the_entity_itself_is_left_as_it_is(ranger: Ranger, fields: dict[str, Any], merge: bool) -> None:
+    theirs = foreign(ranger, **fields)
+    before = rights(ranger)
+    (blocked,) = send(ranger, life(), merge_into_foreign=merge)
+    assert (blocked.state, blocked.merged) == (State.BLOCKED, ())
+    assert f"policy {theirs.id} (`theirs`)" in blocked.reason
+    assert rights(ranger) == before
+    (closed,) = send(ranger, gone(blocked), merge_into_foreign=merge)
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [theirs])
+
+
+def test_access_of_everyone_is_not_the_creators_and_outlives_their_grant(ranger: Ranger) -> None:
+    foreign(ranger, policy_items=[public("read")])
+    before = rights(ranger)
+    (blocked,) = send(ranger, life())
+    assert (blocked.state, rights(ranger)) == (State.BLOCKED, before)
+    (intent,) = send(ranger, life(), merge_into_foreign=True)
+    (applied,) = send(ranger, intent, merge_into_foreign=True)
+    assert (applied.state, applied.merged) == (State.APPLIED, ALL)
+    assert rights(ranger) == {"alice": {*ALL}, "bob": {"read"}}
+    (closed,) = send(ranger, gone(applied), merge_into_foreign=True)
+    assert (closed.state, rights(ranger)) == (State.CLOSED, before)
+
+
+# What a person writes about everybody into the policy that we made.
+INTO_OURS: dict[str, dict[str, Any]] = {
+    "a denial": {"deny_policy_items": [public("write")]},
+    "an allowance": {"policy_items": [item("alice", *ALL), public("read")]},
+}
+
+
+@pytest.mark.parametrize("fields", INTO_OURS.values(), ids=INTO_OURS)
+def test_what_a_person_wrote_into_our_policy_is_neither_overwritten_nor_deleted(
+    ranger: Ranger, fields: dict[str, Any]
+) -> None:
+    (applied,) = send(ranger, life())
+    edited = edit(ranger, fields)
+    before = rights(ranger)
+    for before_it in (gone(applied), wants(applied, "read")):
+        (kept,) = send(ranger, before_it)
+        assert kept.reason.startswith(f"edited: policy {edited.id} was changed manually")
+    assert (ranger.policies(), rights(ranger)) == ([edited], before)
+
+
+def edit(ranger: Ranger, fields: dict[str, Any]) -> Policy:
+    (policy,) = ranger.policies()
+    for name, value in fields.items():
+        setattr(policy, name, value)
+    return ranger.admin.update_policy(policy)

@@ -1,0 +1,259 @@
+"""The push against the embedded Ranger Admin: several at a time, in order, through kills."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import RangerSettings, Secret, Settings
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from spark_sync.grants import push as pushing
+from spark_sync.grants.plan import CreateGrant, RevokePolicy
+from spark_sync.grants.push import planned, push
+from spark_sync.grants.resultant import unchanged_accesses
+from spark_sync.ledger.life import PUSH_STATES, Life, State
+from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.grants.fixtures import (
+    ALL,
+    DATASET,
+    MemoryLedger,
+    Watched,
+    datasets,
+    foreign,
+    gone,
+    life,
+    pushed,
+    resource,
+    send,
+    settings,
+    states,
+)
+
+
+class Killed(BaseException):
+    """What a test raises where the process would be killed."""
+
+
+def test_what_is_owed_is_sent_and_recorded_in_the_order_of_the_plan(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(20))
+    found = pushed(ranger, ledger)
+    assert [str(outcome.life.entity) for outcome in found.outcomes] == [f"dataset:ns1.d{n:03}" for n in range(20)]
+    assert (found.trouble, ledger.states()) == ("", {State.APPLIED: 20})
+    assert len(ranger.policies()) == 20
+    version = ranger.policy_version()
+    assert pushed(ranger, ledger).outcomes == []
+    assert ranger.policy_version() == version
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_so_many_at_a_time_and_no_more(ranger: Ranger, concurrency: int) -> None:
+    together = threading.Barrier(concurrency)
+    lock = threading.Lock()
+    now, most = 0, 0
+
+    def before(_: str, number: int) -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        if number > 1:  # the first goes alone
+            together.wait(timeout=20)
+
+    def after(_: str, __: int) -> None:
+        nonlocal now
+        with lock:
+            now -= 1
+
+    ledger = MemoryLedger(datasets(1 + 3 * concurrency))
+    pushed(ranger, ledger, Watched(ranger.sync, before=before, after=after), concurrency=concurrency)
+    assert most == concurrency
+    assert ledger.owes_nothing
+
+
+def test_what_is_not_sent_is_recorded_too(ranger: Ranger) -> None:
+    unsafe, gone_unsafe = life("public"), life("public", state=State.CLOSING, number=2)
+    ledger = MemoryLedger([unsafe, gone_unsafe])
+    found = pushed(ranger, ledger)
+    assert (states(found), ledger.states()) == (
+        [State.BLOCKED, State.CLOSED],
+        {State.BLOCKED: 1, State.CLOSED: 1},
+    )
+    assert "`public` does not identify a single user" in ledger.rows[DATASET, 1].reason
+    assert pushed(ranger, ledger).outcomes == []
+
+
+def test_the_rate_holds_for_all_threads_together(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(8))
+    began = time.monotonic()
+    push(ledger, settings(ranger, rate=16), resultant=unchanged_accesses)
+    assert time.monotonic() - began >= 7 / 16
+    assert ledger.owes_nothing
+
+
+def test_the_next_life_is_not_given_before_the_one_before_is_taken_back(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    (policy,) = ranger.policies()
+    policy.description = "mine now"
+    ranger.admin.update_policy(policy)
+    ledger = MemoryLedger([gone(applied), life("bob", number=2), *datasets(3)])
+    found = pushed(ranger, ledger)
+    assert ledger.states() == {State.APPLIED: 3, State.CLOSING: 1, State.PENDING: 1}
+    assert (found.trouble, len(ranger.policies())) == ("", 4)
+    ranger.admin.delete_policy(policy.id or -1)
+    pushed(ranger, ledger)
+    assert ledger.states() == {State.APPLIED: 4, State.CLOSED: 1}
+    assert {item.users[0] for policy in ranger.policies() for item in policy.policy_items} == {"alice", "bob"}
+
+
+@pytest.mark.slow
+def test_an_unknown_user_is_tried_again_in_each_run(ranger: Ranger) -> None:
+    name = f"newcomer-{ranger.service}"
+    ledger = MemoryLedger([life(name), *datasets(2)])
+    for _ in range(2):
+        found = pushed(ranger, ledger)
+        assert (found.trouble, ledger.lives(PUSH_STATES)) == (
+            "",
+            [life(name, reason=f"unknown user: Ranger has no `{name}`")],
+        )
+        ledger.rows = {key: one for key, one in ledger.rows.items() if one.state is State.PENDING}
+    ranger.admin.create_user(name, Secret(PASSWORD))
+    pushed(ranger, ledger)
+    assert ledger.states() == {State.APPLIED: 1}
+
+
+def test_somebody_elses_policy_gets_the_grant_in_one_run_once_the_ledger_knows(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    ledger = MemoryLedger([life(), *datasets(2)])
+    seen: list[tuple[str, ...]] = []
+
+    def before(name: str, _: int) -> None:
+        if name == "grant_access":
+            seen.append(ledger.rows[DATASET, 1].merged)
+
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=before), merge_into_foreign=True)
+    assert (found.trouble, states(found), seen) == ("", [State.APPLIED] * 3, [ALL])
+    assert ledger.rows[DATASET, 1].policy_id == theirs.id
+
+
+def world(ranger: Ranger) -> list[Life]:
+    """A life for each kind of step: give, change, take back, give after that, merge, take out."""
+    entity = EntityId("dataset", ("ns1", "again"))
+    first, changing = send(ranger, life(entity=entity), life(entity=EntityId("dataset", ("ns1", "changing"))))
+    for name in ("theirs", "theirs2"):
+        foreign(ranger, name=name, resources=resource(namespace="ns1", dataset=name))
+    merged = life(entity=EntityId("dataset", ("ns1", "theirs2")))
+    for _ in range(2):
+        (merged,) = send(ranger, merged, merge_into_foreign=True)
+    return [
+        *datasets(1),
+        changing.become(State.PENDING, accesses=("read",)),
+        gone(first),
+        life("bob", entity, number=2),
+        life(entity=EntityId("dataset", ("ns1", "theirs"))),
+        gone(merged),
+    ]
+
+
+def rights(ranger: Ranger) -> list[tuple[str, ...]]:
+    """Who may do what where, whatever the items it stands in."""
+    return sorted(
+        (*(one.values[0] for _, one in sorted(policy.resources.items())), user, access.type)
+        for policy in ranger.policies()
+        for item in policy.policy_items
+        for user in item.users
+        for access in item.accesses
+    )
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_request_ends_in_the_same_state(
+    embedded: tuple[str, RangerAdmin, RangerAdmin], new_ranger: Callable[[], Ranger]
+) -> None:
+    undisturbed = new_ranger()
+    ledger = MemoryLedger(world(undisturbed))
+    watched = Watched(undisturbed.sync)
+    pushed(undisturbed, ledger, watched, merge_into_foreign=True, concurrency=1)
+    assert ledger.states() == {State.APPLIED: 4, State.CLOSED: 2}
+
+    for at in range(1, len(watched.names) + 1):
+        for moment in ("before", "after"):
+            ranger = new_ranger()
+
+            def kill(_: str, number: int, at: int = at) -> None:
+                if number == at:
+                    raise Killed
+
+            again = MemoryLedger(world(ranger))
+            with pytest.raises(Killed):
+                pushed(
+                    ranger,
+                    again,
+                    Watched(ranger.sync, **{moment: kill}),
+                    merge_into_foreign=True,
+                    concurrency=1,
+                )
+            pushed(ranger, again, merge_into_foreign=True)
+            assert {key: (one.state, one.merged) for key, one in again.rows.items()} == {
+                key: (one.state, one.merged) for key, one in ledger.rows.items()
+            }, (at, moment)
+            assert rights(ranger) == rights(undisturbed), (at, moment)
+
+
+def test_a_long_push_is_recorded_piece_by_piece(ranger: Ranger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pushing, "CHUNK", 5)
+
+    def kill(_: str, number: int) -> None:
+        if number == 18:
+            raise Killed
+
+    ledger = MemoryLedger(datasets(20))
+    with pytest.raises(Killed):
+        pushed(ranger, ledger, Watched(ranger.sync, before=kill), concurrency=1)
+    assert ledger.states()[State.APPLIED] == 15
+
+
+def test_a_dry_run_tells_the_plan_and_asks_ranger_nothing(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    version = ranger.policy_version()
+    ledger = MemoryLedger([gone(applied), life("bob", number=2)])
+    nowhere = replace_url(settings(ranger))
+    assert [type(step) for step in planned(ledger, nowhere, resultant=unchanged_accesses)] == [
+        RevokePolicy,
+        CreateGrant,
+    ]
+    assert (ranger.policy_version(), ledger.records) == (version, 0)
+
+
+def replace_url(given: Settings) -> Settings:
+    return Settings(ranger=RangerSettings(url="http://127.0.0.1:9"), cdap=given.cdap, sync=given.sync)
+
+
+def test_grants_are_added_to_other_policies_in_somebodys_name(ranger: Ranger) -> None:
+    with pytest.raises(ConfigError, match="in whose name"):
+        pushed(ranger, MemoryLedger(datasets(1)), merge_into_foreign=True, username="")
+
+
+def test_a_bug_is_no_outcome(ranger: Ranger) -> None:
+    """What is not Ranger's failure comes out, and nothing that was not done is recorded as done."""
+
+    def bug(_: str, number: int) -> None:
+        if number == 3:
+            raise ZeroDivisionError
+
+    ledger = MemoryLedger(datasets(6))
+    with pytest.raises(ZeroDivisionError):
+        pushed(ranger, ledger, Watched(ranger.sync, before=bug))
+    assert pushed(ranger, ledger).trouble == ""
+    assert (ledger.states(), len(ranger.policies())) == ({State.APPLIED: 6}, 6)
+
+
+def test_reasons_of_the_past_are_gone_once_it_is_applied(ranger: Ranger) -> None:
+    ledger = MemoryLedger([replace(life(), state=State.FAILED, reason="status 500")])
+    pushed(ranger, ledger)
+    assert [(one.state, one.reason) for one in ledger.rows.values()] == [(State.APPLIED, "")]

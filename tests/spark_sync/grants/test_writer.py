@@ -1,0 +1,332 @@
+"""Plan and writer against the embedded Ranger Admin: what is ours is written and taken back, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import requests
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Secret, Settings, SyncSettings
+from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError
+from ranger_cdap.policies.client.connection import AdminConnection
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.grant_policy import guid_of
+from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, plan
+from spark_sync.grants.push import plan_settings
+from spark_sync.grants.writer import carry_out
+from spark_sync.ledger.life import State
+from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.grants.fixtures import (
+    ALL,
+    Watched,
+    foreign,
+    gone,
+    item,
+    life,
+    resource,
+    send,
+    steps,
+    wants,
+)
+
+
+def test_a_pending_life_becomes_one_policy_for_one_user_on_one_entity(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    (policy,) = ranger.policies()
+    assert (applied.state, applied.policy_id, applied.policy_version) == (State.APPLIED, policy.id, policy.version)
+    assert policy.guid == guid_of(applied, "cdap")
+    assert {level: values.values for level, values in policy.resources.items()} == {
+        "instance": ["cdap"],
+        "namespace": ["ns1"],
+        "dataset": ["kv"],
+    }
+    (item,) = policy.policy_items
+    assert (item.users, item.groups, item.roles, item.delegate_admin) == (["alice"], [], [], False)
+    assert {access.type for access in item.accesses} == set(ALL)
+    others = (policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions, policy.is_deny_all_else)
+    assert others == ([], [], [], False)
+
+
+def test_an_application_is_granted_with_its_programs(ranger: Ranger) -> None:
+    send(ranger, life(entity=EntityId("application", ("ns1", "App"))))
+    (policy,) = ranger.policies()
+    assert policy.resources["program"].values == ["*"]
+
+
+def test_a_kill_between_post_and_commit_heals_without_a_second_policy(ranger: Ranger) -> None:
+    (first,) = send(ranger, life())
+    version = ranger.policy_version()
+    (second,) = send(ranger, life())
+    assert second == first
+    assert ranger.policy_version() == version
+
+
+def test_ours_is_taken_back_when_the_entity_is_gone(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    (closed,) = send(ranger, gone(applied))
+    assert closed.state is State.CLOSED
+    assert ranger.policies() == []
+    assert send(ranger, gone(applied)) == [closed]
+
+
+def test_ours_is_taken_back_even_if_its_user_was_configured_as_a_non_creator_since(ranger: Ranger) -> None:
+    (step,) = plan([life()], PlanSettings("cdap", ranger.service))
+    applied = carry_out(step, ranger.sync)
+    (take_back,) = plan([gone(applied)], PlanSettings("cdap", ranger.service, frozenset({"alice"})))
+    assert carry_out(take_back, ranger.sync).state is State.CLOSED
+    assert ranger.policies() == []
+
+
+EDITS: dict[str, Callable[[Policy], None]] = {
+    "another user": lambda policy: policy.policy_items[0].users.append("bob"),
+    "fewer accesses": lambda policy: policy.policy_items[0].accesses.pop(),
+    "a deny item": lambda policy: policy.deny_policy_items.append(item("alice", "write")),
+    "switched off": lambda policy: setattr(policy, "is_enabled", False),
+    "another name": lambda policy: setattr(policy, "name", "renamed"),
+    "a description": lambda policy: setattr(policy, "description", "mine now"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_policy_edited_by_hand_is_left_alone(ranger: Ranger, edit: Callable[[Policy], None]) -> None:
+    (applied,) = send(ranger, life())
+    (policy,) = ranger.policies()
+    edit(policy)
+    ranger.admin.update_policy(policy)
+    before = ranger.policies()
+    (kept,) = send(ranger, gone(applied))
+    assert kept.state is State.CLOSING
+    assert kept.reason.startswith(f"edited: policy {policy.id} ")
+    if policy.is_enabled:  # beside a disabled policy Ranger accepts another one on the same resource
+        (again,) = send(ranger, life())
+        assert again.state is State.BLOCKED
+        assert again.reason.startswith(f"edited: policy {policy.id} ")
+    assert ranger.policies() == before
+
+
+def test_somebody_elses_policy_on_the_resource_is_left_alone_and_named(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    (blocked,) = send(ranger, life())
+    assert blocked.state is State.BLOCKED
+    assert f"policy {theirs.id} (`theirs`)" in blocked.reason
+    assert "add read, write, admin, execute for `alice`" in blocked.reason
+    assert ranger.policies() == [theirs]
+    (closed,) = send(ranger, gone(blocked))
+    assert closed.state is State.CLOSED
+    assert ranger.policies() == [theirs]
+
+
+def test_somebody_elses_policy_that_has_our_name_is_left_alone(ranger: Ranger) -> None:
+    (give,) = steps(ranger, life())
+    assert isinstance(give, CreateGrant)
+    theirs = foreign(ranger, name=give.policy.name, resources=resource(instance="other"))
+    (blocked,) = send(ranger, life())
+    assert blocked.state is State.BLOCKED
+    assert f"policy {theirs.id}" in blocked.reason
+    assert ranger.policies() == [theirs]
+
+
+def test_an_unknown_user_stays_pending_until_ranger_knows_him(ranger: Ranger) -> None:
+    (waiting,) = send(ranger, life("stranger"))
+    assert waiting.state is State.PENDING
+    assert waiting.reason == "unknown user: Ranger has no `stranger`"
+    assert ranger.policies() == []
+
+
+@pytest.mark.parametrize("creator", ["{USER}", "{OWNER}", "public", "*", "a,b", "", "root"])
+def test_an_unsafe_creator_never_reaches_ranger(ranger: Ranger, creator: str) -> None:
+    (step,) = steps(ranger, life(creator))
+    assert isinstance(step, NoOp)
+    assert step.done.state is State.BLOCKED
+
+
+@pytest.mark.parametrize("name", ["*", "{OWNER}", "a,b", "a?", ""])
+def test_an_unsafe_entity_never_reaches_ranger(ranger: Ranger, name: str) -> None:
+    (step,) = steps(ranger, life(entity=EntityId("dataset", ("ns1", name))))
+    assert isinstance(step, NoOp)
+    assert step.done.state is State.BLOCKED
+
+
+def test_a_change_of_the_profile_changes_our_policy_by_one_version(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    (changed,) = send(ranger, wants(applied, "read"))
+    (policy,) = ranger.policies()
+    assert [access.type for access in policy.policy_items[0].accesses] == ["read"]
+    assert (changed.state, changed.applied) == (State.APPLIED, ("read",))
+    assert (changed.policy_id, changed.policy_version) == (applied.policy_id, applied.policy_version + 1)
+    assert policy.version == changed.policy_version
+    # The same once more, as after a kill between PUT and commit: nothing is sent.
+    watched = Watched(ranger.sync)
+    assert send(ranger, wants(applied, "read"), by=watched) == [changed]
+    assert watched.writes == []
+    (closed,) = send(ranger, gone(changed))
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+def test_a_profile_that_gives_nothing_any_more_takes_back(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    (known,) = send(ranger, wants(applied))
+    assert (known.state, known.reason) == (State.KNOWN, "the profile grants its creator no access")
+    assert (known.applied, known.policy_id, ranger.policies()) == ((), -1, [])
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_change_of_the_profile_leaves_an_edited_policy_alone(ranger: Ranger, edit: Callable[[Policy], None]) -> None:
+    (applied,) = send(ranger, life())
+    (policy,) = ranger.policies()
+    edit(policy)
+    ranger.admin.update_policy(policy)
+    before = ranger.policies()
+    for accesses in (("read",), ()):
+        (blocked,) = send(ranger, wants(applied, *accesses))
+        assert blocked.state is State.BLOCKED
+        assert blocked.reason.startswith(f"edited: policy {policy.id} was changed manually")
+    assert ranger.policies() == before
+
+
+def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+
+    def meddle(name: str, _: int) -> None:
+        if name == "update_policy":
+            (policy,) = ranger.policies()
+            policy.description = "mine now"
+            ranger.admin.update_policy(policy)
+
+    (blocked,) = send(ranger, wants(applied, "read"), by=Watched(ranger.sync, before=meddle))
+    assert blocked.state is State.BLOCKED
+    assert f"policy {applied.policy_id} was changed manually while version 3 was written, which replaced version 2" in (
+        blocked.reason
+    )
+    (closed,) = send(ranger, gone(blocked))
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+def test_a_policy_deleted_by_hand_is_not_made_again(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    ranger.admin.delete_policy(applied.policy_id)
+    (blocked,) = send(ranger, wants(applied, "read"))
+    assert blocked.reason == f"edited: policy {applied.policy_id} was deleted manually"
+    assert (blocked.state, ranger.policies()) == (State.BLOCKED, [])
+    (closed,) = send(ranger, gone(blocked))
+    assert closed.state is State.CLOSED
+
+
+def test_a_policy_deleted_by_hand_in_the_moment_we_delete_it_is_deleted(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+
+    def meddle(name: str, _: int) -> None:
+        if name == "delete_policy":
+            ranger.admin.delete_policy(applied.policy_id)
+
+    (closed,) = send(ranger, gone(applied), by=Watched(ranger.sync, before=meddle))
+    assert closed.state is State.CLOSED
+
+
+def test_what_was_written_under_other_settings_is_still_ours(ranger: Ranger) -> None:
+    create_group(ranger, "cdap_ns1")
+    (applied,) = send(ranger, life(), delegate_admin=True, extra_group="cdap_{namespace}")
+    (changed,) = send(ranger, wants(applied, *ALL))
+    (policy,) = ranger.policies()
+    assert [(one.users, one.groups, one.delegate_admin) for one in policy.policy_items] == [(["alice"], [], False)]
+    assert changed.state is State.APPLIED
+    (closed,) = send(ranger, gone(applied.become(State.APPLIED, written=changed.written)))
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+def create_group(ranger: Ranger, name: str) -> None:
+    answer = requests.post(
+        f"{ranger.url}/service/xusers/secure/groups", json={"name": name}, auth=("admin", PASSWORD), timeout=10
+    )
+    assert answer.ok or "already exists" in answer.text
+
+
+def test_an_extra_group_gets_the_same_without_the_right_to_pass_it_on(ranger: Ranger) -> None:
+    create_group(ranger, "cdap_ns1")
+    (applied,) = send(ranger, life(), extra_group="cdap_{namespace}", delegate_admin=True)
+    assert applied.state is State.APPLIED
+    (policy,) = ranger.policies()
+    assert [
+        (one.users, one.groups, one.delegate_admin, {access.type for access in one.accesses})
+        for one in policy.policy_items
+    ] == [(["alice"], [], True, set(ALL)), ([], ["cdap_ns1"], False, set(ALL))]
+
+
+def test_with_an_unknown_extra_group_the_grant_waits(ranger: Ranger) -> None:
+    (waiting,) = send(ranger, life(), extra_group="nobodys_{namespace}")
+    assert (waiting.state, waiting.reason) == (State.PENDING, "unknown group: Ranger has no `nobodys_ns1`")
+    assert ranger.policies() == []
+
+
+@pytest.mark.parametrize("pattern", ["{namespace},admins", "{namespace}*", "{{namespace}}", "pub{namespace}"])
+def test_an_unsafe_extra_group_never_reaches_ranger(ranger: Ranger, pattern: str) -> None:
+    entity = EntityId("dataset", ("lic", "kv"))
+    (step,) = steps(ranger, life(entity=entity), extra_group=pattern)
+    assert isinstance(step, NoOp)
+    assert step.done.state is State.BLOCKED
+    assert "sync.extra_group" in step.done.reason
+
+
+def test_where_a_plugin_fails_nothing_is_sent_and_the_grant_waits(ranger: Ranger) -> None:
+    def fails(*_: object) -> tuple[str, ...]:
+        raise PluginError("a plugin failed")
+
+    (step,) = steps(ranger, life(), resultant=fails)
+    assert step == NoOp(life(), life(reason="a plugin failed"))
+    (applied,) = send(ranger, life())
+    (closed,) = send(ranger, gone(applied), resultant=fails)
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+def test_what_plugins_leave_is_granted_and_nothing_if_they_leave_nothing(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life(), resultant=lambda *_: ("read",))
+    (policy,) = ranger.policies()
+    assert applied.applied == ("read",)
+    assert [access.type for access in policy.policy_items[0].accesses] == ["read"]
+    (known,) = send(ranger, applied.become(State.PENDING), resultant=lambda *_: ())
+    assert (known.state, known.reason) == (State.KNOWN, "a plugin grants its creator no access")
+    assert ranger.policies() == []
+
+
+def test_a_grant_sent_before_a_kill_is_revoked_whatever_plugins_say_now(ranger: Ranger) -> None:
+    send(ranger, life())
+    (closed,) = send(ranger, life(state=State.CLOSING), resultant=lambda *_: ("read",))
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+def test_lives_of_one_entity_are_sent_in_their_order_and_have_policies_of_their_own(ranger: Ranger) -> None:
+    first, second = life(number=1, state=State.CLOSING), life("bob", number=2)
+    planned = steps(ranger, second, first)
+    assert [type(step) for step in planned] == [RevokePolicy, CreateGrant]
+    assert guid_of(first, "cdap") != guid_of(second, "cdap") != guid_of(second, "other")
+
+
+def test_names_that_look_alike_have_different_guids() -> None:
+    assert guid_of(life(entity=EntityId("dataset", ("ns", "a.b"))), "c") != guid_of(
+        life(entity=EntityId("dataset", ("ns.a", "b"))), "c"
+    )
+
+
+def test_a_failure_of_ranger_admin_is_no_outcome(ranger: Ranger) -> None:
+    with RangerAdmin(AdminConnection("http://127.0.0.1:9", username="sync", password=Secret("x"), attempts=1)) as away:
+        for step in steps(ranger, life(), life(state=State.CLOSING)):
+            with pytest.raises(AdminUnreachable):
+                carry_out(step, away)
+
+
+def test_what_was_written_is_taken_back_whatever_the_settings_say_now(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    gone = applied.become(State.CLOSING)
+    (closed,) = send(ranger, gone, extra_group="no,group")
+    assert closed.state is State.CLOSED
+    assert ranger.policies() == []
+
+
+def test_an_extra_group_that_is_none_stops_the_run_before_anything_is_sent(ranger: Ranger) -> None:
+    for pattern in ("a,b", "public", "{namespace}*"):
+        settings = Settings(sync=SyncSettings(extra_group=pattern))
+        with pytest.raises(ConfigError, match=r"`sync\.extra_group`"):
+            plan_settings(settings)

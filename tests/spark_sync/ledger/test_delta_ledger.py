@@ -1,0 +1,363 @@
+"""The Delta ledger: what it leaves out of a fold, the fold would have ignored; what it wrote, it reads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from ranger_cdap.cdap.entity import EntityId
+from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
+from spark_sync.ledger.fold import fold, known_life
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.life import Life, State
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.ledger import History
+
+pytestmark = pytest.mark.spark
+
+SECOND = 1_000
+START = 1_000_000_000
+ROUND = 400 * SECOND
+UNFINISHED = 300 * SECOND
+GIVES = dict.fromkeys(("namespace", "application", "schedule", "dataset", "artifact"), ("read",))
+USERS = ("alice", "alice", "alice", "bob", "root", 'a"\\', "\u0000\u2028\U0001f600é")
+ALL_BY_FOLDING = set(State) - {State.APPLIED, State.BLOCKED, State.FAILED}
+PROCESSES = ("1" * 32, "2" * 32)
+SETTINGS = FoldSettings(
+    gives=GIVES,
+    non_creators=frozenset({"root"}),
+    ranks={"router": 30, "data-plane": 20, "audit": 10},
+    unfinished_after=UNFINISHED,
+    named_elsewhere=True,
+)
+
+
+def entities() -> list[EntityId]:
+    found = []
+    for n in range(4):
+        namespace = f"n{n}"
+        found += [
+            EntityId("namespace", (namespace,)),
+            EntityId("application", (namespace, "App")),
+            EntityId("schedule", (namespace, "App", "s")),
+            EntityId("schedule", (namespace, "Other", "s")),
+            EntityId("dataset", (namespace, "App")),
+            EntityId("artifact", (namespace, "App")),
+            EntityId("stream", (namespace, "clicks")),
+            EntityId("stream_view", (namespace, "clicks", "v")),
+        ]
+    return found
+
+
+class Story:
+    """Random requests and what is told of them, in the rounds in which a run finds it.
+
+    A line is told in the round in which it was received, or in the next one; nothing that a watermark has passed comes
+    later, but for lines of sources that have none.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.rounds: list[list[EntityEvent]] = [[] for _ in range(6)]
+        self.number = 0
+
+    def fill(self, first: int, rounds: int, requests: int, *, quiet: bool = False) -> None:
+        """Requests in so many rounds; `quiet`: of entities that nothing is in."""
+        everything = [each for each in entities() if not quiet or each.type in ("dataset", "artifact")]
+        for round_ in range(first, first + rounds):
+            for _ in range(requests):
+                self._request(round_, self.chance.choice(everything))
+
+    def _request(self, round_: int, entity: EntityId) -> None:
+        chance = self.chance
+        self.number += 1
+        number, at = self.number, START + round_ * ROUND + chance.randrange(ROUND)
+        kind = chance.choice([ChangeKind.CREATE, ChangeKind.CREATE, ChangeKind.CREATE, ChangeKind.DELETE])
+        if entity.type == "namespace" and chance.random() < 0.5:
+            kind = ChangeKind.CREATE
+        user = chance.choice(USERS)
+        ended = at + chance.choice([0, 5, 2 * SECOND, 20 * SECOND, 200 * SECOND])
+        version = chance.choice(["1", "2"]) if entity.type == "artifact" else ""
+        scheduled = entity.type == "schedule" and entity.parent is not None
+        request = EntityEvent(
+            entity, kind, Stage.REQUEST, user, at, ended, "data-plane", f"r{number}",
+            outcome=chance.choices(list(Outcome), [0.8, 0.08, 0.12])[0],
+            requester=chance.choice(["", "", "", "bob"]), clock=chance.choice(PROCESSES), check=f"{number:032x}",
+            request=f"{kind} {entity} {200}", version=version, received=ended + chance.randrange(1, 30 * SECOND),
+            caller="records", requested=at - chance.choice([0, 3 * SECOND]),
+        )  # fmt: skip
+        check = replace(
+            request, entity=entity.parent if scheduled and entity.parent else entity, stage=Stage.CHECK, ended=NEVER,
+            id=f"c{number}", kind=ChangeKind.CREATE if scheduled else kind, child="schedule" if scheduled else "",
+            outcome=chance.choice([Outcome.UNCLEAR, Outcome.NOTHING]) if scheduled else Outcome.UNCLEAR,
+            request="", requester="", requested=0, caller="checks", received=at + chance.randrange(1, SECOND),
+        )  # fmt: skip
+        told = chance.random()
+        if told < 0.92:
+            self._tell(check)
+        if told > 0.12:
+            self._tell(request)
+        if told < 0.04:
+            self._tell(replace(request, stage=Stage.REJECTED, outcome=Outcome.UNCLEAR, id=f"j{number}", check=""))
+        if chance.random() < 0.2:
+            began = at - at % SECOND
+            self._tell(
+                replace(
+                    request, source="router", user=user if user != "root" else "alice", id=f"l{number}", clock="",
+                    check="", started=began, ended=began + 999, received=began, requester="", caller="", requested=0,
+                )
+            )  # fmt: skip
+        if chance.random() < 0.2 and request.outcome is Outcome.DONE:
+            self._tell(
+                replace(
+                    request, source="audit", stage=Stage.MESSAGE, id=f"m{number}", clock="", check="", started=ended,
+                    ended=ended, received=ended, request="", version="", requested=0, caller="",
+                )
+            )  # fmt: skip
+        if chance.random() < 0.1:
+            asked = at + chance.randrange(ROUND)
+            self._tell(
+                EntityEvent(
+                    entity, chance.choice(list(ChangeKind)), Stage.ANSWER, chance.choice(["", "alice"]), asked,
+                    asked + 500, "CDAP", f"a{number}", clock="data-plane", requested=chance.choice([0, at]),
+                    received=asked + 500,
+                )
+            )  # fmt: skip
+
+    def _tell(self, event: EntityEvent) -> None:
+        late = self.chance.random() < 0.1 and event.source != "data-plane"
+        self.rounds[min((event.received - START) // ROUND + late, len(self.rounds) - 1)].append(event)
+
+
+def settings_at(round_: int, *, journal: bool) -> FoldSettings:
+    """The settings of a run after that round; of a decision service that is silent in some rounds."""
+    now = START + (round_ + 1) * ROUND
+    if not journal:
+        return replace(SETTINGS, baseline=START, until=now)
+    mark = START + round_ // 3 * 3 * ROUND + ROUND
+    return replace(
+        SETTINGS, baseline=START, until=now, journals={"data-plane": mark}, horizons={"data-plane": now}
+    )  # fmt: skip
+
+
+def add(spark: SparkSession, ledger: DeltaLedger, events: list[EntityEvent], *, twice: bool = False) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from spark_sync.ledger.ledger_rows import EVENTS, event_row, struct_of
+
+    rows = [(msgspec.json.encode(event_row("cdap", event)).decode(),) for event in events]
+    parsed = spark.createDataFrame(rows, "row string").select(F.from_json("row", struct_of(EVENTS)).alias("event"))
+    frame = parsed.select("event.*").drop("round")
+    assert ledger.add_events(frame) == len(events)
+    assert not twice or ledger.add_events(frame.orderBy(F.rand(1))) == 0
+
+
+def nothing_is_left(history: History) -> None:
+    raise AssertionError(f"{history} is folded again")
+
+
+def by_place(lives: Iterable[Life]) -> list[Life]:
+    return sorted(lives, key=lambda life: (str(life.entity), life.number))
+
+
+def first_difference(found: list[Life], wanted: list[Life]) -> str:
+    mine, theirs = ({(life.entity, life.number): life for life in lives} for lives in (found, wanted))
+    for key in sorted(mine.keys() | theirs.keys(), key=str):
+        if mine.get(key) != theirs.get(key):
+            return f"{key}:\n  found  {mine.get(key)}\n  wanted {theirs.get(key)}"
+    return ""
+
+
+# Seed, whether there is a journal, and up to how many new events the driver folds.
+WAYS: dict[str, tuple[int, bool, int]] = {
+    "with a journal, little by the driver": (20261121, True, 1000),
+    "without a journal, all by plans": (1, False, 0),
+}
+
+
+@pytest.mark.parametrize(("seed", "journal", "few"), WAYS.values(), ids=WAYS)
+def test_folding_through_the_tables_is_folding(
+    spark: SparkSession, tmp_path: Path, seed: int, journal: bool, few: int
+) -> None:
+    """Many events about anything, then few about what nothing is in, which the ledger folds in another way."""
+    from spark_sync.job import fold_new
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    story = Story(seed)
+    story.fill(0, 2, 50)
+    story.fill(2, 2, 8, quiet=True)
+    story.fill(4, 1, 25)
+    ledger = DeltaLedger(spark, tmp_path, "cdap", few=few)
+    seen: list[EntityEvent] = []
+    states: set[State] = set()
+    listed = [entity for entity in entities() if entity.parts[0] == "n0"]
+    versions = {entity: ("1", "3") for entity in listed if entity.type == "artifact"}
+    ledger.enter_baseline(START, listed, versions, {"data-plane": "journal"})
+    known = ((entity, known_life(entity, (), START, versions.get(entity))) for entity in listed)
+    expected: dict[EntityId, tuple[Life, ...]] = {entity: (life,) for entity, life in known if life}
+    for round_, new in enumerate(story.rounds):
+        settings = settings_at(round_, journal=journal)
+        add(spark, ledger, new, twice=round_ == 0)
+        fold_new(ledger, settings)
+        seen += new
+        for entity in {event.entity for event in seen if not event.child} | expected.keys():
+            expected[entity] = fold(entity, seen, expected.get(entity, ()), settings)
+        wanted = by_place(life for lives in expected.values() for life in lives)
+        difference = first_difference(ledger.lives(list(State)), wanted)
+        assert not difference, f"round {round_}: {difference}"
+        states |= {life.state for life in wanted}
+    later = {"data-plane": NEVER} if journal else {}
+    fold_new(ledger, replace(settings_at(99, journal=journal), until=NEVER, horizons={}, journals=later))
+    ledger.fold(nothing_is_left)
+    assert states >= ALL_BY_FOLDING
+
+
+OLD_EVENTS = (
+    "source string, id string, instance string, entity string, type string, parts array<string>, namespace string,"
+    " application string, kind string, strength string, user string, time bigint, requester string, round bigint"
+)
+OLD_LIVES = (
+    "instance string, entity string, type string, parts array<string>, namespace string, application string,"
+    " number int, state string, reason string, creator string, accesses array<string>, begun bigint,"
+    " begun_source string, begun_id string, ended bigint, ended_source string, ended_id string, policy_id bigint,"
+    " policy_version bigint, source string, event string, applied array<string>, merged array<string>, conflict string,"
+    " written string"
+)
+OLD_BASELINE = "instance string, taken bigint, entities bigint"
+
+
+def write_old(spark: SparkSession, directory: Path, name: str, schema: str, rows: list[dict[str, Any]]) -> None:
+    """A table of a ledger as it was written before checks were journalled."""
+    from spark_sync.ledger.ledger_rows import struct_of
+
+    fields = struct_of(schema).names
+    frame = spark.createDataFrame([tuple(row.get(field) for field in fields) for row in rows], schema)
+    frame.write.format("delta").save(str(directory / name))
+
+
+def old_place(entity: EntityId) -> dict[str, Any]:
+    place = {"instance": "cdap", "entity": str(entity), "type": entity.type, "parts": list(entity.parts)}
+    return place | {"namespace": entity.parts[0]}
+
+
+def old_event(entity: EntityId, name: str, user: str, time: int, kind: str = "CREATE") -> dict[str, Any]:
+    event = {"source": "data-plane", "id": name, "kind": kind, "strength": "ambiguous", "user": user, "time": time}
+    return old_place(entity) | event | {"requester": "", "round": 1}
+
+
+def old_life(entity: EntityId, number: int, creator: str | None, begun: int, **more: Any) -> dict[str, Any]:
+    begins = {"begun": begun, "begun_source": "data-plane", "begun_id": f"{entity}{number}", "source": "data-plane"}
+    rest = {"state": "applied", "reason": "", "accesses": ["read"], "applied": ["read"], "merged": [], "conflict": ""}
+    row = old_place(entity) | {"number": number, "creator": creator} | begins | rest
+    return row | {"event": f"{entity}{number}", "policy_id": 7, "policy_version": 1, "written": "hash"} | more
+
+
+def test_a_ledger_of_the_old_rule_is_upgraded_and_nothing_changes_hands(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_sync.job import fold_new
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    alone, shared, again, root, known = (EntityId("dataset", ("n1", name)) for name in "abcde")
+    hour = 3_600_000
+    events = [
+        old_event(alone, f"{alone}1", "alice", START + 10),
+        old_event(shared, f"{shared}1", "alice", START + 10),
+        old_event(shared, "later", "bob", START + 500),
+        old_event(again, f"{again}1", "alice", START + 10),
+        old_event(again, "gone", "alice", START + hour, "DELETE"),
+        old_event(again, f"{again}2", "bob", START + 2 * hour),
+        old_event(root, f"{root}1", "root", START + 10),
+        old_event(known, "touched", "bob", START + 10),
+    ]
+    ended = {"ended": START + hour, "ended_source": "data-plane", "ended_id": "gone", "state": "closed"}
+    listed = {"begun_source": "", "begun_id": "", "source": "", "event": "", "state": "known", "accesses": []}
+    lives = [
+        old_life(alone, 1, "alice", START + 10),
+        old_life(shared, 1, "alice", START + 10),
+        old_life(again, 1, "alice", START + 10, **ended),
+        old_life(again, 2, "bob", START + 2 * hour),
+        old_life(root, 1, "root", START + 10, state="known", accesses=[]),
+        old_life(known, 1, None, START + 1, **listed),
+    ]
+    write_old(spark, tmp_path, "events", OLD_EVENTS, events)
+    write_old(spark, tmp_path, "ledger", OLD_LIVES, lives)
+    write_old(spark, tmp_path, "baseline", OLD_BASELINE, [{"instance": "cdap", "taken": START, "entities": 1}])
+    (tmp_path / "progress-cdap.json").write_text(f'{{"folded":1,"until":{START + 3 * hour}}}')
+    ledger = DeltaLedger(spark, tmp_path, "cdap")
+    before = ledger.lives(list(State))
+    now = START + 9 * hour
+    fold_new(ledger, replace(SETTINGS, until=now, journals={"data-plane": now}, horizons={"data-plane": now}))
+    after = ledger.lives(list(State))
+    assert [replace(life, conflict="") for life in after] == before
+    assert [(life.entity, life.number, life.creator, life.state.value) for life in after] == [
+        (EntityId(row["type"], tuple(row["parts"])), row["number"], row["creator"], row["state"]) for row in lives
+    ]
+    assert {life.rule for life in after} == {1}
+    contested = [life for life in after if life.conflict]
+    assert [life.entity for life in contested] == [shared]
+    assert "decided by the old rule" in contested[0].conflict
+    baseline = ledger.baseline()
+    assert baseline is not None
+    assert baseline.taken == START
+    assert not baseline.counts_for({"data-plane": "a journal that there was not"})
+
+
+def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Nothing is forgotten of what is undecided, and no version of what exists."""
+    from spark_sync.job import fold_new
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.maintenance import DAY, vacuum
+
+    lib, gone, kv, open_ = (
+        EntityId(kind, ("n1", name))
+        for kind, name in (("artifact", "lib"), ("artifact", "gone"), ("dataset", "kv"), ("dataset", "open"))
+    )
+
+    def pair(
+        entity: EntityId, number: int, at: int, kind: ChangeKind = ChangeKind.CREATE, version: str = ""
+    ) -> list[EntityEvent]:
+        request = EntityEvent(
+            entity, kind, Stage.REQUEST, "alice", START + at, START + at + 5, "data-plane", f"r{number}",
+            clock=PROCESSES[0], check=f"{number:032x}", version=version, received=START + at + 9, caller="records",
+        )  # fmt: skip
+        check = replace(
+            request, stage=Stage.CHECK, ended=NEVER, id=f"c{number}", outcome=Outcome.UNCLEAR, caller="checks",
+            received=START + at + 1,
+        )  # fmt: skip
+        return [check, request]
+
+    ledger = DeltaLedger(spark, tmp_path, "cdap")
+    ledger.enter_baseline(START, [])
+    told = [*pair(lib, 1, 1000, version="1"), *pair(lib, 2, 2000, version="2"), *pair(kv, 3, 1000)]
+    told += [
+        *pair(gone, 4, 1000, version="1"),
+        *pair(gone, 5, 2000, ChangeKind.DELETE, version="1"),
+        pair(open_, 6, 1000)[0],
+    ]
+    add(spark, ledger, told)
+    now = START + 400 * DAY
+    settings = replace(SETTINGS, baseline=START, until=now, journals={"data-plane": now}, horizons={"data-plane": now})
+    fold_new(ledger, settings)
+    lives = ledger.lives(list(State))
+    vacuum(spark, tmp_path, now=now, keep_days=365)
+    kept = {row.id for row in spark.read.format("delta").load(str(tmp_path / "events")).select("id").collect()}
+    assert kept == {"c1", "r1", "c2", "r2", "c6"}
+    fold_new(ledger, settings)
+    assert ledger.lives(list(State)) == lives
+    # All is told once more, and one of the two versions is deleted.
+    add(
+        spark,
+        ledger,
+        [event for event in told if event.id not in kept] + pair(lib, 7, 3000, ChangeKind.DELETE, version="2"),
+    )
+    fold_new(ledger, settings)
+    assert ledger.lives(list(State)) == lives

@@ -1,0 +1,560 @@
+"""The fold: whose a life is, clause by clause; the simulation (tests/simulation) hunts for what no clause names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.errors import SyncError
+from spark_sync.ledger.event import ChangeKind, EntityEvent, Position
+from spark_sync.ledger.fold import fold, known_life
+from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.life import MANUAL, TRANSITIONS, WHEN_DELETED, Life, State
+from tests.spark_sync.ledger.evidence import APPLICATION, ARTIFACT, DATASET, JOURNAL, SCHEDULE, events
+
+ALL = ("read", "write", "admin", "execute")
+GIVES = {"namespace": ALL, "dataset": ALL, "application": ALL, "artifact": ALL, "schedule": ("admin",)}
+LATER = 10_000
+JOURNALLED = FoldSettings(
+    baseline=100,
+    gives=GIVES,
+    non_creators=frozenset({"root"}),
+    ranks={"audit": 10, JOURNAL: 20, "router": 30},
+    skew=2,
+    unfinished_after=600,
+    journals={JOURNAL: LATER},
+    horizons={JOURNAL: LATER},
+    until=LATER,
+    named_elsewhere=True,
+)
+UNJOURNALLED = replace(JOURNALLED, journals={}, horizons={}, uncorroborated=True)
+NO_BASELINE = replace(JOURNALLED, baseline=None)
+KNOWN = Life(DATASET, 1, None, Position(101, False, "", ""), State.KNOWN)
+ALICES = Life(
+    DATASET, 1, "alice", Position(110, False, JOURNAL, "record 0"), State.APPLIED, accesses=ALL, source=JOURNAL,
+    event="record 0", certain=115, policy_id=7,
+)  # fmt: skip
+
+
+def lives(
+    *texts: str, settings: FoldSettings = JOURNALLED, entity: EntityId = DATASET, decided: Sequence[Life] = ()
+) -> list[str]:
+    """Each life as `number creator or candidates, begun-ended state`."""
+    return [_text(life) for life in fold(entity, events(texts, entity), decided, settings)]
+
+
+def _text(life: Life) -> str:
+    who = life.creator or ("|".join(life.candidates) if life.candidates else "-")
+    return f"{life.number} {who} {life.begun.time}-{life.ended.time if life.ended else ''} {life.state}"
+
+
+Cases = dict[str, tuple[list[str], list[str]]]
+
+CREATIONS: Cases = {
+    "a creation": (["alice+ 110-115"], ["1 alice 110- pending"]),
+    "of before the baseline": (["alice+ 90-95"], []),
+    "under way at the baseline": (["alice+ 95-105"], ["1 alice 95- pending"]),
+    "created again": (["alice+ 110-115", "bob+ 120-125"], ["1 alice 110- pending"]),
+    "by a user who is no creator": (["root+ 110-115"], ["1 - 110- known"]),
+    "refused": (["alice+ 110-115 !404"], []),
+    "failed": (["alice+ 110-115 !500"], ["1 alice 110- unconfirmed"]),
+    "failed, then by the same user": (["alice+ 110-115 !500", "alice+ 120-125"], ["1 alice 120- pending"]),
+    "failed, then by another": (["alice+ 110-115 !500", "bob+ 120-125"], ["1 alice|bob 120- contested"]),
+    "without an end, for now": (["alice+ 9990-"], []),
+    "lost": (["alice+ 110-"], ["1 alice 110- unconfirmed"]),
+    "lost, then by the same user": (["alice+ 110-", "alice+ 900-905"], ["1 alice 900- pending"]),
+    "lost, then by another": (["alice+ 110-", "bob+ 900-905"], ["1 alice|bob 900- contested"]),
+    "overlapping": (["alice+ 110-115", "bob+ 112-130"], ["1 alice|bob 110- contested"]),
+    "overlapping by the same user": (["alice+ 110-115", "alice+ 112-130"], ["1 alice 110- pending"]),
+    "overlapped by one that was refused": (["alice+ 110-115", "bob+ 112-130 !409"], ["1 alice 110- pending"]),
+    "overlapped by one under way": (["alice+ 9900-9905", "bob+ 9902-"], ["1 alice|bob 9900- contested"]),
+    "slow body": (["mallory+ 130-135", "alice+ 110-115"], ["1 alice 110- pending"]),
+    "in two processes, journalled after the record was stored": (
+        ["alice+ 200-205", "bob+ 900-905 p2", "alice+ 110-115 p3"],
+        ["1 alice 110- pending"],
+    ),
+    "in two processes, before the record was stored": (
+        ["alice+ 110-115 at 500", "bob+ 300-305 p2"],
+        ["1 alice|bob 110- contested"],
+    ),
+}
+UNWITNESSED: Cases = {
+    "a forged record": (["mallory~+ 110-115"], ["1 mallory 110- unconfirmed"]),
+    "a forged record, then the real creation": (
+        ["mallory~+ 110-115", "alice+ 120-125"],
+        ["1 alice|mallory 120- contested"],
+    ),
+    "a line alone": (["router:mallory+ 110"], ["1 mallory 110- unconfirmed"]),
+    "a message alone": (["audit:mallory+ 110"], ["1 mallory 110- unconfirmed"]),
+    "a line and a check without a record": (["router:alice+ 109", "alice+ 110-"], ["1 alice 109- unconfirmed"]),
+    "the same, and CDAP says that it exists": (
+        ["router:alice+ 109", "alice+ 110-", "exists 900-901"],
+        ["1 alice 109- pending"],
+    ),
+    "the same, but another may have created it before CDAP was asked": (
+        ["router:mallory+ 109", "mallory+ 110-", "alice+ 2000-2005", "exists 3000-3001"],
+        ["1 alice|mallory 2000- contested"],
+    ),
+    "a line, another's check, and it exists": (
+        ["router:mallory+ 109", "alice+ 110-", "exists 900-901"],
+        ["1 alice|mallory 109- unconfirmed"],
+    ),
+    "a rejected line, then a creation": (["rejected:?+ 110-112", "alice+ 120-125"], ["1 alice 120- contested"]),
+}
+VIEWS: Cases = {
+    "record and line of one request": (["alice+ 110-115", "router:alice+ 110"], ["1 alice 110- pending"]),
+    "CDAP ran it as its master user": (["root+ 110-115", "router:alice+ 110"], ["1 alice 110- pending"]),
+    "two such, two lines": (
+        ["root+ 110-115", "root+ 112-118", "router:alice+ 110", "router:bob+ 111"],
+        ["1 alice|bob 110- contested"],
+    ),
+    "two such, a line is missing": (
+        ["root+ 110-115", "root+ 112-118", "router:mallory+ 111"],
+        ["1 mallory 110- contested"],
+    ),
+    "one such, another under way, a line is missing": (
+        ["root+ 9910-9915", "root+ 9911-", "router:mallory+ 9910"],
+        ["1 mallory 9910- contested"],
+    ),
+    "a line of another status": (["root+ 110-115", "router:alice+ 110 !404"], ["1 - 110- known"]),
+    "a message names nobody for it": (["root+ 110-115", "audit:alice+ 112"], ["1 - 110- known"]),
+    "a message of an impersonated user": (["alice+ 110-115", "audit:root+ 112"], ["1 alice 110- pending"]),
+}
+DELETIONS: Cases = {
+    "deleted": (["alice+ 110-115", "alice- 120-125"], ["1 alice 110-125 closed"]),
+    "deleted with its namespace": (["alice+ 110-115", "bob- 120-125 ns"], ["1 alice 110-125 closed"]),
+    "deleted and created by another": (
+        ["alice+ 110-115", "alice- 120-125", "bob+ 130-135"],
+        ["1 alice 110-125 closed", "2 bob 130- pending"],
+    ),
+    "a creation over a deletion": (
+        ["alice+ 110-115", "mallory- 120-130", "alice+ 125-135", "mallory+ 140-145"],
+        ["1 alice 110-130 closed", "2 alice|mallory 125- contested"],
+    ),
+    "the same, and nobody else after it": (
+        ["alice+ 110-115", "mallory- 120-130", "bob+ 125-135"],
+        ["1 alice 110-130 closed", "2 bob 125- contested"],
+    ),
+    "the same, and CDAP says that it exists": (
+        ["alice+ 110-115", "mallory- 120-130", "bob+ 125-135", "exists 900-901"],
+        ["1 alice 110-130 closed", "2 bob 125- pending"],
+    ),
+    "it exists, but another may have created it meanwhile": (
+        ["alice+ 110-115", "mallory- 120-130", "bob+ 125-135", "mallory+ 200-205", "exists 900-901"],
+        ["1 alice 110-130 closed", "2 bob|mallory 125- contested"],
+    ),
+    "the same, and CDAP says that it is gone": (
+        ["alice+ 110-115", "mallory- 120-130", "bob+ 125-135", "gone 900-901", "carol+ 950-955"],
+        ["1 alice 110-130 closed", "2 carol 950- pending"],
+    ),
+    "a deletion of what is not there": (["alice- 110-115 !404", "bob+ 112-118"], ["1 bob 112- pending"]),
+    "a deletion clears what was lost before": (
+        ["mallory+ 110-", "alice- 900-905", "bob+ 950-955"],
+        ["1 bob 950- pending"],
+    ),
+    "a 404 clears what was lost before": (
+        ["mallory+ 110-", "gone 900-901", "bob+ 950-955"],
+        ["1 bob 950- pending"],
+    ),
+    "a 404 while it may be being created": (
+        ["mallory+ 890-910", "gone 900-901", "bob+ 950-955"],
+        ["1 mallory 890- pending"],
+    ),
+}
+VERSIONS: Cases = {
+    "the last version is deleted": (
+        ["mallory+ 110-115 v1", "mallory- 120-125 v1", "alice+ 130-135 v1"],
+        ["1 mallory 110-125 closed", "2 alice 130- pending"],
+    ),
+    "another version is left": (
+        ["alice+ 110-115 v1", "bob+ 120-125 v2", "alice- 130-135 v1"],
+        ["1 alice 110- pending"],
+    ),
+    "another version is being created": (
+        ["alice+ 110-115 v1", "alice- 120-130 v1", "bob+ 125-135 v2"],
+        ["1 alice 110- suspended"],
+    ),
+    "a version without a name": (
+        ["alice+ 110-115", "alice- 120-130 v1"],
+        ["1 alice 110- suspended"],
+    ),
+}
+DOUBTS: Cases = {
+    "a deletion that failed": (["alice+ 110-115", "bob- 120-125 !500"], ["1 alice 110- suspended"]),
+    "a deletion without an end, for now": (["alice+ 9900-9905", "bob- 9910-"], ["1 alice 9900- pending"]),
+    "a lost deletion": (["alice+ 110-115", "bob- 120-"], ["1 alice 110- suspended"]),
+    "a deletion that nobody journalled": (["alice+ 110-115", "mallory~- 120-125"], ["1 alice 110- suspended"]),
+    "and a second source says so": (
+        ["alice+ 110-115", "mallory~- 120-125", "audit:mallory- 123"],
+        ["1 alice 110-125 closed"],
+    ),
+    "a line of another's deletion says nothing of it": (
+        ["carol- 105-109", "router:carol- 105", "alice+ 112-115", "mallory~- 120-125"],
+        ["1 alice 112- suspended"],
+    ),
+    "it still exists": (["alice+ 110-115", "bob- 120-125 !500", "exists 900-901"], ["1 alice 110- pending"]),
+    "it exists, but may have been created since": (
+        ["alice+ 110-115", "bob- 120-125 !500", "carol+ 130-135", "exists 900-901"],
+        ["1 alice|carol 110- contested"],
+    ),
+    "it exists, and only its creator may have created it since": (
+        ["alice+ 110-115", "bob- 120-125 !500", "alice+ 130-135", "exists 900-901"],
+        ["1 alice 110- pending"],
+    ),
+    "it is gone": (
+        ["alice+ 110-115", "bob- 120-125 !500", "gone 900-901", "carol+ 950-955"],
+        ["1 alice 110-901 closed", "2 carol 950- pending"],
+    ),
+    "it was created again before anybody knew": (
+        ["alice+ 110-115", "bob- 120-125 !500", "carol+ 130-135"],
+        ["1 alice 110- suspended"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CREATIONS | UNWITNESSED | VIEWS | DELETIONS | DOUBTS)
+def test_where_checks_are_journalled(name: str) -> None:
+    texts, expected = (CREATIONS | UNWITNESSED | VIEWS | DELETIONS | DOUBTS)[name]
+    assert lives(*texts) == expected
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_versions(name: str) -> None:
+    texts, expected = VERSIONS[name]
+    assert lives(*texts, entity=ARTIFACT) == expected
+
+
+LISTED: dict[str, tuple[tuple[str, ...] | None, list[str], list[str]]] = {
+    "its only version": (("1",), ["bob- 120-125 v1"], ["1 - 101-125 closed"]),
+    "one of two": (("1", "2"), ["bob- 120-125 v1"], ["1 - 101- known"]),
+    "one, and nobody listed them": (None, ["bob- 120-125 v1"], ["1 - 101- suspended"]),
+    "all that were listed, and one that came later": (
+        ("1",), ["alice+ 110-115 v2", "bob- 120-125 v1", "bob- 130-135 v2"], ["1 - 101-135 closed"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_versions_that_the_inventory_found(name: str) -> None:
+    versions, texts, expected = LISTED[name]
+    known = replace(KNOWN, entity=ARTIFACT, versions=versions)
+    assert lives(*texts, entity=ARTIFACT, decided=[known]) == expected
+
+
+LEGACY: Cases = {
+    "a record without a check": (["alice~+ 110-115"], ["1 alice 110- pending"]),
+    "a line": (["router:alice+ 110"], ["1 alice 110- pending"]),
+    "two lines within ten minutes": (["router:alice+ 110", "router:bob+ 300"], ["1 alice|bob 110- contested"]),
+    "two lines": (["router:alice+ 110", "router:bob+ 900"], ["1 alice 110- pending"]),
+    "a deletion": (["router:alice+ 110", "router:alice- 900"], ["1 alice 110-900 closed"]),
+}
+
+
+@pytest.mark.parametrize("name", LEGACY)
+def test_where_no_check_is_journalled_and_the_settings_grant(name: str) -> None:
+    texts, expected = LEGACY[name]
+    assert lives(*texts, settings=UNJOURNALLED) == expected
+
+
+RECORDLESS: Cases = {
+    "a creation, and CDAP was not asked": (["router:alice+ 109", "alice+ 110-"], ["1 alice 109- unconfirmed"]),
+    "a creation that CDAP confirms": (["router:alice+ 109", "alice+ 110-", "exists 900-901"], ["1 alice 109- pending"]),
+    "a check alone": (["alice+ 110-"], ["1 alice 110- unconfirmed"]),
+    "a check alone, too early to say": (["alice+ 9500-"], []),
+    "a check alone that CDAP refutes": (
+        ["alice+ 110-", "gone 900-901", "router:bob+ 949", "bob+ 950-", "exists 1600-1601"],
+        ["1 bob 949- pending"],
+    ),
+    "a deletion of which only the check tells": (
+        ["router:alice+ 109", "alice+ 110-", "exists 900-901", "bob- 1000-"],
+        ["1 alice 109- suspended"],
+    ),
+    "a deletion that the router tells": (
+        ["router:alice+ 109", "alice+ 110-", "exists 900-901", "router:bob- 999", "bob- 1000-"],
+        ["1 alice 109- suspended"],
+    ),
+    "and CDAP says that it is gone": (
+        ["router:alice+ 109", "alice+ 110-", "exists 900-901", "bob- 1000-", "gone 1700-1701"],
+        ["1 alice 109-1701 closed"],
+    ),
+    "and CDAP says that it is there": (
+        ["router:alice+ 109", "alice+ 110-", "exists 900-901", "bob- 1000-", "exists 1700-1701"],
+        ["1 alice 109- pending"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECORDLESS)
+def test_where_cdap_delivers_no_records(name: str) -> None:
+    texts, expected = RECORDLESS[name]
+    assert lives(*texts, settings=replace(JOURNALLED, recordless=frozenset({JOURNAL}))) == expected
+
+
+def test_where_no_check_is_journalled_and_the_settings_hold() -> None:
+    held = replace(UNJOURNALLED, uncorroborated=False)
+    assert lives("router:alice+ 110", settings=held) == ["1 alice 110- unconfirmed"]
+    assert lives("audit:alice+ 110", settings=held) == ["1 alice 110- pending"]
+
+
+@pytest.mark.parametrize("text", ["alice+ 110-115", "alice~+ 110-115", "router:alice+ 110"])
+def test_without_a_baseline_ambiguous_events_grant_nothing(text: str) -> None:
+    assert lives(text, settings=NO_BASELINE) == [f"1 alice {110}- unconfirmed"]
+    assert lives(text, settings=replace(UNJOURNALLED, baseline=None)) == [f"1 alice {110}- unconfirmed"]
+
+
+def test_without_a_baseline_only_what_cdap_says_itself_grants() -> None:
+    assert lives("audit:alice+ 110", settings=replace(UNJOURNALLED, baseline=None)) == ["1 alice 110- pending"]
+
+
+@pytest.mark.parametrize("text", ["mallory+ 110-115", "mallory~+ 110-115", "router:mallory+ 110", "audit:mallory+ 110"])
+def test_a_known_entity_is_taken_over_by_nobody(text: str) -> None:
+    assert lives(text, decided=[KNOWN]) == ["1 - 101- known"]
+
+
+@pytest.mark.parametrize("life", [KNOWN, replace(KNOWN, creator="alice", state=State.APPLIED, source=MANUAL)])
+def test_a_deletion_as_old_as_a_list_may_be_younger(life: Life) -> None:
+    assert [found.state for found in fold(DATASET, events(["bob- 99-102 !500"]), [life], JOURNALLED)] == [
+        State.SUSPENDED
+    ]
+
+
+def test_one_stolen_audit_secret_takes_no_known_entity_over() -> None:
+    forged = ["mallory~- 110-115", "mallory~+ 120-125"]
+    assert lives(*forged, decided=[KNOWN]) == ["1 - 101- suspended"]
+    assert lives(*forged, "exists 900-901", decided=[KNOWN]) == ["1 mallory 101- contested"]
+
+
+def test_the_schedule_of_a_deleted_application_is_gone() -> None:
+    assert lives("alice+ 110-115", "bob- 120-125 app", entity=SCHEDULE) == ["1 alice 110-125 closed"]
+
+
+def test_a_deployment_deletes_the_schedules_of_the_application() -> None:
+    made = ["mallory+ 110-115", "bob+ 120-125 app"]
+    assert lives(*made, entity=SCHEDULE) == ["1 mallory 110-125 closed"]
+    assert lives(*made, "alice+ 130-135", entity=SCHEDULE) == ["1 mallory 110-125 closed", "2 alice 130- pending"]
+
+
+@pytest.mark.parametrize("deployment", ["bob+ 120-125 !500 app", "bob+ 120- app", "bob~+ 120-125 app"])
+def test_a_deployment_of_which_nobody_can_tell_suspends_them(deployment: str) -> None:
+    assert lives("mallory+ 110-115", deployment, entity=SCHEDULE) == ["1 mallory 110- suspended"]
+    assert lives("mallory+ 110-115", deployment, entity=DATASET) == ["1 mallory 110- pending"]
+
+
+def test_a_life_keeps_to_its_request_also_where_another_view_of_it_is_known_first() -> None:
+    (early,) = fold(DATASET, events(["audit:alice+ 112"]), [], UNJOURNALLED)
+    assert early.creator == "alice"
+
+    late = events(["audit:alice+ 112", "alice~+ 110-115", "carol~- 116-118"])
+    (life,) = fold(DATASET, late, [early], UNJOURNALLED)
+
+    assert (life.state, life.former) == (State.CONTESTED, "alice")
+
+
+def test_a_record_that_two_services_stored_begins_and_ends_one_life() -> None:
+    made = events(["alice+ 110-115", "alice- 120-125"])
+    elsewhere = [replace(event, source="second") for event in made if event.id.startswith("record")]
+    checks = [event for event in made if event.id.startswith("check")]
+    settings = replace(JOURNALLED, horizons=dict.fromkeys((JOURNAL, "second"), LATER), skew=300)
+
+    first = fold(DATASET, [*checks, *elsewhere], [], settings)
+    both = fold(DATASET, [*made, *elsewhere], first, settings)
+
+    assert [_text(life) for life in first] == ["1 alice 110-125 closed"]
+    assert both == first
+
+
+def test_a_check_of_the_application_corroborates_its_schedule() -> None:
+    check, record = events(["alice+ 110-115"], SCHEDULE)
+    asked = replace(check, entity=APPLICATION, child="schedule")
+    found = fold(SCHEDULE, [asked, record], [], JOURNALLED)
+    assert [_text(life) for life in found] == ["1 alice 110- pending"]
+    assert fold(APPLICATION, [asked], [], JOURNALLED) == ()
+
+
+def test_a_type_whose_creator_gets_nothing_is_only_known() -> None:
+    assert lives("alice+ 110-115", settings=replace(JOURNALLED, gives={})) == ["1 alice 110- known"]
+
+
+def test_nothing_is_decided_before_its_time() -> None:
+    early = replace(JOURNALLED, horizons={JOURNAL: 115})
+    assert lives("alice+ 110-115", settings=early) == []
+    assert lives("alice+ 110-115 at 114", settings=early) == ["1 alice 110- pending"]
+
+
+def test_a_request_of_nobody_known_waits_for_the_sources_that_may_name_its_user() -> None:
+    early = replace(JOURNALLED, until=112)
+    assert lives("root+ 110-115", settings=early) == []
+    assert lives("root+ 110-115", settings=replace(early, named_elsewhere=False)) == ["1 - 110- known"]
+
+
+@pytest.mark.parametrize(("impersonated", "creator"), [("owner", "svc"), ("requester", "alice")])
+def test_what_is_created_for_an_impersonated_user_goes_to_the_configured_one(impersonated: str, creator: str) -> None:
+    made = [replace(event, requester="alice") for event in events(["svc+ 110-115"])]
+    settings = replace(JOURNALLED, impersonated=impersonated)
+    assert [life.creator for life in fold(DATASET, made, [], settings)] == [creator]
+
+
+def test_a_mapped_user_stands_for_another_also_the_master() -> None:
+    assert lives("root+ 110-115", settings=replace(JOURNALLED, mapped={"root": "ops"})) == ["1 ops 110- pending"]
+
+
+def test_the_author_of_the_oldest_version_chooses_among_the_candidates() -> None:
+    contested = events(["alice+ 110-115", "bob+ 120-130", "carol+ 114-140"], APPLICATION)
+    (answer,) = events(["exists 900-901"], APPLICATION)
+
+    def creators(author: str, at: int) -> list[str | None]:
+        named = replace(answer, user=author, requested=at)
+        return [life.creator for life in fold(APPLICATION, [*contested, named], [], JOURNALLED)]
+
+    assert creators("alice", 111) == ["alice"]
+    assert creators("mallory", 111) == [None]
+    assert creators("alice", 135) == [None]
+
+
+def test_an_author_named_before_a_deletion_says_nothing_of_what_it_left() -> None:
+    late = events(["alice+ 110-115 at 500", "carol- 400-405 p2"], APPLICATION)
+    (answer,) = events(["exists 300-301"], APPLICATION)
+
+    (life,) = fold(APPLICATION, [*late, replace(answer, user="alice", requested=112)], [], JOURNALLED)
+
+    assert _text(life) == "1 alice 110- contested"
+    assert life.creator is None
+
+
+def test_late_evidence_contests_a_granted_life_until_it_is_refuted() -> None:
+    (contested,) = fold(DATASET, events(["alice+ 110-115", "bob+ 112-"]), [ALICES], JOURNALLED)
+    assert (contested.state, contested.creator, contested.former) == (State.CONTESTED, None, "alice")
+    assert contested.revoke
+    assert contested.policy_id == 7
+
+    (restored,) = fold(DATASET, events(["alice+ 110-115", "bob+ 112-130 !409"]), [contested], JOURNALLED)
+    assert (restored.state, restored.creator, restored.number) == (State.PENDING, "alice", 1)
+
+
+def test_a_life_of_the_old_rule_keeps_its_owner_and_says_what_the_new_one_finds() -> None:
+    (life,) = fold(DATASET, events(["alice+ 110-115", "bob+ 112-130"]), [replace(ALICES, rule=1)], JOURNALLED)
+    assert (life.state, life.creator) == (State.APPLIED, "alice")
+    assert "`alice`, `bob`" in life.conflict
+
+
+def test_what_a_person_decided_is_contested_by_nothing() -> None:
+    assigned = replace(ALICES, creator="carol", source=MANUAL, event="")
+    assert lives("alice+ 110-115", "bob+ 112-130", decided=[assigned]) == ["1 carol 110- applied"]
+
+
+def test_what_may_have_been_sent_is_revoked() -> None:
+    history = ["alice+ 110-115", "bob- 116-117 !500", "alice- 120-125"]
+    suspended = replace(ALICES, state=State.SUSPENDED, revoke=True)
+    for life, state in (
+        (ALICES, State.CLOSING),
+        (suspended, State.CLOSING),
+        (replace(suspended, revoke=False), State.CLOSED),
+    ):
+        (ended,) = fold(DATASET, events(history), [life], JOURNALLED)
+        assert ended.state is state
+
+
+def test_the_baseline_leaves_an_open_life_alone_and_replaces_an_unconfirmed_one() -> None:
+    assert known_life(DATASET, [ALICES], 200) is None
+    unconfirmed = replace(ALICES, state=State.UNCONFIRMED)
+    assert known_life(DATASET, [unconfirmed], 200) == Life(
+        DATASET, 1, None, Position(201, False, "", ""), State.KNOWN, reason="found by the baseline"
+    )
+
+
+# Laws, over whatever may have happened.
+
+_USERS = st.sampled_from(["alice", "bob", "root"])
+_TIMES = st.integers(94, 140)
+_PROCESSES = st.sampled_from(["", " p2"])
+
+
+@st.composite
+def _requests(draw: st.DrawFn) -> str:
+    start = draw(_TIMES)
+    end = f"{start + draw(st.integers(0, 12))}" if draw(st.integers(0, 4)) else ""
+    status = draw(st.sampled_from(["", "", " !500", " !404"])) if end else ""
+    place = draw(st.sampled_from(["", "", " ns"]))
+    kind = "-" if place else draw(st.sampled_from("+++-"))
+    forged = draw(st.sampled_from(["", "", "~"])) if end else ""
+    return f"{draw(_USERS)}{forged}{kind} {start}-{end}{status}{place}{draw(_PROCESSES)}"
+
+
+_LINES = st.builds("{}:{}{} {}".format, st.sampled_from(["router", "audit"]), _USERS, st.sampled_from("+-"), _TIMES)
+_ANSWERS = st.builds("{0} {1}-{1}".format, st.sampled_from(["exists", "gone"]), st.integers(100, 800))
+_HISTORIES = st.lists(st.one_of(_requests(), _requests(), _LINES, _ANSWERS), max_size=9)
+_SETTINGS = st.sampled_from([JOURNALLED, UNJOURNALLED, NO_BASELINE, replace(JOURNALLED, horizons={JOURNAL: 120})])
+
+
+@given(_HISTORIES, _SETTINGS, st.randoms(use_true_random=False))
+def test_order_and_repetition_do_not_matter(texts: list[str], settings: FoldSettings, random: object) -> None:
+    in_order = events(texts)
+    shuffled = [*in_order, *in_order[:3]]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert fold(DATASET, shuffled, [], settings) == fold(DATASET, in_order, [], settings)
+
+
+@given(_HISTORIES, _SETTINGS)
+def test_folding_again_changes_nothing(texts: list[str], settings: FoldSettings) -> None:
+    once = fold(DATASET, events(texts), [], settings)
+    assert fold(DATASET, events(texts), once, settings) == once
+
+
+@given(_HISTORIES, _HISTORIES, _SETTINGS)
+def test_whatever_arrives_later_no_owner_changes(first: list[str], later: list[str], settings: FoldSettings) -> None:
+    decided = fold(DATASET, events(first), [], settings)
+    known = {life.number: life for life in fold(DATASET, events([*first, *later]), decided, settings)}
+    for life in decided:
+        if life.creator and life.state is not State.UNCONFIRMED:
+            assert known[life.number].creator in (life.creator, None)
+
+
+@given(_HISTORIES, _SETTINGS)
+def test_lives_follow_one_another_and_only_the_last_is_open(texts: list[str], settings: FoldSettings) -> None:
+    found = fold(DATASET, events(texts), [], settings)
+    assert [life.number for life in found] == list(range(1, len(found) + 1))
+    assert all(not earlier.is_open for earlier, _ in pairwise(found))
+
+
+@given(_HISTORIES)
+def test_nobody_is_granted_what_no_journalled_request_of_theirs_created(texts: list[str]) -> None:
+    made = events(texts)
+    created = {
+        (event.user, event.check)
+        for event in made
+        if event.kind is ChangeKind.CREATE and event.check and event.source == JOURNAL
+    }
+    own = {user for user, check in created if sum(1 for event in made if event.check == check) == 2}
+    for life in fold(DATASET, made, [], JOURNALLED):
+        if life.state is State.PENDING:
+            assert life.creator in own | {event.user for event in made if event.source == "router"}
+
+
+_MAY_END = [state for state in State if state not in (State.CLOSING, State.CLOSED)]
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(State, State)), ids=lambda state: state.value)
+def test_what_a_life_may_become(before: State, after: State) -> None:
+    life = replace(ALICES, state=before)
+    if after in TRANSITIONS[before]:
+        assert life.become(after).state is after
+    else:
+        with pytest.raises(SyncError, match="cannot become"):
+            life.become(after)
+
+
+@pytest.mark.parametrize("state", _MAY_END)
+def test_the_end_of_an_entity_is_a_transition_from_every_open_state(state: State) -> None:
+    assert WHEN_DELETED[state] in TRANSITIONS[state]
+
+
+def test_an_event_is_kept_as_what_it_says() -> None:
+    (check, record) = events(["alice+ 110-115"])
+    assert (check.position, record.position.time) == (Position(110, False, JOURNAL, "check 0"), 110)
+    assert isinstance(record, EntityEvent)

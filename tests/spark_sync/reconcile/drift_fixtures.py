@@ -1,0 +1,123 @@
+"""Shared by the tests of drift and repair: lives, policies as Ranger would have them, and a Ranger in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import replace as replaced
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import Grant
+from ranger_cdap.errors import NotFound, RequestRejected
+from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
+from spark_sync.grants.step_executor import StepExecutor
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.life import PUSH_STATES, Life, State
+from spark_sync.reconcile.baseline import Inventory
+
+ALL = ("read", "write", "admin", "execute")
+KV = EntityId("dataset", ("ns1", "kv"))
+APP = EntityId("application", ("ns1", "shop"))
+BEGUN, ENDED, TAKEN = 100, 200, 1_000
+SETTINGS = PlanSettings("cdap", "cdapdev")
+ENDED_STATES = (State.CLOSING, State.CLOSED)
+UNSENT = (State.KNOWN, State.UNCONFIRMED)
+
+
+def ours(entity: EntityId = KV, number: int = 1, user: str = "alice", policy_id: int = 7, **edited: Any) -> Policy:
+    """The policy of a life as Ranger has it, perhaps edited."""
+    life = Life(entity, number, user, Position(BEGUN, False, "", ""), State.PENDING, accesses=ALL)
+    (step,) = plan([life], SETTINGS)
+    assert isinstance(step, CreateGrant)
+    return replaced(step.policy, **{"id": policy_id, "version": 3, "service_type": "cdap"} | edited)
+
+
+def row(state: State, entity: EntityId = KV, number: int = 1, creator: str | None = "alice", **fields: Any) -> Life:
+    """A row of the ledger that goes with `ours`."""
+    over = state in ENDED_STATES
+    begun, ended = Position(BEGUN + 200 * number, False, "s", "1"), Position(ENDED + 200 * number, True, "s", "2")
+    sent = state not in (*UNSENT, State.PENDING) and creator is not None and "written" not in fields
+    holds: dict[str, Any] = {}
+    if sent:
+        written = content_of(ours(entity, number, creator or ""))
+        holds = {"policy_id": 7, "policy_version": 3, "written": written, "applied": ALL}
+    life = Life(entity, number, creator, begun, state, ended=ended if over else None, accesses=ALL if creator else ())
+    return replace(life, **{**holds, **fields})
+
+
+def inventory(*entities: EntityId, taken: int = TAKEN) -> Inventory:
+    return Inventory("cdap", taken, entities)
+
+
+def changed(lives: Iterable[Life], changes: Iterable[LedgerChange]) -> list[Life]:
+    """The ledger after these changes."""
+    rows = {(life.entity, life.number): life for life in lives}
+    for change in changes:
+        for number in change.dropped:
+            rows.pop((change.entity, number), None)
+        rows |= {(life.entity, life.number): life for life in change.lives}
+    return [rows[key] for key in sorted(rows)]
+
+
+class RangerInMemory:
+    """As much of Ranger as the writer meets: a guid, a name and a resource are there once."""
+
+    def __init__(self, policies: Collection[Policy]) -> None:
+        self.policies = {policy.id: policy for policy in policies}
+
+    def create_policy(self, policy: Policy) -> Policy:
+        for there in self.policies.values():
+            if there.name == policy.name or there.guid == policy.guid:
+                raise RequestRejected("name", reason_codes=(3006,), ranger_message=f"policy-name=[{there.name}]")
+            if there.resources == policy.resources:
+                raise RequestRejected("resource", reason_codes=(3010,), ranger_message=f"policy-id=[{there.id}]")
+        new = replaced(policy, id=max([100, *(n for n in self.policies if n)]) + 1, version=1)
+        self.policies[new.id] = new
+        return new
+
+    def update_policy(self, policy: Policy) -> Policy:
+        new = replaced(policy, version=(self.policies[policy.id].version or 0) + 1)
+        self.policies[policy.id] = new
+        return new
+
+    def policy_by_id(self, policy_id: int) -> Policy | None:
+        return self.policies.get(policy_id)
+
+    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+        return next((policy for policy in self.policies.values() if policy.guid == guid), None)
+
+    def policy_by_name(self, service: str, name: str) -> Policy | None:
+        return next((policy for policy in self.policies.values() if policy.name == name), None)
+
+    def delete_policy(self, policy_id: int) -> None:
+        if self.policies.pop(policy_id, None) is None:
+            raise NotFound("no such policy")
+
+    def grant_access(self, service: str, grant: Grant, *, grantor: str) -> None:
+        raise NotImplementedError
+
+    def revoke_access(self, service: str, grant: Grant, *, grantor: str) -> None:
+        raise NotImplementedError
+
+    def holdings(self) -> set[tuple[str, str, str]]:
+        """Who holds what where."""
+        return {
+            (str(policy.resources), who, access.type)
+            for policy in self.policies.values()
+            for item in policy.policy_items
+            for who in (*item.users, *item.groups)
+            for access in item.accesses
+        }
+
+
+def push(lives: Iterable[Life], ranger: RangerInMemory) -> list[Life]:
+    """What the next run does: the ledger after it."""
+    before = list(lives)
+    owed = [life for life in before if life.state in PUSH_STATES]
+    outcomes = StepExecutor(1, 0).carry_out(plan(owed, SETTINGS), ranger)
+    return changed(before, [LedgerChange(life.entity, (life,)) for _, life in outcomes])

@@ -1,0 +1,380 @@
+"""The access review without Spark: what it is about, whose groups count, and that it answers as an `Authorizer`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import servicedef
+from ranger_cdap.authz.decision_context import DecisionContext
+from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.cdap.entity import EntityId, entity_id
+from ranger_cdap.cdap.profile import ACTIONS
+from ranger_cdap.cli.main import main
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.errors import InvalidInput, PluginError
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.policies.refresh.documents import Documents, compile_set
+from spark_sync.review import answers as answers_module
+from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, basis, units
+from spark_sync.review.entities import read_entities
+from spark_sync.review.people import ReviewedUser, named_users, people, read_users, stored_users
+from tests.authz.fixtures import NOW, authorizer, policy
+
+DATASET = entity_id("dataset", ["ns1", "a.b"])
+STREAM = entity_id("stream", ["ns1", "clicks"])
+ENTITIES = (
+    entity_id("instance", []),
+    entity_id("namespace", ["ns1"]),
+    DATASET,
+    entity_id("dataset", ["ns2", "a.b"]),
+    STREAM,
+    entity_id("artifact", ["ns1", "core"]),
+    entity_id("program", ["ns1", "app", "workflow.W"]),
+    entity_id("principal", ["svc/host@REALM"]),
+)
+VALID_LATER = [{"startTime": "2100/01/01 00:00:00", "endTime": "", "timeZone": "UTC"}]
+
+
+def item(accesses: Sequence[str], **who: Sequence[str]) -> dict[str, Any]:
+    return {"accesses": [{"type": access} for access in accesses], **who}
+
+
+POLICIES = (
+    policy(1, {"namespace": "ns1"}, ["alice"], ["read", "write"]),
+    policy(
+        2,
+        {"namespace": "ns1", "dataset": "a.b"},
+        ["alice", "bob"],
+        ["read"],
+        denyPolicyItems=[item(["read"], groups=["lent"])],
+    ),
+    policy(3, {"namespace": "*", "dataset": "a*"}, [], ["admin"], policyItems=[item(["admin"], groups=["staff"])]),
+    policy(4, {"namespace": "ns1", "stream": "*"}, ["carol"], ["write"], validitySchedules=VALID_LATER),
+    policy(5, {"namespace": "ns1", "artifact": "core"}, [], [], policyItems=[item(["read"], groups=["public"])]),
+    policy(6, {"namespace": "ns1", "stream": "clicks"}, ["{USER}"], [], policyItems=[item(["read"], users=["{USER}"])]),
+    policy(7, {"namespace": "ns2"}, [], [], policyItems=[item(["execute"], roles=["runners"])]),
+    policy(8, {"namespace": "ns1", "artifact": "core"}, ["erin"], ["write"], isEnabled=False),
+)
+ROLES = [{"name": "runners", "users": [{"name": "rita"}], "groups": [{"name": "ops"}]}]
+STORE = {"alice": ["staff"], "dave": ["staff"], "oscar": ["ops"], "quiet": []}
+
+
+def documents(
+    policies: Sequence[dict[str, Any]] = POLICIES, *, config: dict[str, str] | None = None, store: bool = True
+) -> Documents:
+    return Documents(
+        msgspec.json.encode(
+            {
+                "serviceName": "cdapdev",
+                "policyVersion": 9,
+                "policies": policies,
+                "serviceDef": servicedef.service_definition(),
+                "serviceConfig": config or {},
+            }
+        ),
+        msgspec.json.encode({"serviceName": "cdapdev", "roleVersion": 1, "rangerRoles": ROLES}),
+        None,
+        msgspec.json.encode({"userStoreVersion": 2, "userGroupMapping": STORE, "userAttrMapping": {"lonely": {}}})
+        if store
+        else None,
+    )
+
+
+class Directory:
+    """A plugin that knows that bob was lent something, and cannot find out anything of `lost`."""
+
+    @hookimpl
+    def ranger_cdap_groups(self, user: str) -> Collection[str]:
+        if user == "lost":
+            raise ConnectionError
+        return ["lent"] if user == "bob" else []
+
+
+def asked(documents: Documents, found: tuple[ReviewedUser, ...]) -> Basis:
+    return basis("cdapdev", "cdap", documents, frozenset(), found, int(NOW * 1000))
+
+
+def triples(basis: Basis, entities: Sequence[EntityId] = ENTITIES) -> dict[tuple[EntityId, str, str], tuple[Any, ...]]:
+    """Allowed, policy id and conditional of each entity, user and action."""
+    found = {}
+    for _, _, _, kind, parts, *lists in answer(basis, units(entities, len(basis.people))):
+        for user, action, *decided in zip(*lists, strict=True):
+            found[EntityId(kind, tuple(parts)), user, action] = tuple(decided)
+    return found
+
+
+def test_it_answers_as_an_authorizer_does() -> None:
+    plugins = plugin_manager(entry_points=False)
+    plugins.register(Directory())
+    policy_set = compile_set(documents(), "cdapdev", EngineOptions())
+    passed = {"bob": frozenset({"staff"})}
+    users = ("alice", "bob", "carol", "dave", "lost", "oscar", "rita", "svc", "nobody", "{USER}")
+    hook = plugins.hook.ranger_cdap_groups
+    found = triples(asked(documents(), people(users, passed, policy_set.groups_of, hook)))
+
+    moment = DecisionContext(
+        policy_set.engine, GroupResolver(passed, policy_set.groups_of, hook), "cdap", int(NOW * 1000)
+    )
+    for entity in ENTITIES:
+        for user in users:
+            for action in ACTIONS:
+                decision = moment.ask(user, entity, action)
+                *answer, conditional = found[entity, user, action]
+                assert answer == [decision.allowed and decision.determined, decision.policy_id]
+                assert decision.conditional or not conditional
+    assert len(found) == len(ENTITIES) * len(users) * len(ACTIONS)
+
+    compared = set()
+    with authorizer(policy_set.engine, plugins=plugins, groups_of=policy_set.groups_of) as program:
+        for operation in program.decider.config.profile.rows.values():
+            for entity in ENTITIES:
+                if entity.type != operation.entity:
+                    continue
+                for user in users:
+                    needs = program.plan(user, operation.name, entity)
+                    if [len(one) for one in needs] != [1] or len(needs[0][0].actions) != 1:
+                        continue
+                    if (needs[0][0].entity, needs[0][0].person) != (entity, user):
+                        continue
+                    (action,) = needs[0][0].actions
+                    said = program.check(user, passed.get(user, ()), operation.name, entity).allowed
+                    assert said == found[entity, user, action][0], (user, operation.name, entity)
+                    compared.add((action, said))
+    assert {(action, said) for action in ("READ", "WRITE") for said in (True, False)} <= compared
+
+
+@pytest.mark.parametrize(
+    ("user", "entity", "action", "expected"),
+    [
+        ("bob", DATASET, "READ", (False, 2)),  # a plugin knows the group that is denied
+        ("lost", DATASET, "READ", (False, 2)),  # who may be in it counts as in it
+        ("dave", DATASET, "ADMIN", (True, 3)),  # a group of Ranger's
+        ("oscar", entity_id("namespace", ["ns2"]), "EXECUTE", (True, 7)),  # a group's role
+        ("never seen", entity_id("artifact", ["ns1", "core"]), "READ", (True, 5)),
+        ("never seen", DATASET, "READ", (False, -1)),
+    ],
+)
+def test_groups_of_everywhere_count(user: str, entity: EntityId, action: str, expected: tuple[bool, int]) -> None:
+    plugins = plugin_manager(entry_points=False)
+    plugins.register(Directory())
+    policy_set = compile_set(documents(), "cdapdev", EngineOptions())
+    found = people([user], {}, policy_set.groups_of, plugins.hook.ranger_cdap_groups)
+    assert triples(asked(documents(), found), [entity])[entity, user, action][:2] == expected
+
+
+def test_what_depends_on_the_time_is_marked() -> None:
+    found = triples(asked(documents(), (ReviewedUser("carol"),)))
+    assert found[STREAM, "carol", "WRITE"] == (False, -1, True)
+    assert found[DATASET, "carol", "READ"] == (False, -1, False)
+
+
+names = st.text(min_size=1, max_size=6) | st.sampled_from(["{USER}", "{OWNER}", "public", "*", "a,b", "../x", "=1+1"])
+
+
+@given(named=names, other=names)
+def test_a_name_is_only_a_name(named: str, other: str) -> None:
+    """Whatever a user is called, he has what Ranger's engine says of that name, and only he."""
+    content = documents([policy(1, {"namespace": "ns1"}, [named], ["read"])])
+    engine = compile_set(content, "cdapdev", EngineOptions()).engine
+    found = triples(asked(content, people({named, other}, {}, lambda _: frozenset(), None)), ENTITIES[1:2])
+    moment = DecisionContext(engine, GroupResolver({}, lambda _: frozenset()), "cdap", int(NOW * 1000))
+    for user in (named, other):
+        assert found[ENTITIES[1], user, "READ"][0] == moment.ask(user, ENTITIES[1], "READ").allowed
+    if other != named and named not in ("{USER}", "{OWNER}"):
+        assert not found[ENTITIES[1], other, "READ"][0]
+
+
+def test_policies_are_compiled_once_a_process_and_again_when_they_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = []
+
+    def counted(given: Documents, service: str, options: EngineOptions) -> Any:
+        compiled.append(given)
+        return compile_set(given, service, options)
+
+    monkeypatch.setattr(answers_module, "compile_set", counted)
+    first = documents([policy(1, {"namespace": "once"}, ["alice"], ["read"])])
+    second = replace(first, roles=msgspec.json.encode({"serviceName": "cdapdev", "roleVersion": 2}))
+    for content in (first, first, second, second, first):
+        triples(asked(content, (ReviewedUser("alice"),)))
+    assert [one.roles for one in compiled] == [first.roles, second.roles, first.roles]
+
+
+def test_another_set_of_plugins_answers_nothing() -> None:
+    triples(asked(documents(), (ReviewedUser("alice"),)))  # with the right ones they are compiled already
+    with pytest.raises(PluginError, match=r"differ in their plugins: conditions `org\.example\.Moon`"):
+        answer(replace(asked(documents(), (ReviewedUser("alice"),)), conditions=frozenset({"org.example.Moon"})), [])
+
+
+@pytest.mark.parametrize("count", [1, PEOPLE_AT_ONCE, PEOPLE_AT_ONCE + 1])
+def test_everybody_is_asked_about_once_however_many_they_are(count: int) -> None:
+    found = tuple(ReviewedUser(f"u{n:05}") for n in range(count))
+    rows = list(answer(asked(documents(), found), units([DATASET], count)))
+    told = [(user, action) for row in rows for user, action in zip(row[5], row[6], strict=True)]
+    assert told == [(person.name, action) for person in found for action in ACTIONS]
+
+
+def test_the_user_store_stays_at_home() -> None:
+    assert asked(documents(), ()).documents.users is None
+
+
+def test_users_named_by_policies() -> None:
+    """By name, in roles, as members of named groups and as super users; macros and `public` name nobody."""
+    found = named_users(documents(config={"ranger.plugin.super.users": "root, "}))
+    assert found == {"alice", "bob", "carol", "erin", "rita", "dave", "oscar", "root"}
+
+
+def test_a_policy_that_cannot_be_read_hides_no_other() -> None:
+    assert named_users(documents([{"id": 1, "policyItems": "x"}, POLICIES[0]], store=False)) == {"alice", "rita"}
+
+
+ENDED = [{"endTime": "2020/01/01 00:00:00", "timeZone": "UTC"}]
+
+
+@pytest.mark.parametrize(
+    ("more", "conditional"),
+    [
+        ({"validitySchedules": ENDED}, False),
+        ({"validitySchedules": VALID_LATER}, False),
+        ({"validitySchedules": VALID_LATER, "denyPolicyItems": [item(["read"], users=["alice"])]}, True),
+    ],
+    ids=["an ended policy", "a later policy that gives the same", "a later deny"],
+)
+def test_an_answer_is_conditional_only_where_a_condition_decides(more: dict[str, Any], conditional: bool) -> None:
+    kv = {"namespace": "ns1", "dataset": "kv"}
+    held = [policy(1, kv, ["alice"], ["read"], **more), policy(2, kv, ["alice"], ["read"])]
+    entity = EntityId("dataset", ("ns1", "kv"))
+    found = triples(asked(documents(held), (ReviewedUser("alice"),)), [entity])
+    assert found[entity, "alice", "READ"] == (True, 2, conditional)
+
+
+def test_users_of_zones_and_of_tags_are_named_too() -> None:
+    content = msgspec.json.decode(documents(store=False).policies)
+    within = [{"instance": ["cdap"], "namespace": ["z"]}]
+    content["securityZones"] = {
+        "z": {"resources": within, "policies": [policy(50, {"namespace": "z"}, ["zoe"], ["read"])]}
+    }
+    content["tagPolicies"] = {"policies": [policy(60, {}, ["tom"], ["read"])]}
+    found = named_users(replace(documents(store=False), policies=msgspec.json.encode(content)))
+    assert {"zoe", "tom"} <= found
+
+
+def test_users_of_the_user_store() -> None:
+    assert stored_users(documents()) == {*STORE, "lonely"}
+    with pytest.raises(InvalidInput, match="use_ranger_groups"):
+        stored_users(documents(store=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("u.txt", "alice\r\n\n bob \nalice\n", {"alice": set(), "bob": set()}),
+        ("u.txt", "=cmd|x\n../../etc\na,b\n", {"=cmd|x": set(), "../../etc": set(), "a,b": set()}),
+        ("u.txt", "a\u2028b\n", {"a\u2028b": set()}),
+        ("u.jsonl", '{"user":"alice","groups":["x"]}\n{"user":"alice","groups":["y"]}\n', {"alice": {"x", "y"}}),
+        ("u.jsonl", '{"user":" a\\nb"}\n', {" a\nb": set()}),
+    ],
+)  # fmt: skip
+def test_users_of_a_file(name: str, content: str, expected: dict[str, set[str]], tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    assert read_users(tmp_path / name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("u.txt", b"\n \n", "lists no users"),
+        ("u.txt", b"\xff", "cannot be read"),
+        ("u.jsonl", b"alice\n", "line 1"),
+        ("u.jsonl", b'{"user":"a"}\n{"user":""}\n', "line 2: the user has no name"),
+        ("u.jsonl", b'{"user":"a","group":["x"]}\n', "unknown field `group`"),
+        ("u.jsonl", b'{"user":"\\ud800"}\n', "line 1"),
+    ],
+)
+def test_a_bad_file_of_users_is_refused(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match=message):
+        read_users(tmp_path / name)
+
+
+def line(entity: EntityId) -> str:
+    return json.dumps({"type": entity.type, "parts": entity.parts}) + "\n"
+
+
+HEADER = '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}\n'
+
+
+@pytest.mark.parametrize("header", ["", HEADER])
+def test_entities_of_a_file(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "entities.jsonl"
+    path.write_text(header + "".join(map(line, (*ENTITIES, DATASET))), encoding="utf-8")
+    assert read_entities(path, instance="cdap", now=1_900_000_000_000) == ENTITIES
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "lists no entities"),
+        (HEADER, "lists no entities"),
+        (line(DATASET) + '{"type":"dataset","parts":["ns1","a*"]}\n', "line 2: `a\\*` is not a name"),
+        (line(DATASET) + '{"type":"datset","parts":["ns1","a"]}\n', "line 2: .*did you mean `dataset`"),
+        (line(DATASET) + "garbage\n", "line 2"),
+        (HEADER.replace('"cdap"', '"other"') + line(DATASET), "of instance `other`"),
+        (HEADER.replace('"v":1', '"v":2') + line(DATASET), "version 2"),
+    ],
+)
+def test_a_bad_file_of_entities_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "entities.jsonl"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=message):
+        read_entities(path, instance="cdap", now=1_900_000_000_000)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    (tmp_path / "e.jsonl").write_text(line(DATASET), encoding="utf-8")
+    (tmp_path / "u.txt").write_text("alice\n", encoding="utf-8")
+    config = tmp_path / "c.toml"
+    config.write_text(f'[plugin]\ncache_dir = "{tmp_path / "cache"}"\n', encoding="utf-8")
+    out = str(tmp_path / "out")
+    return ["--config", str(config), "review", "--entities", str(tmp_path / "e.jsonl"), "--out", out]
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (["--from-cache"], 4, "is not used"),
+        (["--users", "u.txt", "--users-from", "ranger"], 3, "give one of them"),
+        (["--users", "nowhere.txt"], 3, "cannot be read"),
+        (["--entities", "nowhere.jsonl"], 3, "cannot be read"),
+        (["--users-from", "moon"], 3, "moon"),
+    ],
+)
+def test_what_is_wrong_is_said_before_spark_starts(
+    command: list[str], more: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, *more]) == code
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+def test_without_pyspark_it_says_so(command: list[str]) -> None:
+    program = (
+        "import sys; sys.modules['pyspark'] = sys.modules['delta'] = None\n"
+        "from ranger_cdap.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("ranger-cdap: the review needs PySpark; install it with")

@@ -1,0 +1,101 @@
+"""A run of the sync job that stays where another user may look at it: with blocks, jars, a stream and a table.
+
+`python -m tests.spark_sync.spark.victim DIRECTORY [open]` prints what there is to attack, as JSON. Then it counts to
+seven for each line of its standard input, and ends with that. `open`: without our protection, as Spark is by default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranger_cdap.config import SyncSettings
+from spark_sync.spark import scratch, session
+from spark_sync.spark.jars import JARS
+from spark_sync.spark.scratch import Scratch
+from tests.spark_sync.spark.attacker import MARK
+
+
+@contextmanager
+def in_the_open(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Spark's defaults: no secret, no encryption, and temporary files that anyone can read."""
+    patch.setattr(session, "CLOSED", {})
+    patch.setattr(session, "authenticate_callbacks", ensure_callbacks)
+    patch.setattr(session, "serve_no_directory", lambda _: None)
+    jars = ",".join(f"{sys.prefix}/jars/{jar}" for jar in JARS)
+    patch.setattr(session, "spark_jars", lambda *_: {"spark.jars": jars})
+    patch.setattr(session, "check_fetched", lambda _: None)
+    patch.setattr("spark_sync.spark.driver.UMASK", 0o022)
+    private = session.private_files
+    patch.setattr(session, "private_files", lambda path: {k: v for k, v in private(path).items() if "umask" not in k})
+    with scratch.scratch() as made:
+        made.directory.chmod(0o755)
+        patch.setattr(scratch, "scratch", lambda: as_it_is(made))
+        yield
+
+
+def ensure_callbacks(gateway: Any) -> None:
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def as_it_is(made: Scratch) -> Iterator[Scratch]:
+    yield made
+
+
+def run(directory: Path, spark: Any) -> dict[str, object]:
+    from pyspark import StorageLevel
+
+    context, jvm = spark.sparkContext, spark.sparkContext._jvm
+    lines = context.parallelize([MARK] * 5, 1)
+    lines.persist(StorageLevel.DISK_ONLY)
+    lines.count()
+    password = directory / "password"
+    password.write_text(MARK, encoding="utf-8")
+    password.chmod(0o600)
+    table = spark.createDataFrame([(MARK,)], "line string")
+    table.write.format("delta").save(str(directory / "state" / "lives"))
+    stream = spark.readStream.format("rate").load().writeStream.foreachBatch(lambda *_: None)
+    query = (
+        stream.trigger(processingTime="1 hour").option("checkpointLocation", str(directory / "state" / "rate")).start()
+    )
+    while query.lastProgress is None:
+        time.sleep(0.1)
+    written = jvm.java.io.ByteArrayOutputStream()
+    jvm.java.io.ObjectOutputStream(written).writeObject(jvm.org.apache.spark.scheduler.local.StopExecutor())
+    return {
+        "block": f"rdd_{lines._jrdd.rdd().id()}_0",
+        "jar": list(JARS)[-1],
+        "file": str(password.absolute()),
+        "stop": jvm.java.util.Base64.getEncoder().encodeToString(written.toByteArray()),
+        "driver": context._gateway.proc.pid,
+        "secret": jvm.org.apache.spark.SparkEnv.get().securityManager().getSecretKey(),
+    }
+
+
+def main() -> None:
+    os.umask(0o022)
+    directory = Path(sys.argv[1])
+    with ExitStack() as stack:
+        if sys.argv[2:] == ["open"]:
+            stack.enter_context(in_the_open(stack.enter_context(pytest.MonkeyPatch.context())))
+        spark = stack.enter_context(session.spark_session(SyncSettings(), master="local[2]"))
+        sys.stdout.write(f"{json.dumps(run(directory, spark))}\n")
+        sys.stdout.flush()
+        for _ in sys.stdin:
+            sys.stdout.write(f"{spark.range(7).count()}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
