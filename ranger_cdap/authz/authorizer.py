@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ranger_cdap.authz.access_review import review_engine
 from ranger_cdap.authz.decider import NOTHING_ELSE, Decider, verified
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
@@ -16,7 +17,7 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan
 from ranger_cdap.config import Settings, load_settings
 from ranger_cdap.engine import ResourceAccess
-from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, reason
+from ranger_cdap.errors import InvalidInput, PolicySetError, reason
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 
@@ -183,15 +184,14 @@ class Authorizer:
     def who(self, entity: EntityId) -> ResourceAccess:
         """Return who can do what on the entity, in Ranger's access types; only users that policies name.
 
+        A policy that has ended counts for nothing. It looks through all policies: made for a review, not for a check.
+
         Raises:
             InvalidEntity: it has parts that CDAP does not allow.
             NotReady: there are no policies.
         """
         resource = to_resource(verified(entity), self._decider.config.instance)
-        snapshot = self.snapshot
-        if snapshot.engine is None:
-            raise NotReady(snapshot.reason)
-        return snapshot.engine.who_can(resource)
+        return review_engine(self.snapshot, self._decider.now()).who_can(resource)
 
     def refresh(self, *, wait: bool = True) -> Snapshot:
         """Download changes from Ranger Admin and return the policies then in effect; without `wait`, request that soon.

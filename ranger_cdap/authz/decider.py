@@ -167,7 +167,7 @@ class Decider:
         decision_context, unready = self._decision_context(user, groups, client_ip)
         answers = [self._answer(decision_context, unready, user, row, entity, context) for row, entity in rows]
         engine, now = (
-            (decision_context.engine, decision_context.now) if decision_context is not None else (None, self._now())
+            (decision_context.engine, decision_context.now) if decision_context is not None else (None, self.now())
         )
         return self._recorded(answers, engine, now, client_ip, last_word)
 
@@ -194,7 +194,7 @@ class Decider:
 
         `last_word` is called as in `check_rows`.
         """
-        return self._recorded([answer], self.snapshot.engine, self._now(), client_ip, last_word)[0]
+        return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, last_word)[0]
 
     def visibility_of(
         self, user: str, groups: Collection[str], entities: Iterable[EntityId], *, verb: str
@@ -223,9 +223,10 @@ class Decider:
         if snapshot.engine is None:
             return None, snapshot.reason
         resolver = GroupResolver({user: groups}, snapshot.groups_of, self._groups)
-        return DecisionContext(snapshot.engine, resolver, self.config.instance, self._now(), client_ip), ""
+        return DecisionContext(snapshot.engine, resolver, self.config.instance, self.now(), client_ip), ""
 
-    def _now(self) -> int:
+    def now(self) -> int:
+        """Return the time by which it decides, in epoch milliseconds."""
         return int(self._clock() * 1000)
 
     def _answer(

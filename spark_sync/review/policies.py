@@ -12,7 +12,8 @@ from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.policy_refresher import Downloads, PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.policy_set_download import Downloads
 
 
 @dataclass(frozen=True, slots=True)

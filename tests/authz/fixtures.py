@@ -67,14 +67,17 @@ class Memory:
         pass
 
 
-def engine(policies: Sequence[Json], service_def: Mapping[str, Any] | None = None) -> PolicyEngine:
-    document = {
+def document(policies: Sequence[Json], service_def: Mapping[str, Any] | None = None) -> Json:
+    return {
         "serviceName": "cdapdev",
         "policyVersion": 1,
         "policies": policies,
         "serviceDef": service_def or servicedef.service_definition(),
     }
-    return PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))
+
+
+def engine(policies: Sequence[Json], service_def: Mapping[str, Any] | None = None) -> PolicyEngine:
+    return PolicyEngine.build(decode_service_policies(msgspec.json.encode(document(policies, service_def))))
 
 
 def authorizer(

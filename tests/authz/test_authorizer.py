@@ -1,14 +1,16 @@
 """`Authorizer`: CDAP operations decided by a real engine, with vetoes, audit and everything that must deny."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+import msgspec
 import pluggy
 import pytest
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId, entity_id, parse_entity
-from ranger_cdap.engine import AccessStatus
+from ranger_cdap.engine import AccessEntry, AccessStatus
 from ranger_cdap.errors import InvalidEntity, InvalidInput, NotReady, UnknownOperation
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
@@ -181,3 +183,23 @@ def test_who_can_do_what_on_an_entity() -> None:
         authorizer(ready=False).who(KV)
     with pytest.raises(InvalidEntity):
         authorizer().who(EntityId("dataset", ("ns1", "*")))
+
+
+@pytest.mark.parametrize(
+    ("validity", "status"),
+    [
+        ({"endTime": "2001/01/01 00:00:00"}, None),
+        ({"endTime": "2901/01/01 00:00:00"}, AccessStatus.CONDITIONAL),
+        ({"startTime": "2901/01/01 00:00:00"}, AccessStatus.CONDITIONAL),
+    ],
+)
+def test_a_policy_that_has_ended_gives_nobody_access(
+    validity: dict[str, str], status: AccessStatus | None, tmp_path: Path
+) -> None:
+    ends = policy(1, {"namespace": "ns1"}, ["alice"], ["read"], validitySchedules=[validity])
+    (tmp_path / "policies.json").write_bytes(msgspec.json.encode(authorizer_world.document([ends])))
+
+    with Authorizer.from_policies(tmp_path / "policies.json") as asked:
+        users = asked.who(NS1).users
+
+    assert users.get("alice", {}).get("read") == (status and AccessEntry(status, 1))

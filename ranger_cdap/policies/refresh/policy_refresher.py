@@ -7,22 +7,19 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import (
-    AdminUnreachable,
     AuthenticationFailed,
     CacheError,
     InvalidInput,
     PolicySetError,
-    RangerAdminError,
     RangerCdapError,
     ServiceDisabled,
     ServiceNotFound,
@@ -30,20 +27,10 @@ from ranger_cdap.errors import (
 )
 from ranger_cdap.forks import restart_after_fork
 from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.client.versions import NO_VERSION, Versions
+from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.cache import PolicyCache
-from ranger_cdap.policies.refresh.documents import (
-    Documents,
-    PolicySet,
-    after_deltas,
-    compile_set,
-    holds_deltas,
-    needs_tags,
-    no_tags,
-    no_users,
-    with_users,
-)
-from ranger_cdap.policies.refresh.policy_text import PolicyText
+from ranger_cdap.policies.refresh.documents import Documents, PolicySet
+from ranger_cdap.policies.refresh.policy_set_download import Downloads, PolicySetDownload
 from ranger_cdap.policies.refresh.refresh_state import (
     CacheFailed,
     CacheFound,
@@ -79,18 +66,6 @@ _FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
     (PolicySetError, Failure.REFUSED),
     (RangerCdapError, Failure.UNREACHABLE),
 )
-
-
-class Downloads(Protocol):
-    """The part of `RangerAdmin` that a plugin needs."""
-
-    def download_policies(  # noqa: D102
-        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
-    ) -> bytes | None: ...
-    def download_roles(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
-    def download_tags(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
-    def download_user_store(self, service: str, *, last_known_version: int, by: Downloader) -> bytes | None: ...  # noqa: D102
-    def close(self) -> None: ...  # noqa: D102
 
 
 def no_groups(_user: str) -> frozenset[str]:
@@ -149,9 +124,7 @@ class PolicyRefresher:
         plugin, service = settings.plugin, settings.ranger.service
         self._admin = admin
         self._service = service
-        self._account = plugin.username
-        self._use_ranger_groups = plugin.use_ranger_groups
-        self._options = options
+        self._policy_set = PolicySetDownload(admin, settings, options)
         self._downloader = Downloader.here(plugin.app_id, service, plugin.cluster_name)
         self._cache = PolicyCache(
             plugin.cache_dir,
@@ -306,7 +279,8 @@ class PolicyRefresher:
     def _download(self, known: Versions) -> Event:
         self._failed = None
         try:
-            current = self._not_older(self._fetch(known))
+            in_effect = self._current[0].in_effect
+            current = self._not_older(self._policy_set.current(in_effect, known, self._downloader))
         except RangerCdapError as e:
             self._failed = e
             failure = next(failure for kind, failure in _FAILURES if isinstance(e, kind))
@@ -330,73 +304,6 @@ class PolicyRefresher:
         if older:
             raise PolicySetError(f"Ranger Admin has {older}")
         return current
-
-    def _fetch(self, known: Versions) -> PolicySet:
-        """Download the current set, as a whole or not at all; returns the same object if nothing changed."""
-        in_effect = self._current[0].in_effect
-        service, by = self._service, self._downloader
-        text = self._admin.download_policies(
-            service, last_known_version=known.policies, by=by, deltas=in_effect is not None
-        )
-        roles = self._admin.download_roles(service, last_known_version=known.roles, by=by)
-        if in_effect is None:
-            if text is None or roles is None:
-                raise UnexpectedAnswer("Ranger Admin answered 304 to a request without a known version")
-            return self._assemble(text, roles, Documents(text, roles), known)
-        held = in_effect.documents
-        roles = held.roles if roles is None else roles
-        if text is not None and holds_deltas(text):
-            changed = after_deltas(in_effect, text, service) if roles is held.roles else None
-            if changed is None:
-                text = self._admin.download_policies(service, last_known_version=NO_VERSION, by=by)
-                if text is None:
-                    raise UnexpectedAnswer("Ranger Admin returned policy deltas to a request for all policies")
-            else:
-                in_effect, held, text = changed, changed.documents, None
-        return self._assemble(held.policies if text is None else text, roles, held, known, in_effect)
-
-    def _assemble(
-        self,
-        policies: bytes | PolicyText,
-        roles: bytes,
-        held: Documents,
-        known: Versions,
-        in_effect: PolicySet | None = None,
-    ) -> PolicySet:
-        """Return the set of these policies and roles with current tags and users; compiled only if necessary."""
-        tags = self._fetch_tags(held.tags, known.tags) if needs_tags(policies) else None
-        users = self._fetch_users(held.users, known.users) if self._use_ranger_groups else None
-        if in_effect is None or policies is not held.policies or roles is not held.roles or tags is not held.tags:
-            return compile_set(Documents(policies, roles, tags, users), self._service, self._options)
-        return in_effect if users is held.users else with_users(in_effect, users)
-
-    def _fetch_tags(self, held: bytes | None, known: int) -> bytes:
-        with self._naming_right("the service has tag policies, but its tags cannot be downloaded", "tag.download"):
-            tags = self._admin.download_tags(self._service, last_known_version=known, by=self._downloader)
-        if tags is not None:
-            return tags
-        return held if held is not None else no_tags(self._service)
-
-    def _fetch_users(self, held: bytes | None, known: int) -> bytes:
-        with self._naming_right(
-            "`plugin.use_ranger_groups` is on, but the users cannot be downloaded", "userstore.download"
-        ):
-            users = self._admin.download_user_store(self._service, last_known_version=known, by=self._downloader)
-        if users is not None:
-            return users
-        return held if held is not None else no_users()
-
-    @contextmanager
-    def _naming_right(self, what: str, right: str) -> Iterator[None]:
-        """Name the possibly missing right in the error of a failed download."""
-        try:
-            yield
-        except (AuthenticationFailed, AdminUnreachable):
-            raise
-        except RangerAdminError as e:
-            raise UnexpectedAnswer(
-                f"{what}: {e}; `{right}.auth.users` of the service must name `{self._account}`"
-            ) from e
 
     def _snapshot_of(self, state: RefresherState, now: Instant) -> Snapshot:
         found = policy_state(state, now)
