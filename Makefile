@@ -93,8 +93,9 @@ python-api: $(STAMP) ## the page of the public Python API, of its docstrings
 screenshots: $(STAMP) ## the pictures of docs/images (needs Chromium)
 	$(BIN)/python .ci/screenshots.py
 
-fuzz: setup ## 500,000 comparisons with Ranger's Java engine, drawn anew each time
-	FUZZ_TIMES=16 $(BIN)/pytest -q tests/differential/test_differential.py
+FUZZ ?= --scenarios 100000
+fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
+	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
 
 SEEDS ?= 100000
 simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversary (SEEDS=n)

@@ -6,7 +6,7 @@ Everything else in the package may change with any release, except `ranger_cdap.
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if not TYPE_CHECKING:  # for a type checker, a module `__getattr__` would make e
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            return metadata.version("ranger-cdap")
+            return import_module("importlib.metadata").version("ranger-cdap")
         if name == "errors":
             return import_module("ranger_cdap.errors")
         if name not in _MODULES:

@@ -74,6 +74,13 @@ class NotReady(RangerCdapError):
     )
 
 
+class VersionPending(NotReady):
+    """The policies in effect are older than those a caller waits for."""
+
+    code = "version-pending"
+    remedy = "Try again: policies in effect are replaced as soon as Ranger Admin delivers newer ones."
+
+
 class PolicySetError(RangerCdapError):
     """The set of policies as a whole cannot be used: unreadable, of another service, or its definition unusable."""
 
@@ -289,11 +296,11 @@ def reason(error: OSError | UnicodeError) -> str:
 
 
 def suggestion(name: str, known: Iterable[str], *, prefix: str = "", list_all: bool = False) -> str:
-    """Return `; did you mean ...?` with the nearest known name, as the end of a message about an unknown one.
+    """Return `; did you mean ...?` with the nearest known name, never the name itself, to end a message about it.
 
     `prefix` stands before the nearest name. If none is near, the text is empty, or has all known names (`list_all`).
     """
-    names = tuple(known)
+    names = tuple(one for one in known if one != name)
     if near := difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF):
         return f"; did you mean `{prefix}{near[0]}`?"
     return f"; known are {', '.join(names)}" if list_all else ""

@@ -22,6 +22,6 @@ def ranger_cdap_resultant(entity: EntityId, user: str, accesses: tuple[str, ...]
     """Return the access types of `user` on the entity they created; `None` for those of the profile.
 
     `accesses` are those of the profile. The result is a tuple, list or set of `read`, `write`, `admin`, `execute`,
-    perhaps empty. The hook is called before a grant is sent, not for existing ones. If it raises, nothing is sent and
-    the grant stays pending.
+    perhaps empty. The hook is called before a grant is sent, and for existing ones by `sync reconcile` and `sync
+    regrant`. If it raises, nothing is sent and the grant stays pending, an existing one as it is.
     """

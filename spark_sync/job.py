@@ -7,24 +7,25 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ranger_cdap.cdap.entity import entity_types
-from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.service.events.watermark import Watermark
-from spark_sync.grants.plan import RevokeMerged, RevokePolicy
-from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.push import non_creators, planned, push
+from spark_sync.grants.plan import PlanSettings
+from spark_sync.grants.push import given_accesses, non_creators, plan_settings, planned, push
 from spark_sync.ingest.dead_letters import write_dead_letters
 from spark_sync.ingest.extraction import Extraction
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.grant_terms import counts_of, outdated_grants
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, Ledger, Scope
 from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 from spark_sync.ledger.maintenance import is_due, vacuum
 from spark_sync.reconcile.confirmation_round import confirm_round
+from spark_sync.reconcile.reconcile import RangerClient
+from spark_sync.reconcile.regrant import record, regrants
 from spark_sync.report import RunReport, SourceReport
 from spark_sync.sources import watermarks
 from spark_sync.sources.registry import configured_sources, ranks
@@ -39,7 +40,7 @@ def run_once(
     spark: SparkSession,
     *,
     now: int,
-    ranger: PolicyRest | None = None,
+    ranger: RangerClient | None = None,
     progress: Progress = lambda _: None,
     dry: bool = False,
 ) -> RunReport:
@@ -52,7 +53,7 @@ def run_once(
         dry: send nothing; pending grants stay in the ledger and are the report's `planned`.
 
     Raises:
-        ConfigError: a source is not usable.
+        ConfigError: a source or the settings of grants are not usable.
         LeaseHeld: another run is going on.
         LedgerLost: the ledger is older than what was read, or another one.
         SyncError: Spark or the ledger failed.
@@ -61,7 +62,7 @@ def run_once(
     state = settings.sync.state_dir
     sources = configured_sources(settings)
     with lease(state), spark_errors():
-        ledger = DeltaLedger(spark, state, settings.cdap.instance)
+        planning, ledger = plan_settings(settings), DeltaLedger(spark, state, settings.cdap.instance)
         verify(state / CHECKPOINTS, ledger.marks())
         # Before the files are listed: a watermark promises that they exist already.
         marks = watermarks.read(settings.sync.sources)
@@ -73,12 +74,15 @@ def run_once(
         fold_new(ledger, fold_settings(settings, ledger.baseline(), marks, now))
         if dry:
             progress("planning grants")
+            groups = ledger.grant_groups()
             return RunReport(
                 tuple(reports),
                 silent=known_until(settings, marks, now).silent,
                 planned=tuple(planned(ledger, settings)),
-                counts=ledger.counts(),
+                counts=counts_of(groups),
+                outdated=outdated_grants(groups, planning.gives, planning.terms),
             )
+        unread = _regrant(ledger, settings, planning, ranger) if settings.sync.regrant == "auto" else None
         progress("sending grants to Ranger")
         outcomes, error = push(ledger, settings, ranger, progress=progress)
         if settings.sync.confirm.url:
@@ -90,21 +94,34 @@ def run_once(
             vacuum(spark, state, now=now, keep_days=settings.sync.keep_days)
         save(state / CHECKPOINTS, ledger.marks())
         listed = (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
-        counts = ledger.counts()
+        groups = ledger.grant_groups()
+        counts = counts_of(groups)
         blocked = ledger.lives((State.BLOCKED,)) if counts[State.BLOCKED] else []
         return RunReport(
             sources=tuple(reports),
-            granted=tuple(life for _, life in outcomes if life.state is State.APPLIED),
-            revoked=tuple(
-                step.life
-                for step, life in outcomes
-                if isinstance(step, RevokePolicy | RevokeMerged) and life == step.done and step.life.policy_id >= 0
-            ),
-            waiting=(*(life for _, life in outcomes if life.state not in listed), *blocked),
+            granted=tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED),
+            revoked=tuple(outcome.step.life for outcome in outcomes if outcome.revoked),
+            waiting=(*(outcome.life for outcome in outcomes if outcome.life.state not in listed), *blocked),
             counts=counts,
-            error=error,
+            outdated=outdated_grants(groups, planning.gives, planning.terms),
+            error=error or unread,
             silent=known_until(settings, marks, now).silent,
         )
+
+
+def _regrant(
+    ledger: DeltaLedger,
+    settings: Settings,
+    planning: PlanSettings,
+    ranger: RangerClient | None,
+) -> RangerAdminError | None:
+    """Make the grants pending that changed settings concern; return why Ranger's policies cannot be read, if so."""
+    if outdated_grants(ledger.grant_groups(), planning.gives, planning.terms).total:
+        try:
+            record(ledger, regrants(ledger, settings, planning, ranger=ranger))
+        except RangerAdminError as e:
+            return e
+    return None
 
 
 def fold_settings(
@@ -114,14 +131,15 @@ def fold_settings(
 
     A baseline counts only if every current journal existed when it was taken.
     """
-    profile, sync = load_profile(settings.cdap.profile), settings.sync
+    sync = settings.sync
     hold_back, skew = round(sync.hold_back * 1000), round(sync.clock_skew * 1000)
     known = known_until(settings, marks, now)
     journals = {name: mark.service for name, mark in marks.items()}
     counts = baseline is not None and baseline.counts_for(journals)
     return FoldSettings(
         baseline=baseline.taken if baseline is not None and counts else None,
-        gives={name: profile.resultant(name) for name in entity_types()},
+        gives=given_accesses(settings),
+        terms=plan_settings(settings).terms,
         non_creators=non_creators(settings),
         mapped=sync.mapped,
         ranks=ranks(sync.sources),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ranger_cdap.errors import RangerAdminError
 from spark_sync.grants.plan import Step
+from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import PENDING_STATES, Life, State
 
 
@@ -27,7 +28,8 @@ class RunReport:
 
     `planned`: the steps that a dry run did not send.
     `silent`: sources whose decision service lags so far behind that the hold-back applied.
-    `counts`: the ledger after the run, by state. `error`: why the push stopped early, `None` if it did not.
+    `counts`: the ledger after the run, by state. `outdated`: grants by former settings, which `sync regrant` changes.
+    `error`: why the push stopped early, `None` if it did not.
     """
 
     sources: tuple[SourceReport, ...]
@@ -37,6 +39,7 @@ class RunReport:
     planned: tuple[Step, ...] = ()
     silent: tuple[str, ...] = ()
     counts: Mapping[State, int] = field(default_factory=dict)
+    outdated: OutdatedGrants | None = None
     error: RangerAdminError | None = None
 
     @property

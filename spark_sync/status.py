@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
+from spark_sync.grants.push import plan_settings
 from spark_sync.ingest.dead_letters import rejected_lines
+from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
 from spark_sync.ledger.life import Life, State
 from spark_sync.sources import watermarks
 
@@ -34,7 +36,8 @@ class StatusReport:
     that the baseline no longer counts. `waiting`: unsettled lives with their reasons. `newest`: the time of the newest
     decided event. `held_back`: the number of undecided events, `ahead`: of those with a time in the future. `old_rule`:
     open lives decided by an older rule that the current one would contest. `silent`: sources whose decision service
-    lags so far behind that the hold-back applies. `dead_letters`: the number of rejected lines.
+    lags so far behind that the hold-back applies. `outdated`: grants by former settings. `dead_letters`: the number of
+    rejected lines.
     """
 
     now: int
@@ -48,6 +51,7 @@ class StatusReport:
     old_rule: tuple[Life, ...] = ()
     silent: tuple[str, ...] = ()
     dead_letters: int = 0
+    outdated: OutdatedGrants | None = None
 
     @property
     def lag(self) -> int | None:
@@ -79,9 +83,11 @@ def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport
         newest, held_back = ledger.decided_until()
         baseline = ledger.baseline()
         journals = {name: mark.service for name, mark in watermarks.read(settings.sync.sources).items()}
+        groups = ledger.grant_groups()
+        planning = plan_settings(settings)
         return StatusReport(
             now=now,
-            counts=ledger.counts(),
+            counts=counts_of(groups),
             baseline=baseline.taken if baseline else None,
             journal_lost=bool(baseline and not baseline.counts_for(journals)),
             waiting=tuple(ledger.lives(WAITING)),
@@ -91,6 +97,7 @@ def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport
             old_rule=tuple(ledger.conflicts()),
             silent=silent_services(settings, now),
             dead_letters=rejected_lines(settings.sync.state_dir),
+            outdated=outdated_grants(groups, planning.gives, planning.terms),
         )
 
 

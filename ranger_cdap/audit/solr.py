@@ -67,6 +67,7 @@ class SolrSink:
     ) -> None:
         self._url = checked_address(url, SOLR, allow_plain_http=allow_plain_http)
         self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+        self._username = username
         if username:
             password.reveal()  # an unreadable password ends the start, not the delivery of records
             self._exchange.session.auth = BasicAuth(username, password)
@@ -93,6 +94,12 @@ class SolrSink:
             raise AuditSinkError(f"Solr at `{self._url}` cannot be reached: {e}") from None
         if status == HTTPStatus.BAD_REQUEST:
             raise AuditRefused(f"Solr at `{self._url}` rejects audit records: {_one_line(answer)}")
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            account = f"account `{self._username}`" if self._username else "requests without an account"
+            raise AuditSinkError(
+                f"Solr at `{self._url}` rejects {account} (HTTP {status}): check `audit.solr_username` and "
+                "`audit.solr_password`"
+            )
         if status != HTTPStatus.OK or not _succeeded(answer):
             raise AuditSinkError(f"Solr at `{self._url}` returned HTTP {status}: {_one_line(answer)}")
 

@@ -12,6 +12,7 @@ from typing import Self
 from ranger_cdap.authz.access_review import review_engine
 from ranger_cdap.authz.decider import NOTHING_ELSE, Decider, verified
 from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cdap.checks.checks import see_row
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan
@@ -178,7 +179,7 @@ class Authorizer:
             InvalidEntity: one of them has parts that CDAP does not allow.
         """
         checked = list(map(verified, entities))
-        visibilities = self._decider.visibility_of(user, groups, checked, verb="list")
+        visibilities = self._decider.visibility_of(user, groups, checked, see_row)
         return [entity for entity, visibility in zip(checked, visibilities, strict=True) if visibility.visible]
 
     def who(self, entity: EntityId) -> ResourceAccess:
@@ -193,21 +194,26 @@ class Authorizer:
         resource = to_resource(verified(entity), self._decider.config.instance)
         return review_engine(self.snapshot, self._decider.now()).who_can(resource)
 
-    def refresh(self, *, wait: bool = True) -> Snapshot:
+    def refresh(self, *, wait: bool = True, at_least: int | None = None, timeout: float = 10.0) -> Snapshot:
         """Download changes from Ranger Admin and return the policies then in effect; without `wait`, request that soon.
 
-        If it fails, the policies in effect stay. Without `wait` it returns the policies already in effect, and
-        `snapshot` reports a failure later. After a failed login only `wait` contacts Ranger Admin before the retry
-        time: five failures within 300 s lock the account.
+        With `at_least` it returns when policies of that version (Ranger's `policyVersion`) or newer are in effect, and
+        downloads only until then: a grant that Ranger has is in effect on return. If a download fails, the policies in
+        effect stay. Without `wait` it returns the policies already in effect, and `snapshot` reports a failure later.
+        After a failed login only `wait` without `at_least` contacts Ranger Admin before the retry time: five failures
+        within 300 s lock the account.
 
         Raises:
+            VersionPending: policies `at_least` that new are not in effect within `timeout` seconds.
             RangerCdapError: the download failed: a subclass by the cause.
             InvalidInput: without `wait`, and policies are not refreshed in the background.
         """
-        if wait:
-            return self._decider.policies.refresh_now()
-        self._decider.policies.request_refresh()
-        return self.snapshot
+        policies = self._decider.policies
+        if not wait:
+            if at_least is None or not self.snapshot.has(at_least):
+                policies.request_refresh()
+            return self.snapshot
+        return policies.refresh_now() if at_least is None else policies.refresh_to(at_least, timeout)
 
     def close(self) -> None:
         """Stop the background refresh and close the audit sinks.

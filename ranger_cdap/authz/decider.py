@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, Self
 
 import pluggy
@@ -16,16 +15,17 @@ from ranger_cdap.authz.answer_audit import records_of
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
-from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, compose, denied, is_allowed
+from ranger_cdap.cdap.answer import Answer, Visibility, compose, denied, visibility
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_id
-from ranger_cdap.cdap.profile import VISIBLE, Operation
+from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import AuditSinkError, PolicySetError
 from ranger_cdap.plugins.manager import audit_sinks, condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
@@ -56,6 +56,10 @@ class PolicySource(Protocol):
         """Download changes from Ranger Admin once, and return the policies then in effect."""
         ...
 
+    def refresh_to(self, version: int, timeout: float) -> Snapshot:
+        """Return when policies of that version or newer are in effect."""
+        ...
+
     def request_refresh(self) -> None:
         """Request a download soon."""
         ...
@@ -63,14 +67,6 @@ class PolicySource(Protocol):
     def close(self) -> None:
         """Stop refreshing."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Visibility:
-    """Visibility of an entity for a user; `lasting` if the same policies decide so at any time and from anywhere."""
-
-    visible: bool
-    lasting: bool
 
 
 class Decider:
@@ -109,7 +105,9 @@ class Decider:
         config = AuthorizationConfig.of(settings)
         plugins = plugin_manager()
         audit = open_trail(settings.audit, audit_sinks(plugins))
-        admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
+        admin = RangerAdmin.connect(
+            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+        )
         refresher = PolicyRefresher(admin, settings, options=EngineOptions(conditions=condition_factories(plugins)))
         refresher.refresh()
         if refresh_in_background:
@@ -197,17 +195,24 @@ class Decider:
         return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, last_word)[0]
 
     def visibility_of(
-        self, user: str, groups: Collection[str], entities: Iterable[EntityId], *, verb: str
+        self, user: str, groups: Collection[str], entities: Sequence[EntityId], row_of: Callable[[str], Operation]
     ) -> list[Visibility]:
-        """Return the user's visibility of each entity, as operation `<type>.<verb>`; not audited.
+        """Return the user's visibility of each entity by the row of its type, as `check_rows` decides it; not audited.
 
         The parts of the entities must have been checked, as `entity_id`, `from_cdap` and `resolve_entity` do.
         """
+        rows = {kind: row_of(kind) for kind in {entity.type for entity in entities}}
         decision_context, unready = self._decision_context(user, groups, None)
         if decision_context is not None and self._veto is None and self.config.enforcement.everything:
-            decisions = (decision_context.ask(user, entity, VISIBLE) for entity in entities)
-            return [Visibility(is_allowed(decision), not decision.conditional) for decision in decisions]
-        return [self._visibility(decision_context, unready, user, entity, verb) for entity in entities]
+            applied = {kind: self.config.options.applied_to(row) for kind, row in rows.items()}
+            return [visibility(applied[e.type], e, user, decision_context.ask) for e in entities]
+        answers = (self._answer(decision_context, unready, user, rows[e.type], e, NOTHING_ELSE) for e in entities)
+        return [
+            Visibility(
+                self._outcome(answer).allowed, lasting=answer.ready and self._veto is None and not answer.conditional
+            )
+            for answer in answers
+        ]
 
     def close(self) -> None:
         """Stop refreshing and close the audit sinks; from now on everything is denied, without an audit record."""
@@ -243,7 +248,8 @@ class Decider:
         if decision_context is None:
             return denied(row.name, entity, user, f"not ready: {unready}", ready=False)
         context = self._nothing_else if context is NOTHING_ELSE else self.config.with_master(context)
-        return self._after_vetoes(compose(row, entity, user, decision_context.ask, context, self.config.options))
+        answer = compose(row, entity, user, decision_context.ask, context, self.config.options, decision_context.names)
+        return self._after_vetoes(answer)
 
     def _outcome(self, answer: Answer) -> Answer:
         """Return the answer with enforcement applied: as it is where enforced, else by `enforce.outside`."""
@@ -256,19 +262,6 @@ class Decider:
             return replace(answer, allowed=False, reason=f"`{answer.operation}` is not enabled yet")
         reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
         return replace(answer, allowed=True, enforced=False, reason=reason)
-
-    def _visibility(
-        self, decision_context: DecisionContext | None, unready: str, user: str, entity: EntityId, verb: str
-    ) -> Visibility:
-        operation = f"{entity.type}.{verb}"
-        if decision_context is None:
-            return Visibility(
-                self._outcome(denied(operation, entity, user, unready, ready=False)).allowed, lasting=False
-            )
-        evaluated = EvaluatedPrivilege(entity, (VISIBLE,), VISIBLE, decision_context.ask(user, entity, VISIBLE), user)
-        answer = Answer(is_allowed(evaluated.decision), operation, entity, user, (), "", decided_by=(evaluated,))
-        visible = self._outcome(self._after_vetoes(answer)).allowed
-        return Visibility(visible, lasting=self._veto is None and not evaluated.decision.conditional)
 
     def _after_vetoes(self, answer: Answer) -> Answer:
         if self._veto is None or not answer.allowed:

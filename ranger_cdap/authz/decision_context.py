@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ANY, VISIBLE
-from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
+from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, NamedValues, PolicyEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,11 @@ class DecisionContext:
     instance: str
     now: int
     client_ip: str | None = None
+
+    def names(self, person: str, pattern: EntityPattern) -> Mapping[str, NamedValues] | None:
+        """Return the values that policies, tags and zones name for a user on the open levels of a pattern."""
+        request = AccessRequest(resource=to_resource(pattern.example, self.instance), access_type="", user=person)
+        return self.engine.named_values(request, pattern.open_levels)
 
     def ask(self, person: str, entity: EntityId, action: str) -> Decision:
         """Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""

@@ -13,16 +13,15 @@ from ranger_cdap.authz.decider import LastWord
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
-from ranger_cdap.cdap.entity import EntityId, ResourceMapping, resolve_entity
-from ranger_cdap.cdap.profile import Operation
+from ranger_cdap.cdap.enforcement import INVALID
+from ranger_cdap.cdap.entity import EntityId, ResourceMapping, inner_types, resolve_entity, type_of
+from ranger_cdap.cdap.profile import SYNONYMS, Operation
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.forks import ForkLock
 
 Rows = tuple[tuple[Operation, EntityId], ...]
 
 _CREATE = "create"
-_SEE = "see"
-_NO_CHECK = "instance.check"
 _INSTANCE = EntityId("instance", ())
 
 
@@ -107,7 +106,8 @@ class AccessEnforcer:
             rows = self._rows(check)
             override = self._by_setting(user, check, client_ip, last_word)
         except InvalidInput as e:
-            rows, override = (), self._decider.record_override(denied(_NO_CHECK, _INSTANCE, user, str(e)), client_ip)
+            refused = denied(f"{_kind_of(check)}.{INVALID}", _INSTANCE, user, str(e))
+            rows, override = (), self._decider.record_override(refused, client_ip)
         if override is not None:
             return Enforced(override.allowed, (override,))
         answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
@@ -119,9 +119,10 @@ class AccessEnforcer:
     def visible(
         self, user: str, entities: Sequence[tuple[str, Sequence[str]]], *, groups: Collection[str] = ()
     ) -> VisibleEntities:
-        """Return the user's visibility of each entity (CDAP's type and idParts); not audited.
+        """Return whether a list shows each entity (CDAP's type and idParts) to the user; not audited.
 
-        An entity with too many or too few parts, or with a name CDAP does not allow, is invisible.
+        The profile's row for listing such entities decides, with the options of lists. An entity with too many or too
+        few parts, or with a name CDAP does not allow, is invisible.
         """
         of_each = [False] * len(entities)
         itself: list[tuple[int, EntityId]] = []
@@ -138,7 +139,7 @@ class AccessEnforcer:
             answers = self._decider.evaluate_rows(user, groups, rows)
             of_each[n] = all(answer.allowed for answer in answers)
             lasting = lasting and _lasting(answers)
-        visibilities = self._decider.visibility_of(user, groups, [entity for _, entity in itself], verb=_SEE)
+        visibilities = self._decider.visibility_of(user, groups, [e for _, e in itself], self._table.list_row)
         for (n, _), visibility in zip(itself, visibilities, strict=True):
             of_each[n] = visibility.visible
         return VisibleEntities(of_each, lasting and all(visibility.lasting for visibility in visibilities))
@@ -160,9 +161,10 @@ class AccessEnforcer:
         if decision.allowed is None:
             return None
         entity = resolve_entity(check.entity_type, check.id_parts).entity
+        name = f"{_kind_of(check)}.{_CREATE}"
         answer = Answer(
             allowed=decision.allowed,
-            operation=f"{entity.type}.{_CREATE}",
+            operation=SYNONYMS.get(name, name),
             entity=entity,
             person=user,
             requirements=(),
@@ -184,3 +186,10 @@ class AccessEnforcer:
 def _lasting(answers: Iterable[Answer]) -> bool:
     """Return true if policies alone decided, without conditions."""
     return all(answer.alternatives and not answer.conditional for answer in answers)
+
+
+def _kind_of(check: CdapCheck) -> str:
+    """Return the entity type that a check is about: of a check on the parent, the child's."""
+    name = (check.child_type or check.entity_type).upper()
+    inner = inner_types().get(name)
+    return type_of(inner.within if inner else name)[0] or _INSTANCE.type

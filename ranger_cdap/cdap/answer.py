@@ -6,7 +6,8 @@ An alternative holds only if all its privileges are held; undetermined counts as
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -15,17 +16,21 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan, unnamed
-from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation
-from ranger_cdap.engine import NO_POLICY, Decision
+from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation, Privilege
+from ranger_cdap.engine import NO_POLICY, Decision, NamedValues
 from ranger_cdap.errors import InvalidInput
 
 Ask = Callable[[str, EntityId, str], Decision]
-"""Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE.
+"""Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
 
-The entity may be the probe of a pattern, with `*` for a whole name.
-"""
+Names = Callable[[str, EntityPattern], Mapping[str, NamedValues] | None]
+"""Return the values that policies name for a user on the open levels of a pattern; None if that cannot be told."""
 
 _INHERITED = ("READ", "WRITE", "ADMIN")
+
+_UNTOLD: Final = Decision(
+    allowed=False, determined=False, audited=True, reason="the policies do not tell that all of it is covered"
+)
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -51,7 +56,10 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class EvaluatedPrivilege(msgspec.Struct, frozen=True):
-    """Evaluated privilege: the actions required and of whom, the action that decided, and Ranger's decision."""
+    """Evaluated privilege: the actions required and of whom, the action that decided, and Ranger's decision.
+
+    `decided_on`: of a pattern, the entity that decided.
+    """
 
     entity: EntityId | EntityPattern
     actions: tuple[str, ...]
@@ -59,11 +67,19 @@ class EvaluatedPrivilege(msgspec.Struct, frozen=True):
     decision: Decision
     person: str
     capacity: str = "requesting"
+    decided_on: EntityId | None = None
 
     @property
     def held(self) -> bool:
         """Return true if the user holds the privilege."""
         return is_allowed(self.decision)
+
+
+class Visibility(msgspec.Struct, frozen=True):
+    """Visibility of an entity for a user; `lasting` if the same policies decide so at any time and from anywhere."""
+
+    visible: bool
+    lasting: bool
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -118,8 +134,11 @@ def compose(
     ask: Ask,
     context: Context = Context(),  # noqa: B008 a frozen value
     options: Options = Options(),  # noqa: B008 a frozen value
+    names: Names | None = None,
 ) -> Answer:
     """Return the answer to the operation: by the first alternative that holds, else by the one that lacks fewest.
+
+    A pattern needs `names`: without them, nothing is allowed on it.
 
     Raises:
         InvalidInput: as `plan`.
@@ -127,7 +146,7 @@ def compose(
     inherits = options.inherit and not operation.lists
     alternatives: list[tuple[EvaluatedPrivilege, ...]] = []
     for needs in plan(operation, entity, person, context, options):
-        evaluated = tuple(_evaluate(need, ask, inherits) for need in needs)
+        evaluated = tuple(_evaluate(need, ask, names, inherits) for need in needs)
         alternatives.append(evaluated)
         if evaluated and all(e.held for e in evaluated):
             return Answer(
@@ -155,6 +174,37 @@ def compose(
     )
 
 
+def visibility(row: Operation, entity: EntityId, person: str, ask: Ask) -> Visibility:
+    """Return `compose(row, …).allowed` without the answer, for a row of privileges on the entity and above it.
+
+    Options must have been applied to the row; `inherit` never counts for lists.
+    """
+    lasting = True
+    for alternative in row.alternatives:
+        held = False
+        for privilege in alternative:
+            target = _target(privilege, entity)
+            held = False
+            if target is None:
+                break
+            for action in privilege.actions:
+                decision = ask(person, target, action)
+                lasting = lasting and not decision.conditional
+                if held := is_allowed(decision):
+                    break
+            if not held:
+                break
+        if held:
+            return Visibility(True, lasting)
+    return Visibility(False, lasting)
+
+
+def _target(privilege: Privilege, entity: EntityId) -> EntityId | None:
+    if privilege.target == "entity":
+        return entity
+    return entity.parent if privilege.target == "parent" else entity.ancestor(privilege.target)
+
+
 def denied(operation: str, entity: EntityId, person: str, reason: str, *, ready: bool = True) -> Answer:
     """Return a denial for a reason outside the policies: not ready, a veto, an error."""
     return Answer(
@@ -163,16 +213,16 @@ def denied(operation: str, entity: EntityId, person: str, reason: str, *, ready:
 
 
 def _undecidable(operation: Operation, context: Context) -> str:
-    roles = " or ".join(f"`{role}`" for role in unnamed(operation, context))
+    roles = " or ".join(" and ".join(f"`{role}`" for role in roles) for roles in unnamed(operation, context))
     return f"`{operation.name}` cannot be decided without an entity for {roles}"
 
 
-def _evaluate(need: RequiredPrivilege, ask: Ask, inherits: bool) -> EvaluatedPrivilege:
+def _evaluate(need: RequiredPrivilege, ask: Ask, names: Names | None, inherits: bool) -> EvaluatedPrivilege:
     """Evaluate a privilege; one action suffices: the first that is allowed decides, else the first that is denied."""
     first: EvaluatedPrivilege | None = None
     for action in need.actions:
-        decision = _decide(need, action, ask, inherits and action in _INHERITED)
-        evaluated = EvaluatedPrivilege(need.entity, need.actions, action, decision, need.person, need.capacity)
+        entity, decision = _decide(need, action, ask, names, inherits and action in _INHERITED)
+        evaluated = EvaluatedPrivilege(need.entity, need.actions, action, decision, need.person, need.capacity, entity)
         if evaluated.held:
             return evaluated
         first = first or evaluated
@@ -181,18 +231,27 @@ def _evaluate(need: RequiredPrivilege, ask: Ask, inherits: bool) -> EvaluatedPri
     return first
 
 
-def _decide(need: RequiredPrivilege, action: str, ask: Ask, inherits: bool) -> Decision:
-    """Return Ranger's decision; for a pattern every probe must be allowed, and the first denial decides."""
-    probes = need.entity.probes() if isinstance(need.entity, EntityPattern) else (need.entity,)
+def _decide(
+    need: RequiredPrivilege, action: str, ask: Ask, names: Names | None, inherits: bool
+) -> tuple[EntityId | None, Decision]:
+    """Return Ranger's decision; on a pattern, the first denial of an entity that it matches, and that entity."""
+
+    def decide(entity: EntityId) -> Decision:
+        decision = ask(need.person, entity, action)
+        return _inherited(decision, need.person, entity, action, ask) if inherits else decision
+
+    if isinstance(need.entity, EntityId):
+        return None, decide(need.entity)
+    named = names(need.person, need.entity) if names is not None else None
+    entities = need.entity.representatives(named) if named is not None else None
+    if not entities:
+        return None, _UNTOLD
     decisions = []
-    for probe in probes:
-        decision = ask(need.person, probe, action)
-        if inherits:
-            decision = _inherited(decision, need.person, probe, action, ask)
-        if not is_allowed(decision):
-            return decision
-        decisions.append(decision)
-    return _marked(decisions[0], decisions)
+    for entity in entities:
+        decisions.append(decide(entity))
+        if not is_allowed(decisions[-1]):
+            return entity, decisions[-1]
+    return entities[0], _marked(decisions[0], decisions)
 
 
 def _inherited(decision: Decision, person: str, entity: EntityId, action: str, ask: Ask) -> Decision:

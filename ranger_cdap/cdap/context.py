@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -37,6 +38,9 @@ CAPACITIES: Mapping[str, str] = {
 }
 """Capacities in which a user takes part, and the phrase for each."""
 
+_JAR = re.compile(r"-\d+(?:\.\d+)?(?:\.\d+)?(?:[.-](?P<suffix>.*))?\.jar\Z", re.ASCII)
+_VERSION_SUFFIX = re.compile(r"[a-zA-Z0-9.-]+", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -69,6 +73,22 @@ class Context:
         if self.impersonated is not None or not principal:
             return self.impersonated
         return principal[0].parts[0].partition("@")[0].partition("/")[0]
+
+
+def artifact_of_jar(namespace: str, file_name: str) -> EntityId:
+    """Return the artifact that CDAP makes of an uploaded jar: `shop-1.0.0.jar` becomes `shop`, of version `1.0.0`.
+
+    The name ends at the first hyphen that a version follows; without a version CDAP takes no jar (CDAP's `ArtifactId`
+    and `ArtifactVersion`).
+
+    Raises:
+        InvalidInput: the file name is not of the form `name-version.jar`.
+        InvalidEntity: the name before the version is not one that CDAP allows.
+    """
+    found = _JAR.search(file_name)
+    if found is None or not (found["suffix"] is None or _VERSION_SUFFIX.fullmatch(found["suffix"])):
+        raise InvalidInput(f"`{file_name}` is not the name of a jar that CDAP takes; write it like `shop-1.0.0.jar`")
+    return entity_id("artifact", (namespace, file_name[: found.start()]))
 
 
 def _check_role(role: str, entities: tuple[EntityId | EntityPattern, ...]) -> None:

@@ -15,15 +15,21 @@ from ranger_cdap.errors import InvalidInput
 
 Related = Mapping[str, tuple[EntityId | EntityPattern, ...]]
 
+# A custom dataset has a module and a type, both named after its class.
+_OF_A_CLASS = {role: ROLES[role] for role in ("modules", "types")}
+
 
 class RequiredPrivilege(msgspec.Struct, frozen=True):
-    """Required privilege of a user, in a capacity (`requesting`, `impersonated`, `master`): one of `actions`."""
+    """Required privilege of a user, in a capacity (`requesting`, `impersonated`, `master`): one of `actions`.
+
+    `source` is the privilege of the row; `requirements_of` returns the ids that ask for it.
+    """
 
     capacity: str
     person: str
     actions: tuple[str, ...]
     entity: EntityId | EntityPattern
-    requirements: tuple[str, ...]
+    source: Privilege
 
 
 def plan(
@@ -53,20 +59,26 @@ def plan(
         applying = [privilege for privilege in alternative if _applies(privilege, context)]
         needed = [(privilege, _targets(privilege, row, entity, related)) for privilege in applying]
         if all(entities or "given" in privilege.conditions for privilege, entities in needed):
-            alternatives.append(tuple(_needs(row, needed, person, context)))
+            alternatives.append(tuple(_needs(needed, person, context)))
     return tuple(dict.fromkeys(alternatives))
 
 
-def unnamed(operation: Operation, context: Context) -> tuple[str, ...]:
-    """Return the roles that the operation's alternatives need and the context leaves empty."""
+def unnamed(operation: Operation, context: Context) -> tuple[tuple[str, ...], ...]:
+    """Return what to name so that an alternative can hold: for each of those that lack fewest, the roles left empty."""
     named = {role for role, entities in context.related.items() if entities} | set(operation.names)
-    needed = [
-        privilege.target
+    lacking = [
+        tuple(
+            dict.fromkeys(
+                privilege.target
+                for privilege in alternative
+                if privilege.target in ROLES and "given" not in privilege.conditions and _applies(privilege, context)
+                if privilege.target not in named
+            )
+        )
         for alternative in operation.alternatives
-        for privilege in alternative
-        if privilege.target in ROLES and "given" not in privilege.conditions and _applies(privilege, context)
     ]
-    return tuple(dict.fromkeys(role for role in needed if role not in named))
+    fewest = min(map(len, lacking), default=0)
+    return tuple(dict.fromkeys(roles for roles in lacking if len(roles) == fewest))
 
 
 def _another_type(row: Operation, entity: EntityId) -> InvalidInput:
@@ -79,7 +91,7 @@ def _applies(privilege: Privilege, context: Context) -> bool:
 
 def _related(row: Operation, entity: EntityId, context: Context) -> Related:
     if not row.names:
-        return context.related
+        return _paired(context.related)
     levels = dict(zip(entity_type(entity.type).path[1:], entity.parts, strict=True))
 
     def filled(template: EntityPattern) -> EntityId | EntityPattern:
@@ -88,7 +100,19 @@ def _related(row: Operation, entity: EntityId, context: Context) -> Related:
             parts = tuple(part.replace(f"<{level}>", value) for part in parts)
         return entity_pattern(template.type, parts)
 
-    return {**context.related, **{role: tuple(map(filled, templates)) for role, templates in row.names.items()}}
+    named = {role: tuple(map(filled, templates)) for role, templates in row.names.items()}
+    return _paired({**context.related, **named})
+
+
+def _paired(related: Related) -> Related:
+    """Return the roles with the module and the type of each class that one of them names (document 004)."""
+    if not related:
+        return related
+    classes = dict.fromkeys(one.parts for role in _OF_A_CLASS for one in related.get(role, ()))
+    if not classes:
+        return related
+    pairs = {role: tuple(entity_pattern(kind, parts) for parts in classes) for role, kind in _OF_A_CLASS.items()}
+    return {**related, **pairs}
 
 
 def _targets(
@@ -105,7 +129,6 @@ def _targets(
 
 
 def _needs(
-    row: Operation,
     needed: Iterable[tuple[Privilege, tuple[EntityId | EntityPattern, ...]]],
     person: str,
     context: Context,
@@ -113,7 +136,7 @@ def _needs(
     for privilege, entities in needed:
         capacity, name = _who(privilege.person, person, context)
         for entity in entities:
-            yield RequiredPrivilege(capacity, name, privilege.actions, entity, row.requirements)
+            yield RequiredPrivilege(capacity, name, privilege.actions, entity, privilege)
 
 
 def _who(holder: str, requesting: str, context: Context) -> tuple[str, str]:

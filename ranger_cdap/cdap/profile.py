@@ -31,6 +31,18 @@ or else the CDAP master user; the CDAP master user."""
 CONDITIONS = ("given", "impersonated")
 """Conditions under which a privilege is required: its role is not empty; CDAP impersonates a user."""
 
+SYNONYMS: Mapping[str, str] = {
+    "application.create": "application.deploy",
+    "artifact.create": "artifact.add",
+    "artifact.add_metadata": "artifact.write_metadata",
+    "artifact.get_metadata": "artifact.read_metadata",
+    "dataset.delete": "dataset.drop",
+    "stream.update": "stream.update_properties",
+    "stream.set_preference": "stream.set_preferences",
+    "stream.get_preference": "stream.get_preferences",
+}
+"""Operations by the name of a core policy, where the documents have a row under another name: the row decides."""
+
 Lists = Literal["", "each", "parent"]
 """Kind of listing: the privileges are required on each entity and filter the list, or on the parent and show all."""
 
@@ -82,18 +94,22 @@ class Profile:
     core: Mapping[str, Operation]
 
     def operation(self, name: str) -> Operation:
-        """Return the row `<entity type>.<operation>`, or the core policy of that operation.
+        """Return the row `<entity type>.<operation>`, by this name or a synonym, or the core policy of that operation.
+
+        A row of `checks.toml` takes the place of the core policy where no requirement document covers an operation.
 
         Raises:
             UnknownEntityType: the part before the dot is not an entity type.
             UnknownOperation: neither exists; the message names the nearest row.
         """
-        if row := self.rows.get(name):
-            return row
         kind, dot, verb = name.partition(".")
-        if dot and entity_type(kind).parent and (core := self.core.get(verb)):
+        parent = entity_type(kind).parent if dot else None
+        if row := self.rows.get(SYNONYMS.get(name, name)) or (uncovered_rows().get(name) if dot else None):
+            return row
+        if parent and (core := self.core.get(verb)):
             return replace(core, name=name, entity=kind)
-        known = [*self.rows, *(f"{kind}.{verb}" for verb in self.core)] if dot else self.rows
+        known = dict.fromkeys((*self.rows, *uncovered_rows()) if dot else self.rows)
+        known |= dict.fromkeys(f"{kind}.{verb}" for verb in self.core if parent)
         raise UnknownOperation(f"profile `{self.name}` has no operation `{name}`{suggestion(name, known)}")
 
     def resultant(self, kind: str) -> tuple[str, ...]:
@@ -124,6 +140,21 @@ def load_profile(name: str) -> Profile:
     if name not in profile_names():
         raise ConfigError(f"there is no profile `{name}`; known are {', '.join(profile_names())}")
     return _load(name)
+
+
+@cache
+def uncovered_rows() -> Mapping[str, Operation]:
+    """Return the rows of `checks.toml` for operations that no requirement document covers, by name.
+
+    Those named `entity.…` and `inner.…` are for entities of any type; they are no operations by these names.
+    """
+    text = files(__package__).joinpath("checks", "checks.toml").read_text(encoding="utf-8")
+    rows = msgspec.convert(tomllib.loads(text)["operations"], dict[str, dict[str, list[str]]])
+    return {
+        f"{kind}.{verb}": Operation(f"{kind}.{verb}", kind, (), (tuple(map(parse_privilege, privileges)),))
+        for kind, verbs in rows.items()
+        for verb, privileges in verbs.items()
+    }
 
 
 def parse_privilege(text: str) -> Privilege:

@@ -9,6 +9,9 @@ from importlib.resources import files
 
 import msgspec
 
+from ranger_cdap.cdap.entity import entity_type, entity_types
+from ranger_cdap.cdap.profile import Operation, Privilege
+
 CROSS_CUTTING = "cross-cutting"
 DISAGREEMENTS = "disagreements"
 
@@ -47,11 +50,12 @@ class Disagreement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Requirements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All documents by number, the requirements that several share, and their disagreements."""
+    """All documents by number, the requirements that several share, their disagreements, and what sentences ask for."""
 
     documents: dict[str, RequirementDocument]
     cross_cutting: dict[str, str]
     disagreements: dict[str, Disagreement]
+    asks: dict[str, list[str]]
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -98,6 +102,57 @@ def requirement_sentences() -> Mapping[str, str]:
 def parse_needs(text: str) -> list[tuple[tuple[str, ...], str]]:
     """Parse privileges like `"WRITE namespace & READ artifact"` into pairs of alternative actions and a target."""
     return [(tuple(actions.split("|")), target) for actions, target in map(str.split, text.split(" & "))]
+
+
+def requirements_of(row: Operation, privilege: Privilege, capacity: str) -> tuple[str, ...]:
+    """Return the ids of the row that ask for this privilege of a user in that capacity; all of them if none does.
+
+    An id that asks for fewer actions than every privilege of the row on that target asks for this one, too.
+    """
+    if len(row.requirements) == 1:
+        return row.requirements
+    target = resolved_target(privilege.target, row)
+    on_target = [
+        set(one.actions)
+        for alternative in row.alternatives
+        for one in alternative
+        if resolved_target(one.target, row) == target
+    ]
+    found = [
+        name
+        for name in row.requirements
+        for asked in _asked_by(name)
+        if resolved_target(asked.target, row) == target and asked.capacity in ("", capacity)
+        if set(asked.actions) == set(privilege.actions)
+        or (set(asked.actions) < set(privilege.actions) and set(asked.actions) not in on_target)
+    ]
+    return tuple(dict.fromkeys(found)) or row.requirements
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """Privilege that a requirement asks for; `capacity` is empty if it names none."""
+
+    actions: tuple[str, ...]
+    target: str
+    capacity: str = ""
+
+
+@cache
+def _asked_by(requirement: str) -> tuple[_Asked, ...]:
+    requirements = load_requirements()
+    number, _, key = requirement.removeprefix("S").partition("-")
+    document = requirements.documents.get(number)
+    if document is not None and key in document.rows:
+        return tuple(_Asked(actions, target) for actions, target in parse_needs(document.rows[key].needs))
+    split = [text.partition(" by ") for text in requirements.asks.get(requirement, ())]
+    return tuple(_Asked(*parse_needs(needs)[0], capacity) for needs, _, capacity in split)
+
+
+def resolved_target(target: str, row: Operation) -> str:
+    """Return the entity type that `entity` or `parent` means in a row; any other target as it is."""
+    path = entity_type(row.entity).path if row.entity in entity_types() else ()
+    levels = {"entity": path[-1:], "parent": path[-2:-1]}.get(target)
+    return levels[0] if levels else target
 
 
 def _sentences(number: str, document: RequirementDocument) -> Iterator[tuple[str, str]]:

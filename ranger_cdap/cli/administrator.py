@@ -11,6 +11,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Secret, resolve_secret
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 
 PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
 
@@ -32,7 +33,7 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
         )
     else:
         password = Secret(click.prompt(f"Password of {user} in {ranger.url}", hide_input=True, err=True))
-    return RangerAdmin.connect(ranger, user, password)
+    return RangerAdmin.connect(ranger, user, password, source=AccountSource.ADMINISTRATOR)
 
 
 def confirm(question: str) -> None:

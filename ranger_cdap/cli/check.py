@@ -19,7 +19,7 @@ from ranger_cdap.errors import NotReady
     cls=Command,
     examples=(
         "ranger-cdap check alice dataset.get dataset:ns1.purchases",
-        "ranger-cdap check alice application.deploy application:ns1.shop --group developers --jar artifact:ns1.shop",
+        "ranger-cdap check alice application.deploy application:ns1.shop --group developers --jar shop-1.0.0.jar",
     ),
     exits={
         ExitCode.OK: "allowed",

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import click
@@ -14,11 +15,11 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import other_service_type
 from ranger_cdap.authz.denial_text import denial_by
 from ranger_cdap.cdap.answer import EvaluatedPrivilege
-from ranger_cdap.cdap.context import ROLES, Context
+from ranger_cdap.cdap.context import ROLES, Context, artifact_of_jar
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.cli.parameters import ENTITY, OPERATION, PART
+from ranger_cdap.cli.parameters import ENTITY, JAR, OPERATION, PART
 from ranger_cdap.errors import InvalidInput
 
 Part = tuple[str, EntityId | EntityPattern]
@@ -47,11 +48,11 @@ def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
         groups: tuple[str, ...],
         parts: tuple[Part, ...],
         artifact: EntityId | None,
-        jar: EntityId | None,
+        jar: EntityId | str | None,
         impersonated: str | None,
         **more: Any,
     ) -> Any:
-        named = [("artifact", artifact), ("jar", jar), *parts]
+        named = [("artifact", artifact), ("jar", _jar(jar, entity)), *parts]
         related = {role: tuple(e for r, e in named if r == role and e is not None) for role, _ in named}
         context = Context({role: entities for role, entities in related.items() if entities}, impersonated)
         return command(*args, asked=CheckArguments(user, operation, entity, groups, context), **more)
@@ -68,7 +69,12 @@ def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="ROLE=ENTITY",
             help=f"A related entity, or a pattern like dataset:ns1.local*. Repeatable. Roles: {', '.join(ROLES)}.",
         ),
-        click.option("--jar", type=ENTITY, metavar="ENTITY", help="The artifact created from an uploaded jar."),
+        click.option(
+            "--jar",
+            type=JAR,
+            metavar="JAR|ENTITY",
+            help="An uploaded jar, like shop-1.0.0.jar, or the artifact that it becomes, like artifact:ns1.shop.",
+        ),
         click.option("--artifact", type=ENTITY, metavar="ENTITY", help="The artifact an application is deployed from."),
         click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable."),
         click.argument("entity", type=ENTITY, metavar="ENTITY"),
@@ -77,6 +83,15 @@ def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         wrapped = decorate(wrapped)
     return wrapped
+
+
+def _jar(jar: EntityId | str | None, entity: EntityId) -> EntityId | None:
+    """Return the artifact of a jar, in the namespace of the entity."""
+    if not isinstance(jar, str):
+        return jar
+    if entity.namespace is None:
+        raise InvalidInput(f"`{entity}` is in no namespace; name the artifact of the jar like `artifact:ns1.shop`")
+    return artifact_of_jar(entity.namespace, PurePath(jar).name)
 
 
 def _parts(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Part, ...]:

@@ -15,6 +15,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.embedded_admin.api.bootstrap import ADMIN
 from ranger_cdap.embedded_admin.rules.passwords import random_password
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.listener import stop_signals
 
 RANGER_PORT = 6080
 _SECRET_KINDS = ("env:", "file:")
@@ -40,9 +41,10 @@ _SECRET_KINDS = ("env:", "file:")
 def embedded_admin(
     invocation: Invocation, port: int, database: Path | None, admin_password: str | None, policy_deltas: bool
 ) -> None:
-    """Run a small Ranger Admin for evaluation, until Ctrl-C. Not for production."""
+    """Run a small Ranger Admin for evaluation, until Ctrl-C or SIGTERM. Not for production."""
     password = random_password() if admin_password is None else _given(admin_password)
-    with EmbeddedAdmin(database, admin_password=password, port=port, policy_deltas=policy_deltas) as admin:
+    server = EmbeddedAdmin(database, admin_password=password, port=port, policy_deltas=policy_deltas)
+    with stop_signals(server.request_stop), server as admin:
         invocation.messages.print(f"embedded Ranger Admin, not for production: {admin.url}")
         invocation.messages.print(f"data: {database or 'in memory, lost at exit'}")
         if invocation.as_json:
@@ -51,10 +53,8 @@ def embedded_admin(
         elif admin_password is None:
             click.echo(f"user: {ADMIN}  password: {password}")
         sys.stdout.flush()
-        try:
-            admin.wait()
-        except KeyboardInterrupt:
-            invocation.messages.print("stopped")
+        admin.wait()
+    invocation.messages.print("stopped")
 
 
 def _given(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any, Final
 
 import msgspec
 
@@ -10,6 +12,20 @@ from ranger_cdap.engine import AccessRequest, Decision, ElementScope, MatchingSc
 from ranger_cdap.errors import InvalidInput
 
 Value = str | list[str]
+
+RANGER_NAMES: Final[Mapping[str, str]] = {
+    "userGroups": "groups",
+    "userRoles": "roles",
+    "clientIPAddress": "clientIP",
+    "remoteIPAddress": "remoteIP",
+    "forwardedAddresses": "forwarded",
+    "resourceMatchingScope": "matchingScope",
+    "resourceElementMatchingScopes": "elementScopes",
+}
+"""Names of Ranger's `RangerAccessRequest` for fields of a request; a resource may have its `elements`, `ownerUser`."""
+
+INFORMATION: Final = frozenset({"requestData", "clientType", "sessionId"})
+"""Fields of `RangerAccessRequest` for audit records only; no decision depends on them."""
 
 
 class EvalTag(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
@@ -66,6 +82,32 @@ class EvalError(msgspec.Struct):
 
     id: int | str | None
     error: str
+
+
+def read_request(line: Mapping[str, Any]) -> EvalRequest:
+    """Return the request of a line, written with our names or with Ranger's.
+
+    Raises:
+        InvalidInput: a field is given by both names.
+        msgspec.ValidationError: a field is unknown, missing or of another type.
+    """
+    fields: dict[str, Any] = {}
+    for given, value in line.items():
+        name = RANGER_NAMES.get(given, given)
+        if name in fields:
+            raise InvalidInput(f"`{name}` is given twice: `{given}` is Ranger's name for it")
+        if given not in INFORMATION:
+            fields[name] = value
+    resource = fields.get("resource")
+    if isinstance(resource, dict) and isinstance(resource.get("elements"), dict):
+        if unknown := resource.keys() - {"elements", "ownerUser"}:
+            raise InvalidInput(f"`resource` has `elements`, and beside it `{min(unknown)}`, which is unknown")
+        if "ownerUser" in resource:
+            if "resourceOwner" in fields:
+                raise InvalidInput("`resourceOwner` is given twice: `ownerUser` is Ranger's name for it")
+            fields["resourceOwner"] = resource["ownerUser"]
+        fields["resource"] = resource["elements"]
+    return msgspec.convert(fields, EvalRequest)
 
 
 def to_access_request(asked: EvalRequest, *, now: int, more_groups: frozenset[str] = frozenset()) -> AccessRequest:

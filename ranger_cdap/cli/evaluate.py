@@ -14,7 +14,8 @@ import click
 import msgspec
 
 from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.eval_request import EvalError, EvalRequest, to_access_request, to_answer
+from ranger_cdap.cli.eval_request import EvalAnswer, EvalError, read_request, to_access_request, to_answer
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import decoded, read_file, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
@@ -51,6 +52,7 @@ USE_RANGER_GROUPS = "use.rangerGroups"
         "ranger-cdap eval --policies download.json --requests requests.jsonl --out answers.jsonl",
         "ranger-cdap eval --policies download.json --roles roles.json --requests -",
     ),
+    exits={ExitCode.OK: "every line was evaluated", ExitCode.ERROR: "a line could not be read, or the command failed"},
 )
 @click.option(
     "--policies", type=FILE, metavar="FILE", required=True, help="A policy download (or a plugin's cache file)."
@@ -83,13 +85,13 @@ def evaluate(
     conf: tuple[str, ...],
     compatibility: Literal["safe", "ranger"],
     out: Path | None,
-) -> None:
+) -> int:
     """Evaluate requests against policies from a file; nothing is downloaded, cached or audited.
 
-    Each line of the output answers one line of the input, in order, as JSON with Ranger's names; the exit code does
-    not depend on the answers. Problems with policies are reported on standard error. Without --tags a resource carries
-    only the tags that its request names, as with a plugin whose service has none; if there are tag policies, a warning
-    is printed.
+    Each line of the output answers one line of the input, in order, as JSON; docs/reference/eval.md lists the fields.
+    The exit code does not depend on the decisions: it is 1 if a line could not be read, whose answer is an error.
+    Problems with policies are reported on standard error. Without --tags a resource carries only the tags that its
+    request names, as with a plugin whose service has none; if there are tag policies, a warning is printed.
     """
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
@@ -111,16 +113,24 @@ def evaluate(
         invocation.messages.print(f"warning: {problem}")
     encode = msgspec.json.Encoder().encode
     with _input(requests) as lines, _output(out) as answers:
+        failed = 0
         for line in lines:
             if line.strip():
-                answers.write(encode(answer(engine, users, line)) + b"\n")
+                answered = answer(engine, users, line)
+                failed += isinstance(answered, EvalError)
+                answers.write(encode(answered) + b"\n")
+    if failed:
+        invocation.messages.print(f"lines that could not be read: {failed}; their answers say why")
+    return ExitCode.ERROR if failed else ExitCode.OK
 
 
-def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> object:
+def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> EvalAnswer | EvalError:
     """Answer one line; a line that cannot be read is answered with an error."""
-    id_ = _id_of(line)
+    id_: int | str | None = None
     try:
-        asked = msgspec.json.decode(line, type=EvalRequest)
+        fields = msgspec.json.decode(line, type=dict[str, Any])
+        id_ = given if isinstance(given := fields.get("id"), int | str) else None
+        asked = read_request(fields)
         groups = frozenset(users.user_group_mapping.get(asked.user or "", ()))
         request = to_access_request(asked, now=time.time_ns() // 1_000_000, more_groups=groups)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidInput) as e:
@@ -160,7 +170,7 @@ def _proxies(value: str) -> frozenset[str]:
 
 def _suffix(key: str) -> str | None:
     known = (*NAME_LISTS, TRUSTED_PROXIES, *SWITCHES, USE_RANGER_GROUPS)
-    return next((s for s in known if re.fullmatch(rf"ranger\.plugin\.(\w+\.)?{re.escape(s)}", key)), None)
+    return next((s for s in known if re.fullmatch(rf"ranger\.plugin\.([\w-]+\.)?{re.escape(s)}", key)), None)
 
 
 def _key_and_value(text: str) -> tuple[str, str]:
@@ -168,15 +178,6 @@ def _key_and_value(text: str) -> tuple[str, str]:
     if not equals:
         raise InvalidInput(f"`--conf {text}` is not of the form KEY=VALUE")
     return key.strip(), value
-
-
-def _id_of(line: bytes) -> int | str | None:
-    try:
-        known = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    found = known.get("id") if isinstance(known, dict) else None
-    return found if isinstance(found, int | str) else None
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.denial_text import denial_by
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
-from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.cli.policy_index import ALLOW, ALLOW_EXCEPTIONS, DENY, ItemFound, PolicyIndex
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
@@ -106,6 +106,7 @@ class Explainer:
                 if item.item.conditions or entry.reason == _UNHELD_CONDITION
             ]
             why = "no policy allows it now: a condition does not hold" if unheld else "no policy allows it"
+            why = examined.decision.reason or f"{why}{_where(examined)}"
             return Explanation(examined, why + _zone(examined.decision), give, tuple(unheld), others)
         names = ", ".join(map(self.index.named, excepting))
         items = tuple(item for found in excepting.values() for item in found)
@@ -142,7 +143,9 @@ class Explainer:
         """Evaluate the same again, with a trace per policy."""
         if self._context is None:
             return ()
-        entity = examined.entity.probes()[0] if isinstance(examined.entity, EntityPattern) else examined.entity
+        entity = examined.entity if isinstance(examined.entity, EntityId) else examined.decided_on
+        if entity is None:
+            return ()
         return self._context.ask(examined.person, entity, examined.action).trace
 
 
@@ -167,6 +170,11 @@ def changes(answer: Answer, reasons: Sequence[Explanation]) -> tuple[str, tuple[
 
 def _privilege(examined: EvaluatedPrivilege) -> str:
     return "any privilege" if examined.actions in ((ANY,), (VISIBLE,)) else " or ".join(examined.actions)
+
+
+def _where(examined: EvaluatedPrivilege) -> str:
+    """Return ` on dataset:ns1.localx` for a pattern, with the first entity of it that is denied."""
+    return f" on {examined.decided_on}" if examined.decided_on is not None else ""
 
 
 def _zone(decision: Decision) -> str:

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from ranger_cdap.config import Configuration, Settings, read_configuration
+from ranger_cdap.config import DEFAULT_FILE, ENVIRONMENT_PREFIX, Configuration, Settings, read_configuration
 from ranger_cdap.plugins.manager import plugin_manager
 
 PIPE_WIDTH = 1000
@@ -35,6 +35,7 @@ class Invocation:
         self._config = config
         self._flags = flags
         self.as_json = False
+        self.has_answered = False
         # A pipe has no width: output to one must not be wrapped at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
         self.console = _Visible(soft_wrap=True, highlight=False, markup=False, emoji=False, width=width)
@@ -73,6 +74,17 @@ class Invocation:
         return read_configuration(self._config, flags=self._flags)
 
     @property
+    def missing_file(self) -> str:
+        """The remark that nothing configures the settings that were read; empty if something does, or none were."""
+        read: Configuration | None = vars(self).get("configuration")
+        if read is None or read.origins:
+            return ""
+        return (
+            f"there is no configuration: no `{DEFAULT_FILE}` in `{Path.cwd()}`, no --config and no variable "
+            f"{ENVIRONMENT_PREFIX}…, so every setting has its default"
+        )
+
+    @property
     def settings(self) -> Settings:
         """The settings.
 
@@ -83,6 +95,7 @@ class Invocation:
 
     def print_json(self, value: Any) -> None:
         """Print one JSON document to standard output."""
+        self.has_answered = True
         json.dump(value, sys.stdout, indent=2, default=str)
         sys.stdout.write("\n")
 

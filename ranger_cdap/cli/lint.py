@@ -7,17 +7,21 @@ import time
 import click
 import msgspec
 
+from ranger_cdap.cdap.entity import entity_type, entity_types
+from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
+from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, Problem
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.errors import NotReady, PolicySetError
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.client.versions import NO_VERSION
 from ranger_cdap.policies.manage.lint import KnownPrincipals, LintFinding, lint
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, no_tags
@@ -30,7 +34,7 @@ from ranger_cdap.ranger_model.policy import Policy
     cls=Command,
     examples=("ranger-cdap policies lint", "ranger-cdap policies lint --policies download.json --json"),
     exits={
-        ExitCode.OK: "nothing found",
+        ExitCode.OK: "nothing found, or only notes (`stops-grant`)",
         ExitCode.NO: "something found",
         ExitCode.NOT_READY: "Ranger Admin has no policies of the service",
     },
@@ -45,9 +49,9 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
     """
     if files:
         with usable(files.policies):
-            found = _look(files.read())
+            found = _look(files.read(), invocation.settings)
     else:
-        found = _look(_download(invocation))
+        found = _look(_download(invocation), invocation.settings)
     if invocation.as_json:
         invocation.print_json([_document(one) for one in found])
     elif not found:
@@ -55,10 +59,11 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
     else:
         rows = [[_policy(one), one.place, one.code.value, one.message] for one in found]
         invocation.print_table(["policy", "place", "code", "what"], rows)
-    context.exit(ExitCode.NO if found else ExitCode.OK)
+    mistakes = [one for one in found if not (isinstance(one, LintFinding) and one.code.is_note)]
+    context.exit(ExitCode.NO if mistakes else ExitCode.OK)
 
 
-def _look(documents: Documents) -> list[Problem | LintFinding]:
+def _look(documents: Documents, settings: Settings) -> list[Problem | LintFinding]:
     """Return the engine's problems, then the findings, for policies inside and outside of zones."""
     assert isinstance(documents.policies, bytes)
     document = decode_service_policies(documents.policies)
@@ -67,8 +72,18 @@ def _look(documents: Documents) -> list[Problem | LintFinding]:
     known = KnownPrincipals.of(decode_user_store(documents.users)) if documents.users is not None else KnownPrincipals()
     raws = [*(document.policies or ()), *(raw for zone in document.security_zones.values() for raw in zone.policies)]
     policies = [policy for raw in raws if (policy := _readable(raw)) is not None]
-    findings = lint(policies, compile_service_def(engine.service_def), known, time.time_ns() // 1_000_000)
-    return [*engine.problems, *findings]
+    model, now = compile_service_def(engine.service_def), time.time_ns() // 1_000_000
+    return [*engine.problems, *lint(policies, model, known, now, _granted(settings))]
+
+
+def _granted(settings: Settings) -> list[tuple[str, ...]]:
+    """Return the levels of the entities whose creators get a policy of their own; none without a sync job."""
+    sync = settings.sync
+    if sync.merge_into_foreign or not (sync.username or sync.sources):
+        return []
+    profile = load_profile(settings.cdap.profile)
+    types = [entity_type(kind) for kind in entity_types() if kind != "program" and profile.resultant(kind)]
+    return [(*kind.path, "program") if kind.name == "application" else kind.path for kind in types]
 
 
 def _readable(raw: msgspec.Raw) -> Policy | None:
@@ -83,7 +98,7 @@ def _download(invocation: Invocation) -> Documents:
     settings = invocation.settings
     service, plugin = settings.ranger.service, settings.plugin
     by = Downloader.here(plugin.app_id, service, plugin.cluster_name)
-    with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password) as admin:
+    with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
         policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
         roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
         if policies is None or roles is None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -34,9 +37,13 @@ from ranger_cdap.cli.reference import reference
 from ranger_cdap.cli.serve import serve
 from ranger_cdap.cli.setup import setup
 from ranger_cdap.cli.who import who
-from ranger_cdap.errors import RangerCdapError, reason
+from ranger_cdap.errors import ConfigError, InvalidInput, NotReady, RangerAdminError, RangerCdapError, reason
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
+
+_INTERRUPTED = "interrupted"
+_INTERNAL = "internal-error"
+_BY_SETTINGS = (ConfigError, NotReady, RangerAdminError)
 
 # Loggers of a long-running program; a command reports the outcome itself, once.
 REPORTED_BY_COMMAND = ("stamina", "ranger_cdap.policies.refresh.policy_refresher")
@@ -121,39 +128,64 @@ def command_line() -> click.Group:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; no traceback reaches a user unless RANGER_CDAP_DEBUG is set."""
+    """Run one command and return its exit code; no traceback reaches a user unless RANGER_CDAP_DEBUG is set.
+
+    An error is a sentence on standard error; with `--json`, `{code, message}` on standard output as well, unless the
+    command has printed its answer already.
+    """
+    invocation = Invocation()
     try:
-        outcome = command_line().main(args=list(arguments), prog_name="ranger-cdap", standalone_mode=False)
+        outcome = command_line().main(
+            args=list(arguments), prog_name="ranger-cdap", standalone_mode=False, obj=invocation
+        )
     except click.exceptions.Exit as e:
         return e.exit_code
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        return ExitCode.INTERRUPTED
+    except (click.Abort, KeyboardInterrupt):  # the latter while plugins are loaded
+        click.echo(_INTERRUPTED, err=True)
+        failure = _CommandFailure(ExitCode.INTERRUPTED, _INTERRUPTED, _INTERRUPTED)
     except click.ClickException as e:
         e.show()
-        return ExitCode.INVALID_INPUT
-    except RangerCdapError as e:
-        click.echo(f"ranger-cdap: {visible(str(e))} ({e.code})", err=True)
-        return e.exit_code
+        failure = _CommandFailure(ExitCode.INVALID_INPUT, InvalidInput.code, e.format_message())
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ERROR
-    except OSError as e:
-        if os.environ.get("RANGER_CDAP_DEBUG"):
-            raise
-        what = f"`{visible(str(e.filename))}` cannot be used" if e.filename else "the answer cannot be written"
-        click.echo(f"ranger-cdap: {what}: {reason(e)}; RANGER_CDAP_DEBUG=1 shows where", err=True)
-        return ExitCode.ERROR
     except Exception as e:
-        if os.environ.get("RANGER_CDAP_DEBUG"):
+        if not isinstance(e, RangerCdapError) and os.environ.get("RANGER_CDAP_DEBUG"):
             raise
-        click.echo(f"ranger-cdap: internal error {type(e).__name__}: {e}; RANGER_CDAP_DEBUG=1 shows where", err=True)
-        return ExitCode.ERROR
-    return outcome if isinstance(outcome, int) else 0
+        failure = _failure_of(e)
+        if isinstance(e, _BY_SETTINGS) and (note := invocation.missing_file):
+            click.echo(f"ranger-cdap: {note}", err=True)
+        hint = f" ({failure.code})" if isinstance(e, RangerCdapError) else "; RANGER_CDAP_DEBUG=1 shows where"
+        click.echo(f"ranger-cdap: {failure.message}{hint}", err=True)
+    else:
+        return outcome if isinstance(outcome, int) else 0
+    if "--json" in arguments and not invocation.has_answered:
+        with suppress(OSError):  # what could not be written may be this output itself
+            # On one line: a command that runs on prints a document a line.
+            click.echo(json.dumps({"code": failure.code, "message": failure.message}))
+    return failure.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class _CommandFailure:
+    """Failure of a command: the exit code, the stable code of the error, and the sentence."""
+
+    exit_code: int
+    code: str
+    message: str
+
+
+def _failure_of(error: Exception) -> _CommandFailure:
+    if isinstance(error, RangerCdapError):
+        return _CommandFailure(error.exit_code, error.code, visible(str(error)))
+    if isinstance(error, OSError):
+        what = f"`{visible(str(error.filename))}` cannot be used" if error.filename else "the answer cannot be written"
+        return _CommandFailure(ExitCode.ERROR, RangerCdapError.code, f"{what}: {reason(error)}")
+    return _CommandFailure(ExitCode.ERROR, _INTERNAL, f"internal error {type(error).__name__}: {error}")
 
 
 def run() -> None:
-    """Run the console script."""
+    """Run the console script; `ranger_cdap.__main__.run` also covers the time before and after it."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ranger_cdap.cdap.acceptance import load_acceptance
+from ranger_cdap.cdap.coverage import undecided
 from ranger_cdap.cdap.profile import Profile, load_profile, profile_names
 from ranger_cdap.cli.operations_text import OperationText, differences, lines
 
@@ -41,11 +41,19 @@ _OPTIONS = (
     ("visible_only", "S003-C1", "a list omits entities on which, and below which, the user has no privilege"),
 )
 
+_UNDECIDED = """\
+## Operations that CDAP's calls do not decide
+
+CDAP 6.11 checks something coarser or something else (`approximated`), or nothing (`never asked`); a program that calls
+`Authorizer` gets the answer of the row. In brackets: only for the entities in that role.
+[Requirements](requirements.md) has it by requirement and profile.
+"""
+
 _COLUMNS = ("operation", "needs", "gives", "requirements", "remark")
 
 
 def page() -> str:
-    """Return the whole page: the default profile, the differences of the others, and what cannot be enforced."""
+    """Return the whole page: the default profile, the differences of the others, and what CDAP does not ask."""
     default = load_profile("default")
     parts = [_HEAD, f"## Profile `default`: {default.title}\n", _table(lines(default))]
     for profile in map(load_profile, profile_names()[1:]):
@@ -55,10 +63,19 @@ def page() -> str:
     details = sorted({line.operation.rpartition(".")[2] for line in lines(default) if line.shows == "details"})
     rows = [(f"`{name}`", text.format(details=", ".join(details)), requirement) for name, requirement, text in _OPTIONS]
     parts.append(_markdown(("setting", "effect", "requirement"), rows))
-    parts.append("## Requirements that cannot be enforced\n")
-    unasked = [(", ".join(one.ids), one.reason) for one in load_acceptance().not_enforceable]
-    parts.append(_markdown(("requirements", "reason"), unasked))
+    parts += [_UNDECIDED, _markdown(("operations", "CDAP 6.11", "reason"), _undecided())]
     return "\n".join(parts)
+
+
+def _undecided() -> Iterator[tuple[str, str, str]]:
+    """Yield the operations that CDAP's calls do not decide in some profile, by reason."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for one in undecided():
+        operation, _, role = one.operation.partition("/")
+        name = f"`{operation}`{f' ({role})' if role else ''}"
+        found.setdefault((one.coverage, one.reason), {})[name] = None
+    for (coverage, reason), names in found.items():
+        yield ", ".join(names), coverage, reason
 
 
 def section(profile: Profile, kind: str | None = None) -> str:

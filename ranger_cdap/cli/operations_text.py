@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ranger_cdap.cdap.entity import entity_type, entity_types
-from ranger_cdap.cdap.profile import ACTIONS, Operation, Privilege, Profile
+from ranger_cdap.cdap.profile import ACTIONS, SYNONYMS, Operation, Privilege, Profile, uncovered_rows
 from ranger_cdap.errors import UnknownOperation
 
 OTHER_TYPES = "other types"
@@ -51,8 +51,9 @@ class OperationText:
 
     @property
     def remark(self) -> str:
-        """The note, the rule of a list, and a mark if the document leaves the row open."""
-        return "; ".join(filter(None, (self.listing, "open question" if self.open_question else "", self.note)))
+        """The note, the rule of a list, and a mark if the document leaves the row open, or none has it."""
+        mark = "open question" if self.open_question else "" if self.requirements else "asked by CDAP, in no document"
+        return "; ".join(filter(None, (self.listing, mark, self.note)))
 
     @property
     def decides(self) -> tuple[object, ...]:
@@ -61,18 +62,27 @@ class OperationText:
 
 
 def lines(profile: Profile, kind: str | None = None) -> list[OperationText]:
-    """Return the rows and core policies of a profile; for one entity type, those that apply to it.
+    """Return the rows and core policies of a profile, and the rows for what no document covers; for a type, its own.
 
     Raises:
         UnknownEntityType: there is no such type.
     """
     if kind is None:
         own = [_line(row.name, row) for row in profile.rows.values()]
+        own += [_line(name, profile.operation(name)) for name in _uncovered(profile)]
         return [*own, *(_line(f"{OTHER_TYPES}.{verb}", row) for verb, row in profile.core.items())]
     core = profile.core if entity_type(kind).parent else {}
     names = dict.fromkeys([row.name for row in profile.rows.values() if row.entity == kind])
-    names |= dict.fromkeys(f"{kind}.{verb}" for verb in core)
+    names |= dict.fromkeys(name for name in _uncovered(profile) if name.startswith(f"{kind}."))
+    names |= dict.fromkeys(name for verb in core if (name := f"{kind}.{verb}") not in SYNONYMS)
     return [_line(name, profile.operation(name)) for name in names]
+
+
+def _uncovered(profile: Profile) -> Iterator[str]:
+    """Yield the operations that CDAP asks for and neither the profile nor its document has."""
+    for name, row in uncovered_rows().items():
+        if row.entity in entity_types() and name not in profile.rows:
+            yield name
 
 
 def differences(one: Profile, other: Profile) -> Iterator[tuple[str, OperationText | None, OperationText | None]]:
@@ -89,10 +99,12 @@ def differences(one: Profile, other: Profile) -> Iterator[tuple[str, OperationTe
 
 
 def _find(profile: Profile, name: str) -> OperationText | None:
+    """Return the operation if a document has it."""
     try:
-        return _line(name, profile.operation(name))
+        row = profile.operation(name)
     except UnknownOperation:
         return None
+    return _line(name, row) if row.requirements else None
 
 
 def _line(name: str, row: Operation) -> OperationText:

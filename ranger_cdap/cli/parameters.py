@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types, parse_entity
-from ranger_cdap.cdap.profile import Profile, load_profile, profile_names
+from ranger_cdap.cdap.profile import Profile, load_profile, profile_names, uncovered_rows
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerCdapError
@@ -41,6 +41,21 @@ class EntityParameter(_Parameter):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the entity types, with the colon."""
         return _starting((f"{name}:" for name in entity_types()), incomplete)
+
+
+class JarParameter(EntityParameter):
+    """The file name of a jar, or the artifact that it becomes."""
+
+    name = "jar"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the file name as it is, or the artifact.
+
+        Raises:
+            InvalidInput: the text is neither.
+        """
+        is_jar = isinstance(value, str) and value.endswith(".jar") and not value.startswith("artifact:")
+        return value if is_jar else super().convert(value, param, ctx)
 
 
 class PartParameter(_Parameter):
@@ -110,6 +125,7 @@ class SettingParameter(_Parameter):
 
 
 ENTITY = EntityParameter()
+JAR = JarParameter()
 PART = PartParameter()
 OPERATION = OperationParameter()
 PROFILE = ProfileParameter()
@@ -118,9 +134,10 @@ SETTING = SettingParameter()
 
 
 def operation_names(profile: Profile) -> list[str]:
-    """Return every operation of the profile: its rows, and the core policies of each type that has a parent."""
+    """Return every operation: the profile's rows, its core policies for types below the instance, and CDAP's own."""
     followed = (f"{kind.name}.{verb}" for kind in entity_types().values() if kind.parent for verb in profile.core)
-    return list(dict.fromkeys((*profile.rows, *followed)))
+    own = (name for name, row in uncovered_rows().items() if row.entity in entity_types())
+    return list(dict.fromkeys((*profile.rows, *followed, *own)))
 
 
 def _configured_profile(ctx: click.Context) -> Profile:

@@ -12,6 +12,7 @@ from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 
@@ -40,7 +41,9 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
     rows = []
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = replace(settings, ranger=replace(settings.ranger, service=name))
-        admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
+        admin = RangerAdmin.connect(
+            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+        )
         with PolicyRefresher(admin, of_service, options=options, allow_older=allow_older) as refresher:
             snapshot = refresher.refresh_now()
             if snapshot.cache_problem:

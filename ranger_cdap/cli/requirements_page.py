@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ranger_cdap.cdap.acceptance import load_acceptance
-from ranger_cdap.cdap.checks.check_table import CheckCell, all_cells, cell_of
+from ranger_cdap.cdap.coverage import Coverage, Covered, coverage_by_requirement
 from ranger_cdap.cdap.profile import load_profile, profile_names
 from ranger_cdap.cdap.requirements import CROSS_CUTTING, DISAGREEMENTS, load_requirements
 
 CORE = "core policy"
+
+_MOST = 6
+"""Number of operations that a cell lists."""
+
+_REASONS = "[reasons](operations.md#operations-that-cdaps-calls-do-not-decide)"
 
 _HEAD = """\
 # Requirements
@@ -36,10 +41,13 @@ _HOW = """
   every row that exactly its privileges suffice.
 - A *test* covers a requirement that is more than a row, as far as that test goes.
 - A *remark* requires nothing; its consequence is stated.
-- *CDAP 6.11* states for rows whether a real CDAP checks them. `asks`: a check of CDAP can mean the row, by
-  `ranger_cdap/cdap/checks/checks.toml`. A check is often less specific than a row, and lists are checked on the parent,
-  or by visibility: [CDAP's own checks](../explanation/cdap-checks.md) lists where CDAP checks less, or something
-  coarser. `never asks`: only a program that calls `Authorizer` gets the answer of the row.
+- *CDAP 6.11* states whether a real CDAP 6.11.1 lets the requirement decide. `decided by CDAP's call`: a check that CDAP
+  makes resolves to exactly the privileges of the row, provided that the extension passes the calling method; without
+  it, [the strictest row](../explanation/cdap-checks.md) decides. `approximated`: CDAP checks something coarser, or
+  something else. `never asked`: only a program that calls `Authorizer` gets the answer of the row. `no check`: the
+  requirement is not about a decision. In brackets are a role (the artifact that an application is deployed from), or
+  the profiles, where they differ. It is derived from the profiles, `ranger_cdap/cdap/checks/checks.toml` and facts in
+  `ranger_cdap/cdap/acceptance.toml`, and tested against the recorded calls of a CDAP 6.11.1.
 """
 
 _COLUMNS = ("id", "requirement", "implemented by", "CDAP 6.11")
@@ -59,7 +67,7 @@ def page() -> str:
     for name, sentences in sections.items():
         title = _TITLES.get(name, f"Document {name}")
         parts += [f"\n## {title}\n\n", *_lines([_COLUMNS, ["---"] * len(_COLUMNS)])]
-        parts += _lines((f"`{one}`", said, _met(one, rows), _covered(one, rows)) for one, said in sentences.items())
+        parts += _lines((f"`{one}`", said, _met(one, rows), _covered(one)) for one, said in sentences.items())
     return "".join(parts)
 
 
@@ -89,29 +97,34 @@ def _met(requirement: str, rows: dict[str, dict[str, list[str]]]) -> str:
     return "; ".join(parts)
 
 
-def _covered(requirement: str, rows: dict[str, dict[str, list[str]]]) -> str:
-    """Return whether CDAP's own checks cover the rows of an id."""
-    for unasked in load_acceptance().not_enforceable:
-        if requirement in unasked.ids:
-            return f"cannot be enforced: {unasked.reason}"
-    names = [name for name in rows.get(requirement, {}) if not name.startswith(CORE)]
-    never = [name for name in names if not _covers(name)]
-    if len(never) == len(names):
-        return "never asks" if names else ""
-    if all(name.endswith(".list") for name in names):
-        return "asks on the parent, or by visibility"
-    return f"asks, but never for {', '.join(map(_in_backticks, never))}" if never else "asks"
+def _covered(requirement: str) -> str:
+    """Return whether CDAP's own checks decide the operations of an id, and why not where that is one reason."""
+    if about := load_acceptance().no_check.get(requirement):
+        return f"no check: {about}"
+    groups: dict[Coverage, list[Covered]] = {}
+    found = coverage_by_requirement().get(requirement, ())
+    for one in found:
+        groups.setdefault(one.coverage, []).append(one)
+    return "; ".join(_group(groups[one], found) for one in Coverage if one in groups)
 
 
-def _covers(operation: str) -> bool:
-    """Return whether a check of `checks.toml` can cover the operation."""
-    kind, _, verb = operation.partition(".")
-    cells = (cell_of(kind, permission, on_parent=on_parent) for _, permission, on_parent in all_cells())
-    return any(cell is not None and verb in _verbs(cell) for cell in cells)
+def _group(group: list[Covered], found: Collection[Covered]) -> str:
+    reasons = dict.fromkeys(one.reason for one in group if one.reason)
+    why = f": {next(iter(reasons))}" if len(reasons) == 1 else f" ({_REASONS})" if reasons else ""
+    names = dict.fromkeys(_operation(one.operation, group, found) for one in group)
+    if len(group) == len(found):
+        return f"{group[0].coverage}{why}"
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{group[0].coverage} for {', '.join(list(names)[:_MOST])}{more}{why}"
 
 
-def _verbs(cell: CheckCell) -> Iterator[str]:
-    yield from (*cell.rows, *cell.steps, *cell.strictest, *cell.container)
+def _operation(name: str, group: Iterable[Covered], found: Iterable[Covered]) -> str:
+    """Return an operation with its role, and its profiles if others of the id have it with another coverage."""
+    operation, _, role = name.partition("/")
+    profiles = [one.profile for one in group if one.operation == name]
+    elsewhere = any(one.operation == name and one.profile not in profiles for one in found)
+    remarks = ", ".join([*filter(None, [role]), *(profiles if elsewhere else ())])
+    return f"`{operation}`{f' ({remarks})' if remarks else ''}"
 
 
 def _in_backticks(name: str) -> str:

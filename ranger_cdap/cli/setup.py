@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
 from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.errors import RangerAdminError
+from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import ConflictingChange, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState, SetupAction, Step
+from ranger_cdap.policies.manage.proposed_admins import desired_state, read_proposal
+from ranger_cdap.policies.manage.service_setup import SetupAction, Step
 
 
 @click.command(
@@ -30,16 +33,19 @@ from ranger_cdap.policies.manage.service_setup import DesiredState, SetupAction,
     "admin_users",
     multiple=True,
     metavar="USER",
-    help="An administrator of the instance and its policies, in addition to `admin.users`. Repeatable.",
+    help="An administrator of the instance and its policies, in addition to `admin.users`, until they are removed "
+    "in Ranger. Repeatable.",
 )
 @click.option(
     "--admin-group",
     "admin_groups",
     multiple=True,
     metavar="GROUP",
-    help="A group of administrators, in addition to `admin.groups`. Repeatable.",
+    help="A group of administrators, likewise. Repeatable.",
 )
-@click.option("--master-user", metavar="USER", default="", help="The user CDAP itself runs as; default: `master.user`.")
+@click.option(
+    "--master-user", metavar="USER", default="", help="The user CDAP itself runs as, in addition to `master.user`."
+)
 @click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @pass_invocation
@@ -55,45 +61,72 @@ def setup(
     """Register the service definition in Ranger Admin and set up the service.
 
     Administrators of the instance get READ, WRITE and ADMIN on it and may edit every policy of the service; they have
-    no access to data unless a policy grants it. Idempotent: what already exists is not changed. The Ranger
+    no access to data unless a policy grants it. Users and groups that are no longer in `[admin]` or `[master]` lose
+    what `setup` gave them, and nothing else; what people wrote in Ranger is not changed. Idempotent. The Ranger
     administrator's password is read from the environment variable RANGER_CDAP_SETUP_PASSWORD or prompted for. No
-    account is created: users and service accounts must exist in Ranger. Users and groups of new policies are looked up
+    account is created: users and service accounts must exist in Ranger. Users and groups that get rights are looked up
     first: if any is missing, nothing is changed.
     """
     settings = invocation.settings
-    wanted = DesiredState(
-        service=settings.ranger.service,
-        instance=settings.cdap.instance,
-        plugin_account=settings.plugin.username,
-        sync_account=settings.sync.username,
-        master_user=master_user or settings.master.user,
-        master_may_create=settings.master.create == "allow",
-        admin_users=tuple(dict.fromkeys((*settings.admin.users, *admin_users))),
-        admin_groups=tuple(dict.fromkeys((*settings.admin.groups, *admin_groups))),
-    )
+
+    def planned() -> tuple[Step, ...]:
+        state = service_setup.read_state(admin, settings.ranger.service)
+        wanted = replace(
+            desired_state(settings, state.policies),
+            more_admin_users=admin_users,
+            more_admin_groups=admin_groups,
+            other_master_user=master_user,
+        )
+        return service_setup.plan(wanted, state)
+
     with administrator(invocation, ranger_user) as admin:
-        steps = service_setup.plan(wanted, service_setup.read_state(admin, wanted.service))
+        _show_proposal(settings)
+        steps = planned()
         if invocation.as_json:
             invocation.print_json([{"change": step.change.value, "what": str(step)} for step in steps])
         else:
             for step in steps:
                 invocation.console.print(str(step))
-        changes = [step for step in steps if step.change in (SetupAction.CREATE, SetupAction.UPDATE)]
+        changes = _changes(steps)
         service_setup.require_principals(changes, admin)
         if dry_run or not changes:
             return
         if not yes:
             confirm(f"Make these changes in {settings.ranger.url}?")
+            again = planned()
+            if list(map(str, again)) != list(map(str, steps)):
+                raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
+            changes = _changes(again)
         _carry_out(changes, admin)
 
 
+def _show_proposal(settings: Settings) -> None:
+    if not settings.admin.from_cdap:
+        return
+    proposal = read_proposal(settings)
+    if proposal.known:
+        parts = (("accepted", proposal.accepted), ("refused by `admin.from_cdap`", proposal.refused))
+        text = "; ".join(f"{what}: {', '.join(names)}" for what, names in parts if names) or "none"
+    else:
+        text = (
+            f"not known here, so those in Ranger stay; the decision service keeps them in `{settings.plugin.cache_dir}`"
+        )
+    click.echo(visible(f"administrators proposed by CDAP: {text}"), err=True)
+
+
+def _changes(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.change in (SetupAction.CREATE, SetupAction.UPDATE)]
+
+
 def _carry_out(steps: Sequence[Step], admin: RangerAdmin) -> None:
+    """Carry out the steps; if one fails or is interrupted, say what was done before it."""
     done: list[Step] = []
     for step in steps:
         try:
             service_setup.carry_out([step], admin)
-        except RangerAdminError:
+        except (RangerAdminError, KeyboardInterrupt) as e:
             before = ", ".join(other.subject for other in done) or "nothing"
-            click.echo(f"failed: {step.subject}; done before it: {before}; afterwards run setup again", err=True)
+            how = "interrupted, perhaps done" if isinstance(e, KeyboardInterrupt) else "failed"
+            click.echo(f"{how}: {step.subject}; done before it: {before}; afterwards run setup again", err=True)
             raise
         done.append(step)

@@ -8,7 +8,8 @@ from ranger_cdap.config.address import (
     configured_addresses,
     is_exposed,
 )
-from ranger_cdap.config.loader import Configuration, load_settings, parse_settings, read_configuration
+from ranger_cdap.config.layers import ENVIRONMENT_PREFIX
+from ranger_cdap.config.loader import DEFAULT_FILE, Configuration, load_settings, parse_settings, read_configuration
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings, JwtSettings, ProxySettings, ServiceSettings
 from ranger_cdap.config.settings import (
@@ -27,6 +28,8 @@ from ranger_cdap.config.table import Table, UserDirectory
 from ranger_cdap.config.watched_files import WatchedFiles
 
 __all__ = [
+    "DEFAULT_FILE",
+    "ENVIRONMENT_PREFIX",
     "Address",
     "AddressSetting",
     "AdminSettings",

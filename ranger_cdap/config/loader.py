@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -28,6 +28,9 @@ from ranger_cdap.config.settings import Settings
 from ranger_cdap.config.sync import ConfirmSettings, SourceSettings
 from ranger_cdap.config.table import Table
 from ranger_cdap.errors import ConfigError, suggestion
+
+DEFAULT_FILE: Final = Path("ranger-cdap.toml")
+"""The configuration file without another one, if it exists in the working directory."""
 
 _log = logging.getLogger(__name__)
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -78,8 +81,8 @@ def read_configuration(
         ConfigError: a file cannot be read, a key is unknown, a value is not allowed, or a flag holds a secret.
     """
     environ = os.environ if environ is None else environ
-    if path is None and (default := Path("ranger-cdap.toml")).is_file():
-        path = default
+    if path is None and DEFAULT_FILE.is_file():
+        path = DEFAULT_FILE
     flag_values = flag_layer(flags)
     _refuse_secrets(flag_values)
     file_values, environment = file_layer(path) if path else Layer({}), environment_layer(environ)

@@ -4,8 +4,9 @@ Law: a secret in a file is read again when the file changes, without a restart. 
 previous secret in use. The previous secret is accepted for another minute after a change, so that both sides need not
 change at once.
 
-Law: a file that is missing, or that this process may not read, is an error only where its secret is needed. Programs of
-different users can therefore share one configuration, and none can read the secrets of another.
+Law: a variable that is not set, and a file that is missing or that this process may not read, is an error only where
+its secret is needed. Programs of different users can therefore share one configuration, and none can read the secrets
+of another.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Secret:
         """Return the secret itself.
 
         Raises:
-            ConfigError: its file does not exist or this process may not read it.
+            ConfigError: its variable is not set, or its file does not exist or this process may not read it.
         """
         return self._text
 
@@ -75,6 +76,33 @@ class Secret:
     def _identity(self) -> str | Path:
         """The value for comparisons: the text, or the file if that cannot be read."""
         return self._text
+
+
+class UnsetSecret(Secret):
+    """A secret in a variable that is not set."""
+
+    __slots__ = ("_variable",)
+
+    def __init__(self, variable: str) -> None:
+        super().__init__("")
+        self._variable = variable
+
+    @property
+    def problem(self) -> str:
+        """The reason why it is unavailable."""
+        return f"environment variable `{self._variable}`, named by a secret in the configuration, is not set"
+
+    @property
+    def is_set(self) -> bool:
+        """True: a secret is configured."""
+        return True
+
+    def reveal(self) -> str:
+        """Raise ConfigError: there is no secret."""
+        raise ConfigError(self.problem)
+
+    def _identity(self) -> str | Path:
+        return self.problem
 
 
 class FileSecret(Secret):
@@ -159,14 +187,12 @@ def resolve_secret(text: str, environ: Mapping[str, str] | None = None) -> Secre
     """Resolve `env:NAME` to a variable, `file:PATH` to a file without its last line break, anything else to itself.
 
     Raises:
-        ConfigError: the variable is not set, or the path leads to no file of text.
+        ConfigError: the path leads to no file of text.
     """
     environ = os.environ if environ is None else environ
     if text.startswith("env:"):
         name = text[4:]
-        if name not in environ:
-            raise ConfigError(f"environment variable `{name}`, named by a secret in the configuration, is not set")
-        return Secret(environ[name])
+        return Secret(environ[name]) if name in environ else UnsetSecret(name)
     if text.startswith("file:"):
         if not text[5:].strip():
             raise ConfigError("a secret in the configuration is `file:` without a path; name the file that holds it")

@@ -16,7 +16,7 @@ class CallerSettings(Table, frozen=True):
 
     name: str
     """The name of the caller, as in audit records and the log."""
-    roles: tuple[Literal["enforce", "audit", "grant", "evaluate", "delegate"], ...]
+    roles: tuple[Literal["enforce", "audit", "grant", "evaluate", "delegate", "refresh"], ...]
     """Its roles ([decision-service.md](decision-service.md))."""
     secret: Secret | None = None
     """Its secret; without one it uses a token (`[service.jwt]`) or a proxy (`[service.proxy]`)."""
@@ -68,7 +68,7 @@ class ServiceSettings(Table, frozen=True):
     port: int = 6500
     """The port; 0: any free one."""
     hosts: tuple[str, ...] = ()
-    """Host names of the service besides loopback; requests for another `Host` are refused."""
+    """Host names of the service besides loopback; others are refused, except IP addresses for health and metrics."""
     tls_certificate: Path | None = None
     """Its certificate, as PEM; enables HTTPS and disables HTTP."""
     tls_key: Path | None = None

@@ -73,6 +73,8 @@ class AdminSettings(Table, frozen=True):
     """Users; `ranger-cdap setup` gives them their rights in Ranger."""
     groups: tuple[str, ...] = ()
     """Groups, likewise."""
+    from_cdap: tuple[str, ...] = ()
+    """Users accepted as further administrators if CDAP's `cdap-site.xml` names them, `*` for any; default: none."""
 
 
 class MasterSettings(Table, frozen=True):
@@ -81,7 +83,7 @@ class MasterSettings(Table, frozen=True):
     user: str = ""
     """Its name; `cdap` if empty."""
     create: Literal["deny", "preview", "allow"] = "preview"
-    """The entities it may create in user namespaces: none, those that a preview needs, or all."""
+    """What it may create in user namespaces without a policy: nothing, the application of a preview, or everything."""
 
     @property
     def name(self) -> str:

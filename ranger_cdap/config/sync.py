@@ -100,6 +100,8 @@ class SyncSettings(Table, frozen=True):
     """The creator may delegate their grant to others."""
     extra_group: str = ""
     """A group that gets the same grant as the creator, like `cdap_{namespace}`; must contain `{namespace}`."""
+    regrant: Literal["manual", "auto"] = "manual"
+    """Grants decided by former settings: changed by `sync regrant` only, or `auto`: by every run."""
     merge_into_foreign: bool = False
     """Merge grants into existing policies on exactly the entity ([details](../explanation/grants.md))."""
     concurrency: int = 4

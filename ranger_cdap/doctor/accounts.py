@@ -11,6 +11,7 @@ import msgspec
 
 import servicedef
 from ranger_cdap.config import Secret, Settings
+from ranger_cdap.doctor.administrators import examine_administrators
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.rights import GRANT, INCLUDED, SERVICE_ADMIN, Proof, prove
 from ranger_cdap.errors import (
@@ -101,8 +102,7 @@ def examine_account(
 
 
 def _definition(definition: dict[str, Any] | None, settings: Settings) -> Finding:
-    wanted = DesiredState(settings.ranger.service, settings.cdap.instance)
-    step = plan(wanted, CurrentState(definition, None, ()))[0]
+    step = plan(DesiredState.of(settings), CurrentState(definition, None, ()))[0]
     if step.change is SetupAction.KEEP:
         return well("service definition", "registered and complete")
     return failed("service definition", "not registered" if not definition else step.detail, _SETUP)
@@ -139,7 +139,7 @@ def _right(account: Account, service: str, right: str, proof: Proof) -> Finding:
 
 
 def examine_service(settings: Settings, policies: ServicePolicies | None) -> Iterator[Finding]:
-    """Check the type of the service, and that no account is in policies where it must not be."""
+    """Check the type of the service, its administrators, and that no account is in policies where it must not be."""
     name = settings.ranger.service
     if policies is None:
         yield skipped("service", f"no account could download the policies of `{name}`")
@@ -152,6 +152,7 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
     for account in accounts(settings):
         if account.username:
             yield _purpose(account, settings, policies)
+    yield from examine_administrators(settings, policies, _readable(policies))
 
 
 def _purpose(account: Account, settings: Settings, policies: ServicePolicies) -> Finding:

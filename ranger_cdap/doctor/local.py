@@ -1,11 +1,12 @@
-"""Checks that do not need Ranger Admin: the cache, the audit, enforcement, and accounts."""
+"""Checks that do not need Ranger Admin: the cache, the audit and its Solr, enforcement, and accounts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
-from ranger_cdap.audit import check_audit
+from ranger_cdap.audit import BUILT_IN_SINKS, check_audit
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.config.hadoop import NotUsed
@@ -17,7 +18,7 @@ from ranger_cdap.doctor.directories import (
 )
 from ranger_cdap.doctor.finding import Finding, Health, failed, note, skipped, well
 from ranger_cdap.doctor.users import ROOT, Users, name_of, owner_of
-from ranger_cdap.errors import CacheError, InvalidInput, PluginError
+from ranger_cdap.errors import AuditSinkError, CacheError, ConfigError, InvalidInput, PluginError
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
 from ranger_cdap.policies.refresh.cache import PolicyCache
 
@@ -64,7 +65,24 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     extras = ["decisions that cannot be audited are denied"] * audit.required + ["records are chained"] * audit.chain
     where = ", ".join(places.get(name, f"`{name}`") for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
+    if "solr" in audit.sinks:
+        yield _solr(audit)
     yield from examine_audit_directories(settings, users)
+
+
+def _solr(audit: AuditSettings) -> Finding:
+    """Send an update without records to Solr: it proves address, TLS, account and collection, and adds nothing."""
+    check = "audit in Solr"
+    if audit.solr_username and audit.solr_password.problem:
+        seen = f"not tried: {audit.solr_password.problem}"
+        return note(check, seen, "run this as a user of a program that writes audit records as well")
+    try:
+        with closing(BUILT_IN_SINKS["solr"](audit)) as sink:
+            sink.write(())
+    except (AuditSinkError, ConfigError) as e:
+        advice = f"start Solr, or correct `audit.solr_*`; until then records wait in `{audit.spool_dir}`"
+        return failed(check, str(e), advice)
+    return well(check, f"`{audit.solr_url}` accepts records")
 
 
 def _rotation(audit: AuditSettings) -> str:
@@ -118,14 +136,16 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
 
 def _administrators(settings: Settings) -> Iterator[Finding]:
     master, admin = settings.master.name, settings.admin
-    if not (admin.users or admin.groups):
+    if not (admin.users or admin.groups or admin.from_cdap):
         yield note(
             "administrators", "none are set", "set `admin.users` or `admin.groups`, then run `ranger-cdap setup`"
         )
     elif master in admin.users:
         yield failed("administrators", f"the master user `{master}` is one of them", "remove it from `admin.users`")
     else:
-        yield well("administrators", ", ".join((*admin.users, *(f"group {group}" for group in admin.groups))))
+        proposed = [f"those whom CDAP proposes of {', '.join(admin.from_cdap)}"] if admin.from_cdap else []
+        groups = [f"group {group}" for group in admin.groups]
+        yield well("administrators", ", ".join((*admin.users, *groups, *proposed)))
     seen = f"`{master}`, creating: {settings.master.create}"
     if settings.master.user:
         yield well("master user", seen)

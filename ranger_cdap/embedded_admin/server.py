@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -60,14 +63,17 @@ class EmbeddedAdmin:
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._socket: socket.socket | None = None
+        self._ended = threading.Event()
+        self._stop_requested = False
+        self._bound_port = 0
 
     @property
     def url(self) -> str:
         """`http://127.0.0.1:PORT`, after the start."""
-        if self._socket is None:
+        if not self._bound_port:
             raise ServerError("the embedded Ranger Admin has no address before it is started")
         host = f"[{self._address}]" if ":" in self._address else self._address
-        return f"http://{host}:{self._socket.getsockname()[1]}"
+        return f"http://{host}:{self._bound_port}"
 
     def start(self) -> None:
         """Open the database and the port; on return, requests are served."""
@@ -77,12 +83,19 @@ class EmbeddedAdmin:
             self._address, self._port, backlog=_BACKLOG, advice="choose another port, or 0 for a free one"
         )
         try:
+            self._bound_port = self._socket.getsockname()[1]
             self._store = Store(self._database)
             self._server = _server(self._store, self._password_hash, self._policy_deltas)
+            self._server.should_exit = self._stop_requested
+            self._ended = threading.Event()
             self._thread = threading.Thread(
-                target=self._server.run, kwargs={"sockets": [self._socket]}, name="embedded-admin", daemon=True
+                target=_serve,
+                args=(self._server, self._socket, self._store, self._ended),
+                name="embedded-admin",
+                daemon=True,
             )
-            self._thread.start()
+            with _interrupts_pending():
+                self._thread.start()
             self._await_start()
         except BaseException:
             self.stop()
@@ -91,35 +104,36 @@ class EmbeddedAdmin:
     def _await_start(self) -> None:
         # The socket listens already, so a first connection waits until the server accepts it.
         try:
-            with socket.create_connection(self._bound(), timeout=_START_SECONDS) as probe:
+            with socket.create_connection((self._address, self._bound_port), timeout=_START_SECONDS) as probe:
                 probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 answered = probe.recv(1)
         except OSError:
             answered = b""
-        if not answered:
+        if not answered and not self._stop_requested:
             raise ServerError(f"the embedded Ranger Admin did not answer within {_START_SECONDS:.0f} s of its start")
 
-    def _bound(self) -> tuple[str, int]:
-        if self._socket is None:
-            raise ServerError("the embedded Ranger Admin is not started")
-        return self._address, self._socket.getsockname()[1]
+    def request_stop(self) -> None:
+        """Let the server finish soon, without waiting for it; safe in a signal handler, also during the start."""
+        self._stop_requested = True
+        if self._server is not None:
+            self._server.should_exit = True
 
     def stop(self) -> None:
         """Finish pending requests, then close the port and the database; idempotent."""
-        if self._server is not None:
-            self._server.should_exit = True
-        if self._thread is not None:
-            self._thread.join(_STOP_SECONDS)
-        if self._socket is not None:
-            self._socket.close()
-        if self._store is not None:
-            self._store.close()
+        self.request_stop()
+        if self._thread is not None and self._thread.ident is not None:
+            if self._ended.wait(_STOP_SECONDS):
+                self._thread.join()
+        else:
+            _close(self._socket, self._store)
         self._server = self._thread = self._socket = self._store = None
+        self._bound_port, self._stop_requested = 0, False
 
     def wait(self) -> None:
         """Block until the server stops."""
-        while self._thread is not None and self._thread.is_alive():
-            self._thread.join(1.0)
+        # Not by `join`: until Python 3.13, an interrupted one takes a running thread for ended.
+        if self._thread is not None:
+            self._ended.wait()
 
     def __enter__(self) -> Self:
         self.start()
@@ -127,6 +141,32 @@ class EmbeddedAdmin:
 
     def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+def _serve(server: uvicorn.Server, listener: socket.socket, store: Store, ended: threading.Event) -> None:
+    """Serve until told to exit; what the server uses is closed by nothing but its own end."""
+    try:
+        server.run(sockets=[listener])
+    finally:
+        _close(listener, store)
+        ended.set()
+
+
+def _close(listener: socket.socket | None, store: Store | None) -> None:
+    if listener is not None:
+        listener.close()
+    if store is not None:
+        store.close()
+
+
+@contextmanager
+def _interrupts_pending() -> Iterator[None]:
+    """Keep Ctrl-C pending: a thread whose start is interrupted may run, and does not say so."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _loopback(host: str) -> str:

@@ -4,6 +4,7 @@ from ranger_cdap.engine.compiled.conditions import ConditionContext, ConditionFa
 from ranger_cdap.engine.compiled.options import EngineOptions
 from ranger_cdap.engine.decide.acl import AccessEntry, AccessStatus, ResourceAccess
 from ranger_cdap.engine.engine import PolicyEngine
+from ranger_cdap.engine.lookup.named_values import NamedValues
 from ranger_cdap.engine.model.decision import NO_POLICY, Decision, TraceEntry
 from ranger_cdap.engine.model.problem import Problem, ProblemCode
 from ranger_cdap.engine.model.request import (
@@ -31,6 +32,7 @@ __all__ = [
     "ElementScope",
     "EngineOptions",
     "MatchingScope",
+    "NamedValues",
     "PolicyEngine",
     "Problem",
     "ProblemCode",

@@ -129,9 +129,11 @@ def apply_deltas(old: EngineState, document: ServicePolicies) -> EngineState:
     touched = {c.policy_id for c in changes}
     linked = old.policies.tag_policies
     if others:
-        if document.tag_policies is None or linked is None or not linked.policies:
+        if document.tag_policies is None or linked is None or not _concern(linked, old.model.name):
             raise PolicySetError("the deltas hold the first policies of a tag service, or do not name it")
         linked = replaced(linked, policies=apply_to_list(linked.policies, others))
+        if not _concern(linked, old.model.name):  # Ranger's enricher goes with them
+            raise PolicySetError("the deltas delete the last policy of the tag service: download all policies")
     envelope = replaced(old.policies, policy_version=document.policy_version, tag_policies=linked)
     tag_repository, tag_compiler, tag_problems = old.tag_repository, old.tag_compiler, list(old.tag_policy_problems)
     if linked is not old.policies.tag_policies:
@@ -245,6 +247,11 @@ def _refuse_unusable_tags(policies: ServicePolicies, tags: ServiceTags | None) -
         raise PolicySetError(f"{name} has tag policies without the definition or the name of their service")
     if tags is not None and tags.is_delta:
         raise PolicySetError(f"the tags of {name} are only a delta: download all tags")
+
+
+def _concern(linked: TagPolicies, component: str) -> bool:
+    """Return True if Ranger keeps one of the tag policies for this service (ranger-semantics.md §14.1)."""
+    return any(policy_for_component(raw, component, lenient=True) is not None for raw in linked.policies)
 
 
 def _tag_repository(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
@@ -36,6 +36,7 @@ from ranger_cdap.engine.decide.query import (
 )
 from ranger_cdap.engine.decide.semantics import Evaluation
 from ranger_cdap.engine.decide.tags import ApplicableTag
+from ranger_cdap.engine.lookup.named_values import NamedValues, OpenResource, named_values
 from ranger_cdap.engine.lookup.repository import PolicyRepository, is_empty, ordered
 from ranger_cdap.engine.lookup.zones import UNZONED
 from ranger_cdap.engine.model.decision import Decision, TraceEntry
@@ -224,6 +225,19 @@ class PolicyEngine:
             return self._general_decision(request, access, no_trace, assume_conditions)
 
         return resource_access(named, candidate_users, (*state.model.access_types, ADMIN_ACCESS), decide)
+
+    def named_values(self, request: AccessRequest, open_levels: Collection[str]) -> Mapping[str, NamedValues] | None:
+        """Return the values named on the open levels, whose own values in the request mean nothing.
+
+        Resources that differ on these levels only, and match the same of these values there, are decided alike, by all
+        conditions that do not look at the resource. None if a policy takes too many steps to match some of them.
+        """
+        path, values = requested_resource(request.resource, self._state.model)
+        if path is None or not set(open_levels) <= set(path):
+            return None
+        state, resource = self._state, OpenResource(path, values, open_levels, tokens_of(request))
+        repositories = (state.default, *state.zones.values())
+        return named_values(resource, repositories, (state.zone_table.resources, state.tag_table.resources))
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume_conditions: bool | None = None

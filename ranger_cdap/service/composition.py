@@ -16,6 +16,7 @@ from ranger_cdap.config.secret_files import Program, check_secrets
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.plugins.manager import audit_sinks, condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService
@@ -46,7 +47,9 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     services = {}
     for name in names:
         of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))
-        admin = RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
+        admin = RangerAdmin.connect(
+            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+        )
         services[name] = RangerService(name, PolicyRefresher(admin, of_service, options=options), audit, groups)
     for service in services.values():
         service.refresher.refresh()

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from ranger_cdap.service.api import authzen, cdap_api, events_api, grant_api, health, openapi, page, pdp
+from ranger_cdap.service.api import (
+    authzen,
+    cdap_api,
+    events_api,
+    grant_api,
+    health,
+    openapi,
+    page,
+    pdp,
+    policies_api,
+)
 from ranger_cdap.service.api.health import Live, Ready
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import CallerRole
@@ -20,7 +30,15 @@ from ranger_cdap.service.wire.authzen_wire import (
     EvaluationsRequest,
     EvaluationsResponse,
 )
-from ranger_cdap.service.wire.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleReply, VisibleRequest
+from ranger_cdap.service.wire.cdap_wire import (
+    EnforceReply,
+    EnforceRequest,
+    HelloReply,
+    PoliciesReply,
+    RefreshRequest,
+    VisibleReply,
+    VisibleRequest,
+)
 from ranger_cdap.service.wire.event_wire import AuditReply, AuditRequest
 from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
 from ranger_cdap.service.wire.pdp_wire import (
@@ -38,6 +56,7 @@ _DELEGATE: Final = frozenset({CallerRole.DELEGATE})
 _AUDIT: Final = frozenset({CallerRole.AUDIT})
 _GRANT: Final = frozenset({CallerRole.GRANT})
 _ASK: Final = frozenset({CallerRole.EVALUATE, CallerRole.DELEGATE})
+_REFRESH: Final = frozenset({CallerRole.REFRESH})
 
 _LONGEST: Final = 250_000
 """Largest request, in bytes, of callers that ask about themselves: parsing it blocks all other requests."""
@@ -78,6 +97,17 @@ GRANTS: Final = (
     ApiRoute(
         "POST", "/cdap/v1/grants", _GRANT, grant_api.grants, "List the grants of a principal",
         GrantsRequest, GrantsReply, waits=True,
+    ),
+)  # fmt: skip
+
+POLICIES: Final = (
+    ApiRoute(
+        "GET", "/cdap/v1/policies", _ASK | _REFRESH, policies_api.policies, "The policies in effect, or newer ones",
+        gives=PoliciesReply, waits=True, query=policies_api.QUERY, also={400: ErrorBody},
+    ),
+    ApiRoute(
+        "POST", "/cdap/v1/refresh", _REFRESH, policies_api.refresh, "Request newer policies",
+        RefreshRequest, PoliciesReply,
     ),
 )  # fmt: skip
 
@@ -142,6 +172,6 @@ PAGE: Final = (
     ApiRoute("GET", "/style.css", _DELEGATE, page.style, "Style sheet of the page", content_type=page.CSS),
 )  # fmt: skip
 
-_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *PDP, *AUTHZEN, *HEALTH, *PAGE)
+_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *POLICIES, *PDP, *AUTHZEN, *HEALTH, *PAGE)
 
 ROUTES: Final = (*_ALL, openapi.route(_ALL))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ranger_cdap.cli.invocation import Invocation
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.grant_terms import OutdatedGrants
+from spark_sync.ledger.life import GrantTerms, Life, State
 
 
 def rows(lives: Iterable[Life]) -> list[list[str]]:
@@ -15,6 +16,38 @@ def rows(lives: Iterable[Life]) -> list[list[str]]:
 
 def _creator(life: Life) -> str:
     return life.creator or " or ".join(life.candidates) + ("?" if life.candidates else "")
+
+
+def policy_text(life: Life) -> str:
+    """Return the id of the policy of a life; empty if the ledger has none."""
+    return str(life.policy_id) if life.policy_id >= 0 else ""
+
+
+def former_terms(life: Life | None) -> str:
+    """Return the settings that decided the grant of a life, in a few words."""
+    return terms_text(life.terms if life else None)
+
+
+def terms_text(terms: GrantTerms | None) -> str:
+    """Return settings of grants in a few words."""
+    return "not recorded" if terms is None else str(terms)
+
+
+def outdated_line(outdated: OutdatedGrants) -> str:
+    """Return how many grants are by former settings, by which, and the command that changes them."""
+    former = ", ".join(f"{terms_text(terms)}: {lives}" for terms, lives in outdated.former.items())
+    return (
+        f"outdated grants: {outdated.total}, by former settings ({former}) instead of those of today ({outdated.now});"
+        " `ranger-cdap sync regrant` shows the changes"
+    )
+
+
+def outdated_json(outdated: OutdatedGrants | None) -> dict[str, object] | None:
+    """Return the grants by former settings as JSON."""
+    if outdated is None:
+        return None
+    former = [{"settings": terms_text(terms), "lives": lives} for terms, lives in outdated.former.items()]
+    return {"lives": outdated.total, "former": former, "settings": str(outdated.now)}
 
 
 def as_json(life: Life) -> dict[str, object]:

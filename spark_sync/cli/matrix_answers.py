@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -13,7 +13,7 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.groups import GroupResolver, Membership
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cdap.pattern import STAR, EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.engine import AccessEntry, AccessRequest, AccessStatus, Decision, PolicyEngine
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER
@@ -152,26 +152,35 @@ def _user(name: str, membership: Membership) -> MatrixSubject:
 def _cell(
     engine: PolicyEngine, instance: str, entity: EntityId | EntityPattern, subject: MatrixSubject, now: int
 ) -> MatrixCell:
-    probes = entity.probes() if isinstance(entity, EntityPattern) else (entity,)
     marks = []
     for action in ACTIONS:
         requests = (
             AccessRequest(
-                to_resource(probe, instance),
+                to_resource(one, instance),
                 action.lower(),
                 user=subject.name if subject.kind == "user" else ANONYMOUS_USER,
                 groups=frozenset(subject.groups),
                 groups_known=subject.groups_known,
                 access_time=now,
             )
-            for probe in probes
+            for one in _standing_for(entity)
         )
         marks.append((action, _combined([reviewed(engine, request) for request in requests])))
     return MatrixCell(tuple(marks))
 
 
+def _standing_for(entity: EntityId | EntityPattern) -> Iterator[EntityId]:
+    """Yield an entity, or names by which policies on a pattern as a whole decide; what they name has its own row.
+
+    CDAP allows `~` in no name, so no policy names such an entity. Ranger matches `*` with policies on every name.
+    """
+    partial = any(STAR in part and part != STAR for part in entity.parts)
+    for stand_in in ("", "~", "~" * 41) if partial else (STAR,):
+        yield EntityId(entity.type, tuple(p if p == STAR else p.replace(STAR, stand_in) for p in entity.parts))
+
+
 def _combined(decided: Sequence[tuple[Decision, AccessEntry | None]]) -> ActionAccess:
-    """Combine the probes of an entity: a denial decides, then a condition."""
+    """Combine the names that stand for a pattern: a denial decides, then a condition."""
     worst = min(decided, key=lambda pair: _ORDER.index(pair[1] and pair[1].status))
     decision = next((d for d, _ in decided if not is_allowed(d)), worst[0])
     status = MatrixStatus.NONE if worst[1] is None else MatrixStatus(worst[1].status.value)

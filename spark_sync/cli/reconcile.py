@@ -14,7 +14,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY, FILE
 from ranger_cdap.errors import InvalidInput
-from spark_sync.cli.lives import as_json
+from spark_sync.cli.lives import as_json, former_terms
 from spark_sync.preflight import check_ledger, check_ranger
 from spark_sync.reconcile.baseline import read_inventory
 from spark_sync.reconcile.drift import Drift, DriftFinding
@@ -136,6 +136,8 @@ def sentence(finding: DriftFinding) -> str:
             return f"{number} was changed manually and still exists, but its entity is deleted"
         case Drift.EDITED:
             return f"{number} of `{life.creator if life else ''}` was changed manually"
+        case Drift.OUTDATED:
+            return f"the grant of `{life.creator if life else ''}` is by former settings ({former_terms(life)})"
         case Drift.UNKNOWN:
             return "exists, but the ledger does not know it: anyone who touches it may become its creator"
         case Drift.NO_CREATOR:
@@ -147,6 +149,8 @@ def remedy(finding: DriftFinding) -> str:
     if fitting := actions(finding):
         return ", ".join(f"--{action}" for action in fitting)
     match finding.drift:
+        case Drift.OUTDATED:
+            return "sync regrant"
         case Drift.UNKNOWN:
             return "sync baseline"
         case Drift.NO_CREATOR:

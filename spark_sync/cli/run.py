@@ -14,7 +14,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from spark_sync.cli import planned
-from spark_sync.cli.lives import as_json, rows
+from spark_sync.cli.lives import as_json, outdated_json, outdated_line, policy_text, rows
 from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
@@ -123,9 +123,15 @@ def print_planned(invocation: Invocation, report: RunReport) -> None:
     _print_sources(invocation, report)
     if report.planned:
         invocation.print_table(planned.HEAD, planned.rows(report.planned))
+    _print_outdated(invocation, report)
     invocation.console.print(
         f"dry run by the ledger alone: nothing was sent to Ranger; the next run sends {len(report.planned)} steps"
     )
+
+
+def _print_outdated(invocation: Invocation, report: RunReport) -> None:
+    if report.outdated and report.outdated.total:
+        invocation.console.print(outdated_line(report.outdated))
 
 
 def _print_sources(invocation: Invocation, report: RunReport) -> None:
@@ -142,7 +148,7 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
         invocation.print_table(
             ["change", "entity", "user", "access", "policy"],
             [
-                [change, str(life.entity), life.holder, ", ".join(life.accesses), str(life.policy_id)]
+                [change, str(life.entity), life.holder, ", ".join(life.applied or life.accesses), policy_text(life)]
                 for change, life in changes
             ],
         )
@@ -150,6 +156,7 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
         invocation.print_table(["state", "entity", "creator", "why"], rows(report.waiting))
     for source in report.silent:
         invocation.console.print(f"silent: the decision service of source `{source}`, so the hold-back applies")
+    _print_outdated(invocation, report)
     if report.error:
         invocation.console.print(
             f"Ranger is not up to date: {len(report.granted)} granted, {len(report.revoked)} revoked; the events"
@@ -179,5 +186,6 @@ def to_json(report: RunReport) -> dict[str, object]:
         "silent": list(report.silent),
         "unchanged": report.unchanged,
         "counts": {state.value: count for state, count in report.counts.items()},
+        "outdated": outdated_json(report.outdated),
         "trouble": report.trouble,
     }

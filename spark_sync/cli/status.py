@@ -9,7 +9,7 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from spark_sync.cli.lives import as_json, rows
+from spark_sync.cli.lives import as_json, outdated_json, outdated_line, rows
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 from spark_sync.preflight import check_reading
 from spark_sync.reconcile.overrides import candidates
@@ -53,9 +53,13 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
     if oldest := report.oldest_pending:
         waited = _ago(report.now - oldest.begun.time)
         print_line(f"oldest pending: {oldest.entity} for `{oldest.creator}`, for {waited}")
+    if report.outdated and report.outdated.total:
+        print_line(outdated_line(report.outdated))
     if report.dead_letters:
         print_line(
-            f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory"
+            f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory."
+            " Once a setting is corrected, move checkpoints/SOURCE out of the state directory: the next run reads all"
+            " lines of the source again"
         )
     invocation.print_table(["state", "lives"], [[state.value, str(report.counts.get(state, 0))] for state in State])
     _print_doubts(invocation, report)
@@ -105,6 +109,7 @@ def to_json(report: StatusReport) -> dict[str, object]:
         "silent": list(report.silent),
         "old_rule": [as_json(life) | {"conflict": life.conflict} for life in report.old_rule],
         "dead_letters": report.dead_letters,
+        "outdated": outdated_json(report.outdated),
     }
 
 

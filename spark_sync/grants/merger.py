@@ -32,7 +32,8 @@ def begin(step: CreateGrant, theirs: Policy, ranger: PolicyRest) -> Life | str:
         return why
     missing = frozenset(step.grant.accesses) - held(theirs, step.grant.user)
     if not missing:
-        return step.life.become(State.APPLIED, reason=f"already granted by policy {theirs.id}", applied=())
+        reason = f"already granted by policy {theirs.id}"
+        return step.life.become(State.APPLIED, reason=reason, applied=(), terms=step.terms)
     return _planned_merge(step.life, missing, theirs)
 
 
@@ -62,24 +63,27 @@ def merge(step: Merge, ranger: PolicyRest) -> Life:
         return life.become(State.FAILED, reason=str(e))
 
 
-def remove(step: RevokeMerged, ranger: PolicyRest) -> Life:
-    """Remove exactly what we added, as far as it is still there; manually added denials stay."""
+def remove(step: RevokeMerged, ranger: PolicyRest) -> tuple[Life, bool]:
+    """Remove exactly what we added, as far as it is still there; manually added denials stay.
+
+    Return the resulting life, and whether anything was removed here.
+    """
     stuck = step.life.stuck_state
     theirs = ranger.policy_by_id(step.life.policy_id)
     there = held(theirs, step.grant.user) & frozenset(step.grant.accesses) if theirs else ()
     if theirs is None or not there:
-        return step.done
+        return step.done, False
     manually = f"remove {', '.join(_sorted(there))} for `{step.grant.user}` from it manually"
     if why := removal_obstacle(theirs, step.grant) or _duplicate_obstacle(theirs, step.service, step.grant, ranger):
-        return step.life.become(stuck, reason=f"policy {theirs.id} {why}; {manually}")
+        return step.life.become(stuck, reason=f"policy {theirs.id} {why}; {manually}"), False
     try:
         _revoke(step, there, ranger)
     except (AccessForbidden, RequestRejected) as e:
-        return step.life.become(stuck, reason=str(e))
+        return step.life.become(stuck, reason=str(e)), False
     after = ranger.policy_by_id(step.life.policy_id)
     if after is not None and held(after, step.grant.user) & frozenset(there):
-        return step.life.become(stuck, reason=f"policy {theirs.id} was modified concurrently; {manually}")
-    return step.done
+        return step.life.become(stuck, reason=f"policy {theirs.id} was modified concurrently; {manually}"), False
+    return step.done, True
 
 
 def _add(step: Merge, missing: frozenset[str], theirs: Policy, ranger: PolicyRest) -> Life:
@@ -96,7 +100,7 @@ def _add(step: Merge, missing: frozenset[str], theirs: Policy, ranger: PolicyRes
             return _blocked_by_edit(step, frozenset(life.merged) - missing, theirs, found)
         after = found
     version = -1 if after.version is None else after.version
-    return life.become(State.APPLIED, reason="", applied=step.grant.accesses, policy_version=version)
+    return life.become(State.APPLIED, reason="", applied=step.grant.accesses, policy_version=version, terms=step.terms)
 
 
 def _blocked_by_edit(step: Merge, left: frozenset[str], before: Policy, after: Policy) -> Life:

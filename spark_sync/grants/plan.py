@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
@@ -13,7 +13,8 @@ from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, policy_for
 from spark_sync.grants.resultant import Resultant, unchanged_accesses
-from spark_sync.ledger.life import DOUBTED_STATES, Life, State
+from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PLUGIN, NO_ACCESS_BY_PROFILE
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, GrantTerms, Life, State
 
 WITHOUT_GRANT: Final[dict[str, Any]] = {
     "applied": (),
@@ -29,7 +30,9 @@ WITHOUT_GRANT: Final[dict[str, Any]] = {
 class PlanSettings:
     """Settings of the plan.
 
-    `extra_group`: a group that gets the same access, with `{namespace}` replaced by the entity's; empty for none.
+    `gives`: the access types of a creator by the `profile`, by entity type; empty if grants need not follow it.
+    `plugins`: those that may change them. `extra_group`: a group that gets the same access, with `{namespace}` replaced
+    by the entity's; empty for none.
     `grantor`: the account in whose name grants are added to unmanaged policies, if `merge_into_foreign`, and removed.
     """
 
@@ -41,6 +44,14 @@ class PlanSettings:
     grantor: str = ""
     merge_into_foreign: bool = False
     resultant: Resultant = unchanged_accesses
+    profile: str = ""
+    gives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    plugins: str = ""
+
+    @property
+    def terms(self) -> GrantTerms:
+        """Return the terms of the grants that are sent with these settings."""
+        return GrantTerms(self.profile, self.delegate_admin, self.extra_group, self.plugins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class CreateGrant:
     """Create this policy, or bring ours up to date, to give the life's creator their grant.
 
     `former`: contents of ours that may be replaced (`content_of`). `may_merge`: an unmanaged policy on the resource may
-    get the grant instead.
+    get the grant instead. `terms`: those of the life once it is done.
     """
 
     life: Life
@@ -56,6 +67,7 @@ class CreateGrant:
     policy: Policy
     former: frozenset[str] = frozenset()
     may_merge: bool = False
+    terms: GrantTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,7 @@ class Merge:
     grant: Grant
     service: str
     grantor: str
+    terms: GrantTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +149,45 @@ def _revoking_doubted(life: Life, settings: PlanSettings) -> Step:
 
 
 def _granting(life: Life, settings: PlanSettings) -> Step:
-    user = life.creator or ""
-    check_grantee(user, non_creators=settings.non_creators)
+    user, terms = life.creator or "", _terms(life, settings)
     wanted = settings.resultant(life.entity, user, life.accesses) if life.accesses else ()
     if not wanted:
-        reason = f"{'a plugin' if life.accesses else 'the profile'} grants its creator no access"
-        return _revocation(life, life.become(State.KNOWN, reason=reason, **WITHOUT_GRANT), settings)
+        # Also of a user who has become a non-creator: nothing is granted here.
+        reason = NO_ACCESS_BY_PLUGIN if life.accesses else NO_ACCESS_BY_PROFILE
+        return _revocation(life, life.become(State.KNOWN, reason=reason, terms=terms, **WITHOUT_GRANT), settings)
+    check_grantee(user, non_creators=settings.non_creators)
     grant = _grant(life, wanted, settings)
     if life.merged:
-        return Merge(life, grant, settings.service, settings.grantor)
-    former = frozenset({life.written} - {""})
-    return CreateGrant(life, grant, _policy(life, grant, settings), former, settings.merge_into_foreign)
+        return Merge(life, grant, settings.service, settings.grantor, terms)
+    former = frozenset(former_contents(life, settings))
+    return CreateGrant(life, grant, _policy(life, grant, settings), former, settings.merge_into_foreign, terms)
+
+
+def former_contents(life: Life, settings: PlanSettings) -> Iterator[str]:
+    """Return the contents of our policy before it is brought up to date.
+
+    A run that was killed may not have recorded what it wrote; the ledger has the terms by which it did.
+    """
+    if life.written:
+        yield life.written
+    if life.terms not in (None, MANUAL_TERMS) and life.accesses and not life.merged:
+        with suppress(PluginError, UnsafeGrant):
+            wanted = settings.resultant(life.entity, life.holder, life.accesses)
+            former = replace(settings, delegate_admin=life.terms.delegate_admin, extra_group=life.terms.extra_group)
+            yield possible_content(life, wanted, former)
+
+
+def sent_contents(life: Life, settings: PlanSettings) -> set[str]:
+    """Return the possible contents of the unedited policy of a life that a killed run may have sent."""
+    (step,) = plan([life], settings)
+    return {*former_contents(life, settings), *([content_of(step.policy)] if isinstance(step, CreateGrant) else [])}
+
+
+def _terms(life: Life, settings: PlanSettings) -> GrantTerms:
+    """Return the terms of a life when it is sent: its access types are still those of the profile that decided it."""
+    if life.terms in (None, MANUAL_TERMS):
+        return life.terms or settings.terms
+    return replace(settings.terms, profile=life.terms.profile)
 
 
 def _revocation(life: Life, done: Life, settings: PlanSettings) -> Step:
@@ -158,17 +199,25 @@ def _revocation(life: Life, done: Life, settings: PlanSettings) -> Step:
 
 def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:
     """Return the possible contents of the unedited policy; a killed run may not have recorded what it wrote."""
-    if life.written:
-        yield life.written
+    yield from former_contents(life, settings)
     possible = {ACCESS_TYPES, life.accesses or ACCESS_TYPES}
     with suppress(PluginError):  # plugins may decide differently now
         possible.add(settings.resultant(life.entity, life.holder, life.accesses) or ACCESS_TYPES)
     try:
         for accesses in possible:
-            yield content_of(_policy(life, _grant(life, accesses, settings), settings))
+            yield possible_content(life, accesses, settings)
     except UnsafeGrant:
         if not life.written:  # a grant that does not pass the allow-list was never sent
             raise
+
+
+def possible_content(life: Life, accesses: tuple[str, ...], settings: PlanSettings) -> str:
+    """Return the content of our policy if it gives these access types.
+
+    Raises:
+        UnsafeGrant: it does not pass the allow-list.
+    """
+    return content_of(_policy(life, _grant(life, accesses, settings), settings))
 
 
 def _grant(life: Life, accesses: tuple[str, ...], settings: PlanSettings) -> Grant:

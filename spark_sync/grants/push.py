@@ -9,14 +9,18 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple
 
-from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.entity import EntityId, entity_types
+from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, RangerAdminError, UnsafeGrant
+from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from spark_sync.grants.plan import PlanSettings, Step, group_for, plan
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.resultant import Resultant, installed_resultant
-from spark_sync.grants.step_executor import StepExecutor, StepOutcome
+from spark_sync.grants.resultant import Resultant, resultant_of, resultant_plugins
+from spark_sync.grants.step_executor import StepExecutor
+from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.ledger import Ledger, LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, Life, State
 
@@ -32,7 +36,9 @@ def ranger_admin(settings: Settings, *, rate: float = 0.0) -> RangerAdmin:
     Raises:
         ConfigError: the address or a file of certificates cannot be used.
     """
-    return RangerAdmin.connect(settings.ranger, settings.sync.username, settings.sync.password, rate=rate)
+    return RangerAdmin.connect(
+        settings.ranger, settings.sync.username, settings.sync.password, rate=rate, source=AccountSource.SYNC
+    )
 
 
 class Pushed(NamedTuple):
@@ -118,6 +124,10 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
         group_for(EntityId("namespace", ("ns1",)), sync.extra_group)
     except UnsafeGrant as e:
         raise ConfigError(str(e)) from None
+    plugins = ""
+    if resultant is None:
+        manager = plugin_manager()
+        resultant, plugins = resultant_of(manager), resultant_plugins(manager)
     return PlanSettings(
         instance=settings.cdap.instance,
         service=settings.ranger.service,
@@ -126,8 +136,21 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
         extra_group=sync.extra_group,
         grantor=sync.username,
         merge_into_foreign=sync.merge_into_foreign,
-        resultant=resultant or installed_resultant(),
+        resultant=resultant,
+        profile=settings.cdap.profile,
+        gives=given_accesses(settings),
+        plugins=plugins,
     )
+
+
+def given_accesses(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Return the access types of a creator by the profile, by entity type.
+
+    Raises:
+        ConfigError: there is no such profile.
+    """
+    profile = load_profile(settings.cdap.profile)
+    return {name: profile.resultant(name) for name in entity_types()}
 
 
 def non_creators(settings: Settings) -> frozenset[str]:
@@ -142,4 +165,4 @@ def _has_more_to_do(outcome: StepOutcome) -> bool:
 
 
 def _record(ledger: Ledger, outcomes: list[StepOutcome]) -> None:
-    ledger.record([LedgerChange(life.entity, (life,)) for step, life in outcomes if life != step.life])
+    ledger.record([LedgerChange(life.entity, (life,)) for step, life, _ in outcomes if life != step.life])

@@ -9,7 +9,7 @@ import pluggy
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.errors import PluginError
-from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.plugins.manager import provided
 
 Resultant = Callable[[EntityId, str, tuple[str, ...]], tuple[str, ...]]
 """Returns the access types of a user on an entity they created; the last argument are those of the profile."""
@@ -20,13 +20,10 @@ def unchanged_accesses(_entity: EntityId, _user: str, accesses: tuple[str, ...])
     return accesses
 
 
-def installed_resultant() -> Resultant:
-    """Return the function that applies the installed plugins.
-
-    Raises:
-        PluginError: a plugin cannot be loaded.
-    """
-    return resultant_of(plugin_manager())
+def resultant_plugins(manager: pluggy.PluginManager) -> str:
+    """Return the names and versions of a manager's plugins that may change the access types of creators."""
+    found = {f"{one.plugin} {one.version}" for one in provided(manager) if one.hook == "ranger_cdap_resultant"}
+    return ", ".join(sorted(found))
 
 
 def resultant_of(manager: pluggy.PluginManager) -> Resultant:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 from ranger_cdap.errors import (
     AdminFailed,
@@ -25,8 +25,8 @@ from ranger_cdap.errors import (
 )
 from spark_sync.grants.plan import Step
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.writer import carry_out
-from spark_sync.ledger.life import Life, State
+from spark_sync.grants.writer import StepOutcome, carry_out
+from spark_sync.ledger.life import State
 
 TRIES: Final = 6
 """Most attempts of a step that meets concurrent modifications, or makes Ranger Admin fail."""
@@ -34,13 +34,6 @@ FAILURES: Final = 5
 """Steps in a row that fail in Ranger Admin before the cause is taken to be Ranger Admin, not the steps."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _AHEAD: Final = 8  # entities waiting for each one that is worked on, so that no worker ever waits for the plan
-
-
-class StepOutcome(NamedTuple):
-    """A step and the resulting life."""
-
-    step: Step
-    life: Life
 
 
 @dataclass
@@ -79,21 +72,21 @@ class StepExecutor:
         for step in steps:
             if done and done[-1].life.state is State.CLOSING:
                 break  # the earlier life's grant must be gone before the next one's comes
-            if (life := self._with_retries(step, ranger)) is None:
+            if (outcome := self._with_retries(step, ranger)) is None:
                 break
-            done.append(StepOutcome(step, life))
+            done.append(outcome)
         return done
 
-    def _with_retries(self, step: Step, ranger: PolicyRest) -> Life | None:
-        """Return the life after the step; unchanged with a reason if this step cannot be done now; None if none can."""
+    def _with_retries(self, step: Step, ranger: PolicyRest) -> StepOutcome | None:
+        """Return the outcome; an unchanged life with a reason if this step cannot be done now; None if none can."""
         tries, deadline = 0, time.monotonic() + self.patience
         while not self._over.is_set():
             tries += 1
             try:
-                life = carry_out(step, ranger)
+                outcome = carry_out(step, ranger)
             except ConflictingChange as e:
                 if tries >= TRIES:
-                    return replace(step.life, reason=str(e))
+                    return StepOutcome(step, replace(step.life, reason=str(e)))
             except AdminUnreachable as e:
                 if time.monotonic() >= deadline:
                     self._stop(e)
@@ -104,7 +97,7 @@ class StepExecutor:
                 self._stop(e)
             else:
                 self._failed = 0
-                return life
+                return outcome
             self._over.wait(_pause(tries))
         return None
 
@@ -113,13 +106,13 @@ class StepExecutor:
             self.error = self.error or error
         self._over.set()
 
-    def _failed_step(self, step: Step, error: RangerAdminError) -> Life:
+    def _failed_step(self, step: Step, error: RangerAdminError) -> StepOutcome:
         with self._lock:
             self._failed += 1
             self.error = self.error or error
         if self._failed >= FAILURES:
             self._over.set()
-        return replace(step.life, reason=str(error))
+        return StepOutcome(step, replace(step.life, reason=str(error)))
 
 
 def _pause(tries: int) -> float:

@@ -5,8 +5,8 @@ The optional exception is `spark_sync.grants.merger`.
 
 from __future__ import annotations
 
-import contextlib
 import re
+from typing import NamedTuple
 
 from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
@@ -23,8 +23,16 @@ _POLICY_ID = re.compile(r"policy-id=\[([0-9.,\s]+)\]")
 _POLICY_NAME = re.compile(r"policy-name=\[(.*?)\], service=", re.DOTALL)
 
 
-def carry_out(step: Step, ranger: PolicyRest) -> Life:
-    """Carry out one step and return the resulting life; idempotent.
+class StepOutcome(NamedTuple):
+    """A step and the resulting life; `revoked`: the step removed a grant from Ranger, which had not gone before."""
+
+    step: Step
+    life: Life
+    revoked: bool = False
+
+
+def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
+    """Carry out one step; idempotent.
 
     Raises:
         RangerAdminError: Ranger Admin is unavailable, met a concurrent modification, or rejects the account; the
@@ -32,15 +40,15 @@ def carry_out(step: Step, ranger: PolicyRest) -> Life:
     """
     match step:
         case CreateGrant():
-            return _create(step, ranger)
+            return StepOutcome(step, _create(step, ranger))
         case Merge():
-            return merger.merge(step, ranger)
+            return StepOutcome(step, merger.merge(step, ranger))
         case RevokePolicy():
-            return _revoke(step, ranger)
+            return StepOutcome(step, *_revoke(step, ranger))
         case RevokeMerged():
-            return merger.remove(step, ranger)
+            return StepOutcome(step, *merger.remove(step, ranger))
         case NoOp():
-            return step.done
+            return StepOutcome(step, step.done)
 
 
 def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
@@ -110,6 +118,7 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest
         policy_version=written.policy_version,
         applied=written.applied,
         written=written.written,
+        terms=written.terms,
     )
 
 
@@ -132,21 +141,24 @@ def _applied(step: CreateGrant, policy: Policy) -> Life:
         reason="",
         applied=step.grant.accesses,
         written=content_of(step.policy),
+        terms=step.terms,
         policy_id=-1 if policy.id is None else policy.id,
         policy_version=-1 if policy.version is None else policy.version,
     )
 
 
-def _revoke(step: RevokePolicy, ranger: PolicyRest) -> Life:
+def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
+    """Return the resulting life, and whether the policy was deleted here."""
     found = ranger.policy_by_guid(step.service, step.guid)
     if found is None or found.id is None:
-        return step.done
+        return step.done, False
     if content_of(found) not in step.contents:
         reason = f"edited: policy {found.id} was changed manually; delete it if it is not wanted"
-        return step.life.become(step.life.stuck_state, reason=reason)
+        return step.life.become(step.life.stuck_state, reason=reason), False
     try:
-        with contextlib.suppress(NotFound):  # deleted concurrently, as wanted
-            ranger.delete_policy(found.id)
+        ranger.delete_policy(found.id)
+    except NotFound:  # deleted concurrently, as wanted
+        return step.done, False
     except RequestRejected as e:
-        return step.life.become(step.life.stuck_state, reason=str(e))
-    return step.done
+        return step.life.become(step.life.stuck_state, reason=str(e)), False
+    return step.done, True

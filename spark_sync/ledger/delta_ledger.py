@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -18,6 +17,7 @@ from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import SyncError, reason
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.ledger.fold import known_life
+from spark_sync.ledger.grant_terms import BY_SETTINGS, GrantGroup
 from spark_sync.ledger.histories import PLACE, affected_by, events_above, few_histories, histories
 from spark_sync.ledger.ledger import Baseline, History, LedgerChange, Scope
 from spark_sync.ledger.ledger_rows import (
@@ -39,6 +39,7 @@ from spark_sync.ledger.life import Life, State
 
 _ROWS_A_PART = 20_000
 _FEW = 1_000
+_group = msgspec.json.Decoder(GrantGroup)
 _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
 _NO_JOURNALS: Mapping[str, str] = {}
 
@@ -158,11 +159,19 @@ class DeltaLedger:
         row = self._events_here().agg(newest.alias("newest"), waiting.alias("waiting")).collect()[0]
         return row.newest, row.waiting
 
-    def counts(self) -> Counter[State]:
-        """Implement `Ledger.counts`."""
-        return Counter(
-            {State(row.state): row["count"] for row in self._lives_here().groupBy("state").count().collect()}
+    def grant_groups(self) -> list[tuple[GrantGroup, int]]:
+        """Implement `Ledger.grant_groups`."""
+        key = F.struct(
+            "state",
+            "type",
+            F.coalesce("accesses", F.array()).alias("accesses"),
+            "terms",
+            F.col("creator").isNotNull().alias("has_creator"),
+            ((F.col("policy_id") >= 0) & (F.size(F.coalesce("merged", F.array())) == 0)).alias("has_policy"),
+            F.col("reason").isin(*BY_SETTINGS).alias("by_settings"),
         )
+        rows = self._lives_here().groupBy(key.alias("key")).count().select(to_json(F.col("key")).alias("key"), "count")
+        return [(_group.decode(row.key), row["count"]) for row in rows.collect()]
 
     def baseline(self) -> Baseline | None:
         """Implement `Ledger.baseline`."""

@@ -14,6 +14,7 @@ from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.absence import Absence, Absences, Listed, absences_of, counts, is_doubtful
 from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.grant_terms import NO_ACCESS_TO_TYPE
 from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import MANUAL, NOT_BY_REQUEST, RULE, Life, State
 from spark_sync.ledger.life_changes import contested, ended, restored, suspended
@@ -359,10 +360,10 @@ class _EntityFold:
         accesses = self.settings.gives.get(self.entity.type, ())
         if claim.creator == UNKNOWN:
             return replace(life, reason="no possible creator is known")
+        life = replace(life, creator=claim.creator, terms=self.settings.terms)
         if not accesses:
-            reason = "the profile grants creators no access to this entity type"
-            return replace(life, creator=claim.creator, reason=reason)
-        return replace(life, creator=claim.creator, state=State.PENDING, accesses=accesses)
+            return replace(life, reason=NO_ACCESS_TO_TYPE)
+        return replace(life, state=State.PENDING, accesses=accesses)
 
 
 def _is_provisional(life: Life) -> bool:

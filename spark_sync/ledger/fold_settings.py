@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
+from spark_sync.ledger.life import GrantTerms
 from spark_sync.ledger.request import UNKNOWN
 
 
@@ -15,7 +16,8 @@ class FoldSettings:
     """Settings of the fold; all times are milliseconds.
 
     `baseline`: when the inventory was taken; `None` without a valid one. `gives`: the access types of a creator, by
-    entity type. `non_creators`: users who never receive grants, unless `mapped` to another user. `ranks` of sources:
+    entity type, `terms`: the settings that decide them. `non_creators`: users who never receive grants, unless `mapped`
+    to another user. `ranks` of sources:
     the highest names the user if no check does. `impersonated`: whether the impersonated user or the requester is the
     creator. `skew`: the greatest difference between the clocks of two processes. `unfinished_after`: when an allowed
     request without an end counts as lost. `journals`: the current time of each source that holds the check journal of
@@ -28,6 +30,7 @@ class FoldSettings:
 
     baseline: int | None = None
     gives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    terms: GrantTerms | None = None
     non_creators: frozenset[str] = frozenset()
     mapped: Mapping[str, str] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent
+from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.life import Life, State
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class Ledger(Protocol):
     def lives(self, states: Collection[State]) -> list[Life]:
         """Return the lives in one of those states, by entity and number."""
 
-    def counts(self) -> Counter[State]:
-        """Return the number of lives in each state."""
+    def grant_groups(self) -> list[tuple[GrantGroup, int]]:
+        """Return the groups of lives that are alike in everything settings decide, each with its size."""
 
     def baseline(self) -> Baseline | None:
         """Return the newest inventory; `None` without one."""

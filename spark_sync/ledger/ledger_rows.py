@@ -29,7 +29,8 @@ LIVES = (
     " begun bigint, begun_source string, begun_id string, ended bigint, ended_source string, ended_id string,"
     " policy_id bigint, policy_version bigint,"
     " source string, event string, applied array<string>, merged array<string>, conflict string, written string,"
-    " certain bigint, candidates array<string>, former string, revoke boolean, versions array<string>, rule int"
+    " certain bigint, candidates array<string>, former string, revoke boolean, versions array<string>, rule int,"
+    " terms struct<profile: string, delegate_admin: boolean, extra_group: string, plugins: string>"
 )
 BASELINE = "instance string, taken bigint, entities bigint, journals map<string,string>"
 CHANGES = f"{LIVES}, dropped boolean"
@@ -58,7 +59,7 @@ def life_column() -> Column:
     ended = _position(F.col("ended"), F.lit(True), F.col("ended_source"), F.col("ended_id"))
     texts = ("source", "event", "written", "conflict", "former")
     lists = ("accesses", "applied", "merged", "candidates")
-    same = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions")
+    same = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
     return F.struct(
         F.struct(F.col("type").alias("type"), F.col("parts").alias("parts")).alias("entity"),
         begun.alias("begun"),
@@ -152,6 +153,7 @@ def _columns(instance: str, life: Life) -> dict[str, Any]:
         "revoke": life.revoke,
         "versions": life.versions,
         "rule": life.rule,
+        "terms": life.terms,
     }
 
 

@@ -94,6 +94,37 @@ NOT_BY_REQUEST: Final = ("", MANUAL)
 
 
 @dataclass(frozen=True, slots=True)
+class GrantTerms:
+    """Settings that a grant was decided by, beside the access types.
+
+    `profile`: its name. `plugins`: those that may change the access types, with their versions.
+    """
+
+    profile: str
+    delegate_admin: bool = False
+    extra_group: str = ""
+    plugins: str = ""
+
+    @property
+    def items(self) -> tuple[bool, str]:
+        """Return what decides the items of a policy of ours beside the access types."""
+        return self.delegate_admin, self.extra_group
+
+    def __str__(self) -> str:
+        named = (
+            self.profile or "no profile",
+            "delegate_admin" if self.delegate_admin else "",
+            f"extra_group {self.extra_group}" if self.extra_group else "",
+            f"plugins {self.plugins}" if self.plugins else "",
+        )
+        return " + ".join(filter(None, named))
+
+
+MANUAL_TERMS: Final = GrantTerms(MANUAL)
+"""The terms of a grant that a manual override decided: settings no longer apply to it; stored in the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
 class Life:
     """A row of the ledger; its key is (entity, number). Numbers begin at 1 and are never reused.
 
@@ -105,7 +136,8 @@ class Life:
 
     `candidates`: the users who may have created a contested life. `former`: the holder of the grant before it was
     contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
-    inventory, `None` if it lists none. `rule`: the version of the rule that decided.
+    inventory, `None` if it lists none. `rule`: the version of the rule that decided. `terms`: the settings that decided
+    the grant, `None` if an earlier release did.
     """
 
     entity: EntityId
@@ -130,6 +162,7 @@ class Life:
     revoke: bool = False
     versions: tuple[str, ...] | None = None
     rule: int = RULE
+    terms: GrantTerms | None = None
 
     def become(self, state: State, **changes: Any) -> Life:
         """Return the life in another state, with further changes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.life import GRANTING_STATES, WHEN_DELETED, Life, State
+from spark_sync.ledger.life import GRANTING_STATES, MANUAL_TERMS, WHEN_DELETED, Life, State
 from spark_sync.ledger.request import UNKNOWN, EntityRequest
 
 
@@ -36,12 +36,16 @@ def suspended(life: Life, doubt: EntityRequest) -> Life:
 
 
 def restored(life: Life) -> Life:
-    """Return the life as it was before it was contested or suspended."""
+    """Return the life as it was before it was contested or suspended; an adopted grant that was revoked stays so."""
     if life.state not in (State.CONTESTED, State.SUSPENDED) or (life.state is State.CONTESTED and not life.former):
         return life
-    creator = life.creator or life.former or None
+    creator, reason = life.creator or life.former or None, ""
     state = State.PENDING if creator and life.accesses else State.KNOWN
-    return replace(life, creator=creator, state=state, reason="", candidates=(), former="", revoke=False)
+    if state is State.PENDING and life.terms == MANUAL_TERMS:
+        # The settings would grant more than the adopted policy did.
+        state = State.APPLIED if life.revoke else State.BLOCKED
+        reason = "" if life.revoke else "its adopted policy was revoked in the meantime; `sync retry` writes a new one"
+    return replace(life, creator=creator, state=state, reason=reason, candidates=(), former="", revoke=False)
 
 
 def ended(life: Life, position: Position, *, recorded: bool) -> Life:

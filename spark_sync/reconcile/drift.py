@@ -16,7 +16,8 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of
-from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
+from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan, sent_contents
+from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import GRANTING_STATES, Life, State
 from spark_sync.reconcile.baseline import Inventory
@@ -37,7 +38,8 @@ class Drift(StrEnum):
 
     `unrecorded`: our policy that the ledger does not record. `stale`: one of a life that has ended. `entity_deleted`: a
     grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: its content is not
-    what we wrote. `unknown`: an entity that the ledger does not know. `no_creator`: one without a creator.
+    what we wrote. `outdated`: a grant by former settings. `unknown`: an entity that the ledger does not know.
+    `no_creator`: one without a creator.
     """
 
     UNRECORDED = "unrecorded"
@@ -45,6 +47,7 @@ class Drift(StrEnum):
     ENTITY_DELETED = "entity_deleted"
     MISSING = "missing"
     EDITED = "edited"
+    OUTDATED = "outdated"
     UNKNOWN = "unknown"
     NO_CREATOR = "no_creator"
 
@@ -74,6 +77,10 @@ class Facts:
     def current(self) -> Life | None:
         """Return the open life, if the ledger has one."""
         return next((life for life in self.decided if life.is_open), None)
+
+    def holding(self, life: Life) -> Policy | None:
+        """Return the policy that holds the grant of a life of it: ours or, with our additions, an unmanaged one."""
+        return self.foreign.get(life.policy_id) if life.merged else self.policies.get(life.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +161,10 @@ def drift_of(facts: Facts, settings: PlanSettings, *, no_creator: bool = False) 
     """Return the differences about one entity, in the order in which they are to be settled."""
     found = [*_of_policies(facts, settings), *_of_lives(facts, settings)]
     current = facts.current
+    if current is not None and not found:
+        there = facts.holding(current)
+        if is_changed(current, regranted(current, there, settings)):
+            found.append(DriftFinding(Drift.OUTDATED, facts, current.number, current, there))
     if current is None and not found and _is_unknown(facts):
         found.append(DriftFinding(Drift.UNKNOWN, facts))
     if no_creator and current is not None and not found and current.state is State.KNOWN and current.creator is None:
@@ -192,9 +203,11 @@ def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
 
 def _is_missing(life: Life, facts: Facts) -> bool:
     if life.merged:
-        theirs = facts.foreign.get(life.policy_id)
+        theirs = facts.holding(life)
         left = held(theirs, life.creator or "") & frozenset(life.merged) if theirs else ()
         return life.state in (State.APPLIED, State.BLOCKED) and not left
+    if life.state is State.PENDING and not life.accesses:
+        return False  # a killed run deleted it; the next one records that
     return life.policy_id >= 0 and life.number not in facts.policies
 
 
@@ -202,7 +215,8 @@ def _is_edited(life: Life, policy: Policy, settings: PlanSettings) -> bool:
     if life.merged or (life.state in (State.PENDING, State.FAILED) and life.policy_id < 0):
         return False  # the next run compares it itself
     if life.is_open and life.written:
-        return content_of(policy) != life.written
+        pending = life.state in (State.PENDING, State.FAILED)
+        return content_of(policy) not in (sent_contents(life, settings) if pending else {life.written})
     over = replace(life, state=State.CLOSING, ended=life.ended or life.begun)
     (step,) = plan([over], settings)
     return not isinstance(step, RevokePolicy) or content_of(policy) not in step.contents

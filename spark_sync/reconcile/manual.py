@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.ledger import LedgerChange
@@ -93,9 +92,9 @@ def assign(
         UnsafeGrant, InvalidInput: as `overrides.assign`.
         SyncError: as `manual_ledger`.
     """
-    from spark_sync.grants.push import non_creators
+    from spark_sync.grants.push import plan_settings
 
-    accesses = load_profile(settings.cdap.profile).resultant(entity.type)
+    planning = plan_settings(settings)
     with override_audit(settings) as audit, manual_ledger(settings, spark) as ledger:
         lives = _lives_of(ledger, entity)
         before = overrides.current(entity, lives)
@@ -103,10 +102,11 @@ def assign(
             entity,
             lives,
             user,
-            accesses,
-            non_creators=non_creators(settings),
+            planning.gives[entity.type],
+            non_creators=planning.non_creators,
             decided=_decided(settings, now),
             anyone=anyone,
+            terms=planning.terms,
         )
         if overrides.is_doubted(before) and not why.strip():
             raise InvalidInput(f"`{entity}` is {before.state}; give the reason for the audit with --why")

@@ -16,7 +16,7 @@ from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, RULE, WHEN_DELETED, Life, State
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, RULE, WHEN_DELETED, GrantTerms, Life, State
 
 _RETRIED = (State.BLOCKED, State.FAILED)
 _NOT_SENT = (State.KNOWN, State.UNCONFIRMED)
@@ -43,6 +43,7 @@ def assign(
     non_creators: Collection[str],
     decided: int,
     anyone: bool = False,
+    terms: GrantTerms | None = None,
 ) -> LedgerChange:
     """Make the user the creator of the entity.
 
@@ -51,6 +52,7 @@ def assign(
         accesses: the access types of a creator by the profile.
         decided: the time up to which events are decided, in epoch milliseconds.
         anyone: the user need not be a candidate of a contested life, or the creator of a suspended one.
+        terms: the settings that decide the grant.
 
     Raises:
         UnsafeGrant: the name does not identify a single user who may create.
@@ -71,7 +73,7 @@ def assign(
             )
     elif life.creator == user and (again := retry(life)):
         return LedgerChange(entity, (again,))
-    given = {"creator": user, "accesses": accesses, **_overridden_fields(life, decided)}
+    given = {"creator": user, "accesses": accesses, **_overridden_fields(life, decided), "terms": terms}
     if not _may_grant(life) or (is_doubted(life) and user == life.holder):
         return LedgerChange(entity, (life.become(State.PENDING, **given),), _unconfirmed(lives, life.number))
     after = Life(entity, life.number + 1, None, life.begun, State.KNOWN, versions=life.versions)
@@ -128,7 +130,7 @@ def current(entity: EntityId, lives: Collection[Life]) -> Life:
 
 def _overridden_fields(life: Life, decided: int) -> dict[str, Any]:
     """Return the fields common to all manually overridden lives."""
-    given: dict[str, Any] = {"source": MANUAL, "event": "", "conflict": "", "reason": "", "rule": RULE}
+    given: dict[str, Any] = {"source": MANUAL, "event": "", "conflict": "", "reason": "", "rule": RULE, "terms": None}
     if is_doubted(life):
         since = max(decided, life.begun.time)
         given |= {"candidates": (), "former": "", "revoke": False, "certain": since}

@@ -13,6 +13,7 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import guid_of
 from spark_sync.grants.plan import PlanSettings
+from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import plan_settings, ranger_admin
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
@@ -36,6 +37,10 @@ class PolicyReader(Protocol):
 
     def policy_by_id(self, policy_id: int) -> Policy | None:
         """Return the policy with that id."""
+
+
+class RangerClient(PolicyReader, PolicyRest, Protocol):
+    """The part of `RangerAdmin` that looks policies up and writes them."""
 
 
 @dataclass(frozen=True, slots=True)

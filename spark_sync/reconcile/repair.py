@@ -19,8 +19,11 @@ from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.fold import baseline_position
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import WHEN_DELETED, Life, State
+from spark_sync.ledger.life import MANUAL_TERMS, WHEN_DELETED, Life, State
 from spark_sync.reconcile.drift import BEGINNING, RELEASED, Drift, DriftFinding, Facts, drift_of
+
+_LEFT_TO_PEOPLE: Final[dict[str, Any]] = {**WITHOUT_GRANT, "accesses": (), "terms": MANUAL_TERMS}
+"""Fields of a life without a grant, which neither changed settings nor the end of a doubt bring back."""
 
 
 class RepairAction(StrEnum):
@@ -77,14 +80,15 @@ def _adopt_edited(finding: DriftFinding) -> LedgerChange | None:
     life, policy = finding.life, finding.policy
     if life is None or policy is None or not life.is_open:
         return None
-    return _one(life.become(State.APPLIED, reason="", **_policy_fields(policy, life.creator or "")))
+    standing = _policy_fields(policy, life.creator or "")
+    return _one(life.become(State.APPLIED, reason="", terms=MANUAL_TERMS, **standing))
 
 
 def _release_edited(finding: DriftFinding) -> LedgerChange | None:
     if finding.life is None:
         return None
     over = State.KNOWN if finding.life.is_open else State.CLOSED
-    return _one(finding.life.become(over, reason=RELEASED, **WITHOUT_GRANT))
+    return _one(finding.life.become(over, reason=RELEASED, **_LEFT_TO_PEOPLE))
 
 
 def _revoke_edited(finding: DriftFinding) -> LedgerChange | None:
@@ -98,7 +102,7 @@ def _accept_missing(finding: DriftFinding) -> LedgerChange | None:
     if finding.life is None:
         return None
     reason = "its grant was revoked manually, which was accepted"
-    return _one(finding.life.become(State.KNOWN, reason=reason, **WITHOUT_GRANT))
+    return _one(finding.life.become(State.KNOWN, reason=reason, **_LEFT_TO_PEOPLE))
 
 
 def _revoke_deleted(finding: DriftFinding) -> LedgerChange | None:
@@ -131,7 +135,14 @@ def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
         former = (_ended(facts.current, begun.time),)
     standing = _policy_fields(policy, creator)
     applied = life.become(State.PENDING).become(
-        State.APPLIED, creator=creator, accesses=standing["applied"], reason="", source="", event="", **standing
+        State.APPLIED,
+        creator=creator,
+        accesses=standing["applied"],
+        reason="",
+        source="",
+        event="",
+        terms=None,
+        **standing,
     )
     return LedgerChange(facts.entity, (*former, applied), _superseded(finding))
 
@@ -141,7 +152,8 @@ def _release_unrecorded(finding: DriftFinding) -> LedgerChange | None:
     if current is not None and current.state is not State.KNOWN:
         return None
     if known := _known(finding):
-        return LedgerChange(finding.entity, (replace(known, reason=RELEASED),), _superseded(finding))
+        released = replace(known, reason=RELEASED, **_LEFT_TO_PEOPLE)
+        return LedgerChange(finding.entity, (released,), _superseded(finding))
     over = _over(finding, State.CLOSED, reason=RELEASED)
     return LedgerChange(finding.entity, (*_former(finding), over))
 
@@ -156,7 +168,7 @@ def _revoke_unrecorded(finding: DriftFinding) -> LedgerChange | None:
     if facts.listed is False or (facts.current is None and not facts.listed):
         return LedgerChange(finding.entity, (*_former(finding), over))
     known = _known(finding) or Life(finding.entity, finding.number, None, over.begun, State.KNOWN)
-    rest = replace(known, number=finding.number + 1, reason="its grant was revoked", **WITHOUT_GRANT)
+    rest = replace(known, number=finding.number + 1, reason="its grant was revoked", **_LEFT_TO_PEOPLE)
     dropped = tuple(number for number in _superseded(finding) if number != rest.number)
     return LedgerChange(finding.entity, (*_former(finding), over, rest), dropped)
 

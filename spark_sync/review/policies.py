@@ -11,6 +11,7 @@ from ranger_cdap.errors import AdminUnreachable, NotReady
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 from ranger_cdap.policies.refresh.policy_set_download import Downloads
@@ -63,7 +64,9 @@ def load_policies(settings: Settings, *, from_cache: bool) -> EffectivePolicies:
     admin: Downloads = (
         UnusedRangerAdmin()
         if from_cache
-        else RangerAdmin.connect(settings.ranger, settings.plugin.username, settings.plugin.password)
+        else RangerAdmin.connect(
+            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+        )
     )
     with PolicyRefresher(admin, settings, options=EngineOptions(conditions=makers)) as refresher:
         snapshot = refresher.refresh()

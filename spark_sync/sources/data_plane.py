@@ -27,9 +27,6 @@ from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, LineReading, checked_reading, event_id
 from spark_sync.sources.strict_json import BadLine, convert_strictly, quoted, read_object
 
-# The recorded examples, and programs that store for CDAP, write null for a missing field.
-_MAY_BE_NULL = ("handler", "user_ip")
-
 
 def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:
     """Read a line; a record counts only if one of the source's `callers` sent it.
@@ -68,10 +65,6 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
         )
     record = line.get("record")
     _refuse_version(record, (UNSTAMPED, STAMPED))
-    if isinstance(record, dict):
-        for name in _MAY_BE_NULL:
-            if name in record and record[name] is None:
-                del record[name]
     stored = convert_strictly(line, StoredRecord)
     record = stored.record
     if record.started > record.ended:

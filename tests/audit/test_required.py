@@ -23,8 +23,8 @@ from tests.authz.fixtures import authorizer, policy
 from tests.disk_faults import full_disk, in_a_child
 
 PATIENCE = 30.0
-KV = entity_id("dataset", ("ns1", "kv"))
-POLICIES = [policy(1, {"namespace": "ns1", "dataset": "*"}, ["alice"], ["read"])]
+KV = entity_id("stream", ("ns1", "kv"))
+POLICIES = [policy(1, {"namespace": "ns1", "stream": "*"}, ["alice"], ["read"])]
 WHY = "access is denied while it cannot be audited"
 
 
@@ -40,21 +40,21 @@ def deciding(audit: AuditTrail) -> Authorizer:
 
 
 def allowed(asked: Authorizer, user: str = "alice", number: int = 0) -> bool:
-    return asked.check(user, (), "dataset.get", entity_id("dataset", ("ns1", f"kv{number}"))).allowed
+    return asked.check(user, (), "stream.get", entity_id("stream", ("ns1", f"kv{number}"))).allowed
 
 
 def on_disk(directory: Path) -> list[dict[str, Any]]:
     path = directory / "a.jsonl"
-    return of_datasets(json.loads(line) for line in path.read_bytes().splitlines())
+    return of_streams(json.loads(line) for line in path.read_bytes().splitlines())
 
 
-def of_datasets(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def of_streams(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each decision has a record for the namespace as well."""
-    return [line for line in lines if line["resType"] == "dataset"]
+    return [line for line in lines if line["resType"] == "stream"]
 
 
 def results(records: Iterable[AuditRecord]) -> list[int]:
-    return [record.result for record in records if record.resType == "dataset"]
+    return [record.result for record in records if record.resType == "stream"]
 
 
 @pytest.mark.parametrize("user", ["alice", "bob"])
@@ -114,7 +114,7 @@ def test_on_a_full_disk_everything_is_denied_with_that_reason_and_nothing_is_tor
     assert allowed(asked)
     whole = (tmp_path / "a.jsonl").stat().st_size
     with full_disk(whole + 20):
-        answer = asked.check("alice", (), "dataset.get", KV)
+        answer = asked.check("alice", (), "stream.get", KV)
     assert (answer.allowed, answer.enforced, answer.reason) == (False, True, f"{WHY} (File too large)")
     assert allowed(asked, number=1)
     asked.decider._audit.close()
@@ -182,7 +182,7 @@ def test_a_disk_that_hangs_denies_and_what_was_not_begun_is_never_written() -> N
     first = threading.Thread(target=allowed, args=(asked,))
     first.start()
     assert disk.was_asked.wait(PATIENCE)
-    answer = asked.check("alice", (), "dataset.get", KV)
+    answer = asked.check("alice", (), "stream.get", KV)
     first.join()
     assert answer.reason == f"{WHY} (the disk of the audit file does not respond)"
     disk.may_answer.set()
@@ -230,7 +230,7 @@ def test_more_than_may_wait_is_denied() -> None:
     others[1].start()
     with commit._changed:
         commit._changed.wait_for(lambda: len(commit._waiting) == 1, PATIENCE)
-    assert asked.check("alice", (), "dataset.get", KV).reason == f"{WHY} (too many audit records wait for the disk)"
+    assert asked.check("alice", (), "stream.get", KV).reason == f"{WHY} (too many audit records wait for the disk)"
     disk.may_answer.set()
     for other in others:
         other.join()

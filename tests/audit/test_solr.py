@@ -80,6 +80,16 @@ def test_records_are_sent_as_one_list_to_be_seen_soon() -> None:
     assert call.request.headers["Authorization"].startswith("Basic ")
 
 
+@pytest.mark.parametrize("status", [401, 403])
+@responses.activate
+def test_a_rejected_account_is_named_with_its_settings(status: int) -> None:
+    responses.post(f"{URL}/update", status=status, body="login")
+    with pytest.raises(AuditSinkError, match=r"account `ranger` .*`audit\.solr_username` and `audit\.solr_password`"):
+        SolrSink(URL, "ranger", Secret("Solr-Passw0rd")).write([record()])
+    with pytest.raises(AuditSinkError, match="rejects requests without an account"):
+        SolrSink(URL, "", Secret("")).write([record()])
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [

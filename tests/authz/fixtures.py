@@ -18,6 +18,7 @@ from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import Profile, load_profile
 from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.errors import VersionPending
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot, no_groups
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
@@ -45,6 +46,11 @@ class FixedPolicies:
     snapshot: Snapshot
 
     def refresh_now(self) -> Snapshot:
+        return self.snapshot
+
+    def refresh_to(self, version: int, timeout: float) -> Snapshot:
+        if not self.snapshot.has(version):
+            raise VersionPending(f"version `{version}` is not in effect after {timeout:g} s")
         return self.snapshot
 
     def request_refresh(self) -> None:

@@ -19,12 +19,14 @@ from tests.authz.fixtures import Memory, policy
 
 KV = entity_id("dataset", ["ns1", "kv"])
 NS1 = entity_id("namespace", ["ns1"])
+KEY = entity_id("secure_key", ["ns1", "key"])
 
 POLICIES = [
     policy(1, {"namespace": "ns1"}, ["alice", "bob"], ["read"]),
     policy(2, {"namespace": "ns1", "dataset": "kv"}, ["alice"], ["read"]),
     policy(3, {"namespace": "ns2", "application": "app", "program": "*"}, ["alice"], ["execute"]),
     policy(4, {"namespace": "ns3", "dataset": "quiet"}, ["alice"], ["admin"], isAuditEnabled=False),
+    policy(5, {"namespace": "ns1", "secure_key": "key"}, ["alice"], ["read"]),
 ]
 
 
@@ -35,11 +37,11 @@ def authorizer(
 
 
 def test_an_operation_is_decided_by_the_policies_on_every_entity_it_needs() -> None:
-    answer = authorizer().check("alice", (), "dataset.get", KV)
+    answer = authorizer().check("alice", (), "secure_key.get", KEY)
 
     assert answer.allowed
-    assert answer.policy_ids == (2, 1)
-    assert [(e.action, e.entity) for e in answer.decided_by] == [("READ", KV), ("READ", NS1)]
+    assert answer.policy_ids == (5, 1)
+    assert [(e.action, e.entity) for e in answer.decided_by] == [("READ", KEY), ("READ", NS1)]
 
 
 def test_a_denial_names_what_is_missing() -> None:
@@ -105,18 +107,18 @@ def test_a_hook_can_only_turn_allow_into_deny_and_one_that_raises_denies(
 def test_one_record_for_each_entity_with_the_final_result_and_the_deciding_policy() -> None:
     memory = Memory()
 
-    authorizer(memory).check("alice", (), "dataset.get", KV, client_ip="10.0.0.9")
-    authorizer(memory).check("bob", (), "dataset.get", KV)
+    authorizer(memory).check("alice", (), "secure_key.get", KEY, client_ip="10.0.0.9")
+    authorizer(memory).check("bob", (), "secure_key.get", KEY)
 
     seen = [(r.reqUser, r.resource, r.action, r.result, r.policy, r.policy_version) for r in memory.records]
     assert seen == [
-        ("alice", "cdap/ns1/kv", "read", 1, 2, 3),
+        ("alice", "cdap/ns1/key", "read", 1, 5, 3),
         ("alice", "cdap/ns1", "read", 1, 1, 3),
-        ("bob", "cdap/ns1/kv", "read", 0, -1, -1),
+        ("bob", "cdap/ns1/key", "read", 0, -1, -1),
         ("bob", "cdap/ns1", "read", 0, 1, 3),
     ]
     assert {(r.repo, r.access, r.cliIP, r.evtTime) for r in memory.records[:2]} == {
-        ("cdapdev", "dataset.get", "10.0.0.9", 1_800_000_000_000)
+        ("cdapdev", "secure_key.get", "10.0.0.9", 1_800_000_000_000)
     }
 
 
@@ -160,7 +162,7 @@ def test_many_questions_are_answered_as_each_alone_and_audited_together() -> Non
     answers = authorizer(together).check_all("alice", (), questions)
 
     assert answers == [authorizer(alone).check("alice", (), *question) for question in questions]
-    assert [a.allowed for a in answers] == [True, False, False]
+    assert [a.allowed for a in answers] == [True, False, True]
     told = [[(r.resource, r.access, r.result, r.policy) for r in memory.records] for memory in (together, alone)]
     assert told[0] == told[1]
     assert authorizer(ready=False).check_all("alice", (), questions)[2].reason == "not ready: no policies yet"

@@ -9,7 +9,11 @@ import pytest
 from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.checks.checks import CdapCheck, Unknown
 from ranger_cdap.cdap.checks.master import REMEMBERED_FOR, MasterCreate
+from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
+from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.plan import plan
+from ranger_cdap.cdap.profile import load_profile
 from tests.authz.fixtures import Memory, authorizer, policy
 
 MASTER = "cdap"
@@ -72,9 +76,10 @@ def test_a_denial_is_a_sentence_with_what_is_missing() -> None:
     assert enforcer().enforce("alice", check(*KV, GET)).reason == ""
 
 
-def test_seeing_is_any_privilege_on_it_or_below_in_the_order_asked() -> None:
+def test_what_a_list_shows_is_told_in_the_order_asked() -> None:
     asked = [("NAMESPACE", ("ns1",)), ("NAMESPACE", ("ns9",)), KV, ("DATASET", ("ns1", "other"))]
-    assert enforcer().visible("bob", asked).of_each == [True, False, True, False]
+    assert enforcer().visible("alice", asked).of_each == [True, False, True, False]
+    assert enforcer().visible("bob", asked).of_each == [False, False, True, False]
     assert enforcer().visible("eve", asked).of_each == [False] * 4
     assert enforcer().visible("bob", []).of_each == []
 
@@ -127,19 +132,75 @@ def test_without_policies_everything_is_denied_also_to_the_master() -> None:
 @pytest.mark.parametrize(
     ("mode", "kind", "allowed"),
     [
-        (MasterCreate.DENY, "DATASET", False),
-        (MasterCreate.PREVIEW, "DATASET", False),
-        (MasterCreate.ALLOW, "DATASET", True),
+        (MasterCreate.DENY, "ARTIFACT", False),
+        (MasterCreate.PREVIEW, "ARTIFACT", False),
+        (MasterCreate.ALLOW, "ARTIFACT", True),
+        (MasterCreate.DENY, "DATASET_MODULE", False),
         (MasterCreate.PREVIEW, "DATASET_MODULE", False),
         (MasterCreate.PREVIEW, "DATASET_TYPE", False),
         (MasterCreate.ALLOW, "DATASET_MODULE", True),
     ],
 )
-def test_what_the_master_makes_in_a_user_namespace_no_policy_decides(
+def test_what_holds_code_the_master_makes_in_a_user_namespace_by_no_policy(
     mode: MasterCreate, kind: str, allowed: bool
 ) -> None:
-    """Policy 4 gives the master ADMIN on every dataset."""
-    assert enforcer(mode).enforce(MASTER, check(kind, ("ns1", "new"), CREATE)).allowed is allowed
+    parts = ("ns1", "new", "1.0.0")[: 3 if kind == "ARTIFACT" else 2]
+    everything = policy(7, {"namespace": "ns1", kind.lower(): "?*"}, [MASTER], ["read", "write", "admin", "execute"])
+    asked = AccessEnforcer(authorizer([*POLICIES, everything]), mode)
+    assert asked.enforce(MASTER, check(kind, parts, CREATE)).allowed is allowed
+
+
+# Each privilege that a plan asks of the master user, and the checks of CDAP for which it is needed.
+CHECKED_FOR = {
+    "READ": [("STANDARD.GET", None, True)],
+    "WRITE": [("STANDARD.UPDATE", None, True)],
+    "ADMIN": [
+        (CREATE, "DatasetInstanceService.create", False),
+        ("STANDARD.DELETE", "DatasetInstanceService.drop", False),
+    ],
+}
+RUNS = {
+    "read_datasets": "dataset:ns1.source",
+    "written_datasets": "dataset:ns1.sink",
+    "created_datasets": "dataset:ns1.fresh",
+    "local_datasets": "dataset:ns1.local.run1",
+    "external_datasets": "dataset:ns1.outside",
+}
+
+
+def planned_of_the_master(profile: str) -> list[tuple[str, str, EntityId]]:
+    """Every privilege that some row of the profile asks of the master user: the row, the action, the entity."""
+    context = Context({role: (parse_entity(text),) for role, text in RUNS.items()}, master=MASTER)
+    entities = map(
+        parse_entity, ("namespace:ns1", "application:ns1.Shop", "program:ns1.Shop.spark.S", "dataset:ns1.kv")
+    )
+    return [
+        (row.name, action, need.entity)
+        for entity in entities
+        for row in load_profile(profile).rows.values()
+        if row.entity == entity.type
+        for alternative in plan(row, entity, "ann", context)
+        for need in alternative
+        if need.capacity == "master" and isinstance(need.entity, EntityId)
+        for action in need.actions
+    ]
+
+
+@pytest.mark.parametrize("mode", list(MasterCreate))
+@pytest.mark.parametrize("profile", ["default", "004"])
+def test_what_a_plan_asks_of_the_master_is_what_the_enforcer_asks(profile: str, mode: MasterCreate) -> None:
+    planned = planned_of_the_master(profile)
+
+    assert {action for _, action, _ in planned} == set(CHECKED_FOR)
+    for row, action, entity in planned:
+        where = {"namespace": entity.parts[0], entity.type: entity.parts[1]}
+        others = [other for other in ("read", "write", "admin", "execute") if other != action.lower()]
+        for permission, hint, container in CHECKED_FOR[action]:
+            asks = check(entity.type.upper(), entity.parts, permission, hint=hint, from_container=container)
+            by_setting = mode is MasterCreate.ALLOW and permission == CREATE
+            for held, wanted in (([action.lower()], True), (others, by_setting)):
+                world = authorizer([policy(1, where, [MASTER], held)], profile=profile, master=MASTER)
+                assert AccessEnforcer(world, mode).enforce(MASTER, asks).allowed is wanted, (row, action, str(entity))
 
 
 def test_everything_else_the_policies_decide_for_the_master_as_for_everybody() -> None:
@@ -176,13 +237,13 @@ def test_an_upload_that_cdap_finishes_as_the_master_deploys_nothing() -> None:
     """By default a jar upload is asked of its user only for seeing the namespace (cdap-facts.md §3.6)."""
     asked, _ = preview_world()
     assert asked.enforce("bob", check("NAMESPACE", ("ns1",), GET)).allowed
-    for kind, parts in (("ARTIFACT", ("ns1", "evil", "1.0.0")), APP, ("DATASET", ("ns1", "evil"))):
+    for kind, parts in (("ARTIFACT", ("ns1", "evil", "1.0.0")), APP, ("DATASET_MODULE", ("ns1", "evil"))):
         assert not asked.enforce(MASTER, check(kind, parts, CREATE)).allowed
 
 
 def test_what_the_setting_decides_is_audited_and_reported_like_everything() -> None:
     memory = Memory()
-    asked = check("DATASET", ("ns1", "new"), CREATE)
+    asked = check("DATASET_MODULE", ("ns1", "new"), CREATE)
     assert not enforcer(memory=memory).enforce(MASTER, asked).allowed
     (record,) = memory.records
     assert (record.reqUser, record.resource, record.result, record.policy) == (MASTER, "cdap/ns1/new", 0, -1)

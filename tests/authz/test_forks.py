@@ -35,7 +35,7 @@ QUESTIONS = 40
 KV = entity_id("dataset", ["ns1", "kv"])
 SECRET = entity_id("dataset", ["ns1", "secret"])
 GIVEN = {"alice": ["READ dataset:ns1.kv", "READ namespace:ns1"]}
-PER_ANSWER = 2  # records: of the dataset and of its namespace
+PER_ANSWER = 1  # record: of the dataset
 
 
 @pytest.fixture(scope="module")

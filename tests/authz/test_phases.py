@@ -6,9 +6,13 @@ import pytest
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.config import AuthorizationConfig
+from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
+from ranger_cdap.cdap.checks.checks import CdapCheck
+from ranger_cdap.cdap.checks.master import MasterCreate
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode, enforcement
 from ranger_cdap.cdap.entity import entity_id
+from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import parse_settings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.plugins.hookspecs import hookimpl
@@ -98,6 +102,47 @@ def test_a_veto_is_reported_like_a_denial() -> None:
     answer = reporting.check("alice", (), "dataset.get", KV)
     assert (answer.allowed, answer.enforced) == (True, False)
     assert "audit week" in answer.reason
+
+
+# The name in the setting, who asks, and CDAP's check: denied by the policies, and so enforced by this name.
+NAMED = [
+    ("dataset.list", "eve", CdapCheck("NAMESPACE", ("ns1",), ("STANDARD.LIST",), "DATASET")),
+    ("application.list", "eve", CdapCheck("NAMESPACE", ("ns1",), ("STANDARD.LIST",), "APPLICATION")),
+    ("application.create", "eve", CdapCheck("APPLICATION", ("ns1", "a"), ("STANDARD.CREATE",))),
+    ("application.deploy", "eve", CdapCheck("APPLICATION", ("ns1", "a"), ("STANDARD.CREATE",))),
+    ("application.inner_create", "eve", CdapCheck("SYSTEM_APP_ENTITY", ("ns1", "a", "b", "c"), ("STANDARD.CREATE",))),
+    ("instance.tether", "eve", CdapCheck("INSTANCE", ("",), ("INSTANCE.TETHER",))),
+    # By `master.create`, whatever the policies say.
+    ("artifact.add", "cdap", CdapCheck("NAMESPACE", ("ns1",), ("STANDARD.CREATE",), "ARTIFACT")),
+    ("application.deploy", "cdap", CdapCheck("APPLICATION", ("ns1", "a"), ("STANDARD.CREATE",))),
+]
+
+
+# Checks that cannot be read, and may be of the operation that is enforced.
+INVALID = [
+    ("dataset.get", CdapCheck("DATASET", ("ns1", "x" * 2_000), ("STANDARD.GET",))),
+    ("dataset.get", CdapCheck("DATASET", ("ns1", "kv"), ("GET",))),
+    ("dataset.list", CdapCheck("NAMESPACE", ("n s",), ("STANDARD.LIST",), "DATASET")),
+    ("program.start", CdapCheck("PROGRAM_RUN", ("ns1", "a"), ("STANDARD.GET",))),
+]
+
+
+@pytest.mark.parametrize(("operation", "check"), INVALID)
+def test_an_invalid_check_is_denied_where_it_may_be_an_enforced_operation(operation: str, check: CdapCheck) -> None:
+    named = enforcement(load_profile("default"), (operation,), None, REPORT)
+    others = enforcement(load_profile("default"), ("stream.get",), None, REPORT)
+
+    assert not AccessEnforcer(authorizer(POLICIES, enforcement=named), MasterCreate.DENY).enforce("eve", check).allowed
+    assert AccessEnforcer(authorizer(POLICIES, enforcement=others), MasterCreate.DENY).enforce("eve", check).allowed
+
+
+@pytest.mark.parametrize(("operation", "user", "check"), NAMED)
+def test_a_check_of_cdap_is_enforced_by_the_name_of_its_operation(operation: str, user: str, check: CdapCheck) -> None:
+    named = enforcement(load_profile("default"), (operation,), None, REPORT)
+    others = enforcement(load_profile("default"), ("stream.get",), None, REPORT)
+
+    assert not AccessEnforcer(authorizer(POLICIES, enforcement=named), MasterCreate.DENY).enforce(user, check).allowed
+    assert AccessEnforcer(authorizer(POLICIES, enforcement=others), MasterCreate.DENY).enforce(user, check).allowed
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,40 @@
 """A real engine with the policies a test writes down as `ann READ dataset:ns1.kv`; names may hold wildcards."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import msgspec
 
 import servicedef
-from ranger_cdap.cdap.answer import Ask
 from ranger_cdap.cdap.entity import EntityId, entity_type, to_resource
+from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ANY, VISIBLE
-from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
+from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, NamedValues, PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
 
 
-def granted(*privileges: str, denied: Iterable[str] = ()) -> Ask:
+@dataclass(frozen=True)
+class Policies:
+    """Asks the engine, as `compose` does."""
+
+    engine: PolicyEngine
+
+    def __call__(self, person: str, entity: EntityId, action: str) -> Decision:
+        return self.engine.evaluate(
+            AccessRequest(
+                resource=to_resource(entity, "cdap"),
+                access_type=ANY_ACCESS if action in (ANY, VISIBLE) else action.lower(),
+                user=person,
+                matching_scope=MatchingScope.SELF_OR_DESCENDANTS if action == VISIBLE else MatchingScope.SELF,
+            )
+        )
+
+    def names(self, person: str, pattern: EntityPattern) -> Mapping[str, NamedValues] | None:
+        request = AccessRequest(to_resource(pattern.example, "cdap"), "", user=person)
+        return self.engine.named_values(request, pattern.open_levels)
+
+
+def granted(*privileges: str, denied: Iterable[str] = ()) -> Policies:
     """Decisions by one policy for each entity named; `denied` makes deny items of the same form."""
     texts = [(text, "policyItems") for text in privileges] + [(text, "denyPolicyItems") for text in denied]
     policies: dict[str, dict[str, object]] = {}
@@ -30,19 +52,7 @@ def granted(*privileges: str, denied: Iterable[str] = ()) -> Ask:
         ],
         "serviceDef": servicedef.service_definition(),
     }
-    engine = PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))
-
-    def ask(person: str, entity: EntityId, action: str) -> Decision:
-        return engine.evaluate(
-            AccessRequest(
-                resource=to_resource(entity, "cdap"),
-                access_type=ANY_ACCESS if action in (ANY, VISIBLE) else action.lower(),
-                user=person,
-                matching_scope=MatchingScope.SELF_OR_DESCENDANTS if action == VISIBLE else MatchingScope.SELF,
-            )
-        )
-
-    return ask
+    return Policies(PolicyEngine.build(decode_service_policies(msgspec.json.encode(document))))
 
 
 def resources(entity: str) -> dict[str, dict[str, list[str]]]:

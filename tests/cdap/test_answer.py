@@ -28,15 +28,15 @@ def holding(*held: str, determined: bool = True) -> Ask:
 
 # operation, entity, related, privileges held, allowed, what is missing
 CASES = [
-    ("dataset.get", "dataset:ns1.kv", {}, ["READ dataset:ns1.kv", "READ namespace:ns1"], True, []),
+    ("dataset.get", "dataset:ns1.kv", {}, ["READ dataset:ns1.kv"], True, []),
     ("dataset.get", "dataset:ns1.kv", {}, ["READ namespace:ns1"], False, ["ann needs READ on dataset:ns1.kv"]),
     (
-        "dataset.get",
-        "dataset:ns1.kv",
+        "secure_key.get",
+        "secure_key:ns1.k",
         {},
         [],
         False,
-        ["ann needs READ on dataset:ns1.kv", "ann needs READ on namespace:ns1"],
+        ["ann needs READ on secure_key:ns1.k", "ann needs READ on namespace:ns1"],
     ),
     ("dataset.list", "dataset:ns1.kv", {}, ["ADMIN dataset:ns1.kv"], True, []),
     (
@@ -163,7 +163,7 @@ def test_a_denial_says_who_lacks_what_and_in_which_capacity() -> None:
 
 @pytest.mark.parametrize(
     ("impersonated", "said"),
-    [(None, "`artifact` or `jar`"), ("svc", "`artifact` or `principal` or `jar`")],
+    [(None, "`artifact` or `jar`"), ("svc", "`artifact` and `principal` or `jar` and `principal`")],
 )
 def test_what_can_not_be_decided_is_denied_and_says_what_to_name(impersonated: str | None, said: str) -> None:
     row = load_profile("004").operation("application.deploy")

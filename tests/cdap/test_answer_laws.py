@@ -1,5 +1,7 @@
 """Laws of composed answers, over every row of every profile, any situation and any privileges held."""
 
+from collections.abc import Mapping
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +12,7 @@ from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE, Operation, load_profile, profile_names
-from ranger_cdap.engine import Decision
+from ranger_cdap.engine import Decision, NamedValues
 
 ENTITIES = {
     entity.type: entity
@@ -35,8 +37,12 @@ ENTITIES = {
 ROWS = [row for name in profile_names() for row in load_profile(name).rows.values() if row.entity in ENTITIES]
 PEOPLE = ("ann", "svc", "cdap")
 Privilege = tuple[str, EntityId | EntityPattern, str]
+NAMED = {
+    level: NamedValues(frozenset({"a", "b"})) for level in ("dataset", "dataset_module", "dataset_type", "artifact")
+}
+"""What the privileges name beside patterns."""
 
-names = st.sampled_from(["ns1.a", "ns1.b", "ns1.a*"])
+entity_names = st.sampled_from(["ns1.a", "ns1.b", "ns1.a*"])
 contexts = st.builds(
     lambda related, impersonated: Context(related, impersonated),
     st.dictionaries(
@@ -45,7 +51,7 @@ contexts = st.builds(
     ).flatmap(
         lambda roles: st.fixed_dictionaries(
             {
-                role: st.lists(names, unique=True, max_size=2).map(
+                role: st.lists(entity_names, unique=True, max_size=2).map(
                     lambda texts, role=role: tuple(parse_pattern(f"{ROLES[role]}:{text}") for text in texts)
                 )
                 for role in roles
@@ -84,11 +90,11 @@ def questions(draw: st.DrawFn) -> tuple[Operation, Context, frozenset[Privilege]
 
 
 def holding(held: frozenset[Privilege]) -> Ask:
-    """Ranger's decisions where exactly these privileges are held; holding a pattern holds all that it is asked by."""
+    """Ranger's decisions where exactly these privileges are held; holding a pattern holds all that it matches."""
     given = {
-        (person, probe, action)
+        (person, one, action)
         for person, entity, action in held
-        for probe in (entity.probes() if isinstance(entity, EntityPattern) else (entity,))
+        for one in ((entity.representatives(NAMED) or ()) if isinstance(entity, EntityPattern) else (entity,))
     }
 
     def ask(person: str, entity: EntityId, action: str) -> Decision:
@@ -98,8 +104,12 @@ def holding(held: frozenset[Privilege]) -> Ask:
     return ask
 
 
+def names(person: str, pattern: EntityPattern) -> Mapping[str, NamedValues]:
+    return NAMED
+
+
 def allowed(row: Operation, context: Context, held: frozenset[Privilege], how: Options = Options()) -> bool:  # noqa: B008
-    return compose(row, ENTITIES[row.entity], "ann", holding(held), context, how).allowed
+    return compose(row, ENTITIES[row.entity], "ann", holding(held), context, how, names).allowed
 
 
 @given(questions(), options, st.data())
@@ -131,7 +141,7 @@ def test_holding_all_that_a_plan_names_allows_and_what_is_missing_is_in_the_plan
     for alternative in plan(row, ENTITIES[row.entity], "ann", context):
         assert allowed(row, context, held | {(need.person, need.entity, need.actions[-1]) for need in alternative})
 
-    answer = compose(row, ENTITIES[row.entity], "ann", holding(held), context)
+    answer = compose(row, ENTITIES[row.entity], "ann", holding(held), context, names=names)
     lacking = frozenset((missing.person, missing.entity, missing.actions[0]) for missing in answer.missing)
     assert not (lacking & held)
     if answer.missing:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ranger_cdap.cdap.context import Context
+from ranger_cdap.cdap.context import Context, artifact_of_jar
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan
@@ -216,6 +216,49 @@ def test_the_default_profile_offers_whole_alternatives_of_both_documents() -> No
         f"requesting ann: {ANY_OF_FOUR} artifact:ns1.shop",
         f"requesting ann: ADMIN {PRINCIPAL}",
         "impersonated svc: ADMIN dataset:ns1.a",
+    ]
+
+
+# A jar's file name, the artifact that CDAP 6.11.1 makes of it; None: CDAP refuses the jar.
+JARS = [
+    ("shop-1.0.0.jar", "shop"),
+    ("shop-1.jar", "shop"),
+    ("my-shop-1.0.0-SNAPSHOT.jar", "my-shop"),
+    ("my_shop.v2-1.0.0.final-3.jar", "my_shop.v2"),
+    ("shop-2-1.0.jar", "shop"),
+    ("shop-2x-1.0.jar", "shop-2x"),
+    ("shop-1.2.3.4.jar", "shop"),
+    ("shop.jar", None),
+    ("shop-1.0.0", None),
+    ("shop-x.jar", None),
+    ("shop-1.0-.jar", None),
+    ("shop-1.0_beta.jar", None),
+    ("shop-1.0-a_b.jar", None),
+    ("-1.0.jar", None),
+    ("sh*p-1.0.jar", None),
+    ("shop-\u0661.jar", None),
+    ("shop-1.0.jar\n", None),
+]
+
+
+@pytest.mark.parametrize(("file_name", "artifact"), JARS)
+def test_a_jar_becomes_the_artifact_before_its_version(file_name: str, artifact: str | None) -> None:
+    if artifact is None:
+        with pytest.raises(InvalidInput):
+            artifact_of_jar("ns1", file_name)
+    else:
+        assert artifact_of_jar("ns1", file_name) == EntityId("artifact", ("ns1", artifact))
+
+
+@pytest.mark.parametrize("named", [{"modules": "dataset_module:ns1.c.Mine"}, {"types": "dataset_type:ns1.c.Mine"}])
+def test_a_module_and_a_type_of_one_class_are_a_pair(named: dict[str, str]) -> None:
+    row = load_profile("004").operation("application.deploy")
+
+    (alternative,) = plan(row, parse_entity(APP), "ann", involving(artifact="artifact:ns1.shop", **named))
+
+    assert list(map(told, alternative))[2:] == [
+        "requesting ann: ADMIN dataset_module:ns1.c.Mine",
+        "requesting ann: ADMIN dataset_type:ns1.c.Mine",
     ]
 
 

@@ -12,13 +12,14 @@ import msgspec
 import pytest
 
 import servicedef
-from ranger_cdap.cdap.answer import Ask, compose
+from ranger_cdap.cdap.answer import compose
 from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId, entity_types, parse_entity, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.profile import Operation, Privilege, load_profile, profile_names
-from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from tests.cdap.fixtures import Policies
 
 EXAMPLES = {
     entity.type: entity
@@ -215,15 +216,6 @@ def engine(profile: str) -> PolicyEngine:
     return PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))
 
 
-def asking(rules: PolicyEngine) -> Ask:
-    def ask(person: str, entity: EntityId, action: str) -> Decision:
-        return rules.evaluate(
-            AccessRequest(resource=to_resource(entity, "cdap"), access_type=action.lower(), user=person)
-        )
-
-    return ask
-
-
 def test_there_is_an_example_of_every_entity_type() -> None:
     assert set(EXAMPLES) == set(entity_types())
 
@@ -233,7 +225,7 @@ ROWS = [(profile, name) for profile in profile_names() for name in all_cases(pro
 
 @pytest.mark.parametrize(("profile", "name"), ROWS)
 def test_a_row_is_met_by_exactly_its_privileges(profile: str, name: str) -> None:
-    ask = asking(engine(profile))
+    ask = Policies(engine(profile))
     stories = set()
     for number, case in all_cases(profile)[name]:
         people = case.people(number)
@@ -243,7 +235,7 @@ def test_a_row_is_met_by_exactly_its_privileges(profile: str, name: str) -> None
             master=people["cdap"],
         )
 
-        answer = compose(case.row, case.entity, people["ann"], ask, context)
+        answer = compose(case.row, case.entity, people["ann"], ask, context, names=ask.names)
 
         assert answer.allowed is case.allowed, (case.situation, case.story, answer.reason)
         stories.add(case.story.split()[0])

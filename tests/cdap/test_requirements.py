@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,19 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, entity_types
-from ranger_cdap.cdap.profile import load_profile, profile_names
-from ranger_cdap.cdap.requirements import requirement_sentences, with_sentence
+from ranger_cdap.cdap.options import Options
+from ranger_cdap.cdap.profile import Profile, load_profile, parse_privilege, profile_names
+from ranger_cdap.cdap.requirements import (
+    load_requirements,
+    requirement_sentences,
+    requirements_of,
+    with_sentence,
+)
 from ranger_cdap.cli.check import as_document
 from ranger_cdap.cli.main import main
 
 SENTENCES = requirement_sentences()
+ASKS = load_requirements().asks
 PROFILES = [load_profile(name) for name in profile_names()]
 DEFAULT = load_profile("default")
 NAMES = {"program": "workflow.W", "principal": "alice@EXAMPLE.COM"}
@@ -76,6 +84,73 @@ def test_no_answer_shows_an_id_without_its_sentence(
     arguments = ["--policies", str(policies)] if command == "explain" else []
     assert main([command, "ann", operation, str(entity_of(row.entity)), *arguments]) == 0
     out = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    shown = {name for name in SENTENCES if f"{name}:" in out}
+    assert shown <= set(row.requirements)
+    assert shown == set(row.requirements) or command == "plan"
     for name in row.requirements:
-        assert " ".join(with_sentence(name).split()) in out
+        assert (" ".join(with_sentence(name).split()) in out) is (name in shown)
         assert out.count(name) == out.count(f"{name}:")
+
+
+# Who may need a privilege, by the person of the row and the conditions.
+CAPACITIES = {
+    "requesting": ["requesting"],
+    "effective": ["requesting", "impersonated"],
+    "executing": ["master", "impersonated"],
+    "master": ["master"],
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+def test_every_privilege_has_ids_of_its_own_and_every_id_a_privilege(profile: Profile) -> None:
+    for row in (*profile.rows.values(), *profile.core.values()):
+        needed = [
+            (privilege, capacity)
+            for alternative in row.alternatives
+            for privilege in alternative
+            for capacity in CAPACITIES[privilege.person]
+            if capacity != "requesting"
+            or privilege.person == "requesting"
+            or "impersonated" not in privilege.conditions
+        ]
+        owned = {name for privilege, capacity in needed for name in requirements_of(row, privilege, capacity)}
+        if len(row.requirements) > 1:
+            # An id that asks for nothing shows up only where no id asks for the privilege.
+            beside = replace(row, requirements=(*row.requirements, "S000-R1"))
+            for privilege, capacity in needed:
+                assert "S000-R1" not in requirements_of(beside, privilege, capacity), (row.name, str(privilege))
+        about_what_is_given = {name for name in row.requirements if ASKS.get(name) == []}
+        assert set(row.requirements) - about_what_is_given == owned, row.name
+
+
+# Privileges of rows that several ids share: the row, the privilege, the capacity, the ids that ask for it.
+OWN_IDS = [
+    ("dataset.create", "WRITE namespace", "requesting", "S003-dataset-create"),
+    ("dataset.create", "ADMIN entity", "requesting", "S004-R4"),
+    ("dataset_module.get", "READ namespace", "requesting", "S003-CORE-5"),
+    ("application.deploy", "WRITE namespace", "requesting", "S003-application-deploy"),
+    ("application.deploy", "READ artifact if given", "requesting", "S003-application-deploy"),
+    ("application.deploy", "READ|WRITE|ADMIN|EXECUTE artifact", "requesting", "S004-DEPLOY-2"),
+    ("application.deploy", "ADMIN datasets by effective if given", "requesting", "S004-DEPLOY-N1"),
+    ("application.deploy", "ADMIN datasets by effective if given", "impersonated", "S004-DEPLOY-I1"),
+    ("application.start_pipeline", "READ namespace", "requesting", "S003-program-start-stop-debug"),
+    ("program.start", "WRITE local_datasets by executing if given", "master", "S004-EXEC-E4"),
+    ("namespace.enable_wrangler", "READ datasets by executing", "master", "S004-WR-N2"),
+    ("namespace.enable_wrangler", "READ datasets by executing", "impersonated", "S004-WR-I1"),
+]
+
+
+@pytest.mark.parametrize(("operation", "privilege", "capacity", "requirement"), OWN_IDS)
+def test_a_privilege_names_only_the_ids_that_ask_for_it(
+    operation: str, privilege: str, capacity: str, requirement: str
+) -> None:
+    row = DEFAULT.operation(operation)
+    parsed = parse_privilege(privilege)
+    assert any(parsed in alternative for alternative in row.alternatives)
+    assert requirements_of(row, parsed, capacity) == (requirement,)
+
+
+@pytest.mark.parametrize(("option", "operation"), [("view_details", "dataset.get"), ("list_by_parent", "dataset.list")])
+def test_a_privilege_that_an_option_changed_keeps_its_ids(option: str, operation: str) -> None:
+    row = Options(**{option: True}).applied_to(DEFAULT.operation(operation))
+    assert {requirements_of(row, row.alternatives[0][0], "requesting")} == {row.requirements}

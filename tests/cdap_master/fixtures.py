@@ -57,13 +57,16 @@ class World:
 
 @contextmanager
 def decision_service(
-    ranger: EmbeddedRanger, directory: Path, master_create: str = MasterSettings().create
+    ranger: EmbeddedRanger,
+    directory: Path,
+    master_create: str = MasterSettings().create,
+    profile: str = CdapSettings().profile,
 ) -> Iterator[tuple[DecisionService, Settings]]:
     """A decision service for CDAP's extension, and the settings that the sync job has in common with it."""
     (directory / "secrets").mkdir()
     settings = Settings(
         ranger=RangerSettings(url=ranger.url, service=ranger.service),
-        cdap=CdapSettings(instance=ranger.instance),
+        cdap=CdapSettings(instance=ranger.instance, profile=profile),
         master=MasterSettings(user=MASTER, create=master_create),
         plugin=PluginSettings(
             username=PLUGIN, password=ranger.password, cache_dir=directory / "cache", poll_interval=3600
@@ -96,9 +99,10 @@ def world(
     jar: str,
     site: Mapping[str, str] | None = None,
     master_create: str = MasterSettings().create,
+    profile: str = CdapSettings().profile,
 ) -> Iterator[World]:
     """All three, with the jar of that name; `site` are more settings of cdap-site.xml."""
-    with decision_service(ranger, directory, master_create) as (service, settings):
+    with decision_service(ranger, directory, master_create, profile) as (service, settings):
         ours = {
             "url": service.url,
             "enforce.name": ENFORCE,

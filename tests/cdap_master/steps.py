@@ -40,7 +40,7 @@ WATCHES = ("READ program:shop.Purchases.service.Prices",)
 
 STEPS = (
     Step("create a namespace", f"PUT {NAMESPACE}", ("WRITE instance:",), body={}),
-    Step("look at it", f"GET {NAMESPACE}", ("READ namespace:shop", "READ instance:")),
+    Step("look at it", f"GET {NAMESPACE}", ("READ namespace:shop",)),
     Step("change it", f"PUT {NAMESPACE}/properties", ("ADMIN namespace:shop",), body={"description": "d"}),
     Step("set its preferences", f"PUT {NAMESPACE}/preferences", ("WRITE namespace:shop",), body={"colour": "red"}),
     Step("get its preferences", f"GET {NAMESPACE}/preferences", ("READ namespace:shop",)),
@@ -55,7 +55,7 @@ STEPS = (
     Step(
         "look at the artifact",
         f"GET {NAMESPACE}/artifacts/shop-app/versions/1.0.0?scope=user",
-        ("READ artifact:shop.shop-app", "READ namespace:shop"),
+        ("READ artifact:shop.shop-app",),
     ),
     Step("list artifacts", f"GET {NAMESPACE}/artifacts", ("READ namespace:shop",)),
     Step(
@@ -64,13 +64,12 @@ STEPS = (
         (
             "WRITE namespace:shop",
             "READ artifact:shop.shop-app",
-            "READ namespace:shop",
             "READ dataset:shop.purchases",
         ),
         body=FROM_ARTIFACT,
         otherwise={"WRITE namespace:shop": 500, "READ artifact:shop.shop-app": 404},
     ),
-    Step("look at the application", f"GET {APP}", ("READ application:shop.Purchases", "READ namespace:shop")),
+    Step("look at the application", f"GET {APP}", ("READ application:shop.Purchases",)),
     Step("set its preferences", f"PUT {APP}/preferences", ("WRITE application:shop.Purchases",), body={"a": "b"}),
     Step(
         "create a dataset",
@@ -81,13 +80,13 @@ STEPS = (
     Step(
         "look at the dataset",
         f"GET {NAMESPACE}/data/datasets/prices",
-        ("READ dataset:shop.prices", "READ namespace:shop"),
+        ("READ dataset:shop.prices",),
     ),
     Step("list datasets", f"GET {NAMESPACE}/data/datasets", ("READ namespace:shop",)),
     Step(
         "truncate the dataset",
         f"POST {NAMESPACE}/data/datasets/prices/admin/truncate",
-        ("ADMIN dataset:shop.prices", "READ dataset:shop.prices", "READ namespace:shop"),
+        ("ADMIN dataset:shop.prices", "READ dataset:shop.prices"),
     ),
     Step(
         "add metadata to the dataset",
@@ -98,7 +97,8 @@ STEPS = (
     Step(
         "start a service",
         f"POST {APP}/services/Prices/start",
-        ("EXECUTE program:shop.Purchases.service.Prices", "READ namespace:shop", "READ artifact:shop.shop-app"),
+        # CDAP also asks for the artifact of the program, of which it shows nothing.
+        ("EXECUTE program:shop.Purchases.service.Prices", "READ namespace:shop"),
         body={},
         until=(f"GET {APP}/services/Prices/status", "RUNNING"),
     ),

@@ -1,4 +1,4 @@
-"""What CDAP lists: only what a person sees; who sees nothing gets an empty list."""
+"""What CDAP lists: what the row for listing shows a person, here READ, WRITE or ADMIN on each (document 003)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ PEOPLE = {
     "lists-nobody": [],
     "lists-app": ["READ application:lists.First"],
     "lists-namespace": ["READ namespace:lists"],
-    "lists-data": ["WRITE dataset:lists.purchases", "EXECUTE application:lists.Second"],
+    "lists-data": [
+        "WRITE dataset:lists.purchases",
+        "ADMIN application:lists.Second",
+        "EXECUTE application:lists.First",
+        "EXECUTE namespace:lists",
+    ],
 }
 NAMESPACES = {
     "lists-nobody": [],
-    "lists-app": ["lists"],
+    "lists-app": [],
     "lists-namespace": ["lists"],
-    "lists-data": ["lists"],
+    "lists-data": [],
 }
 APPLICATIONS = {"lists-app": ["First"], "lists-namespace": [], "lists-data": ["Second"]}
 SEARCH = {

@@ -51,7 +51,7 @@ ASKED_ELSEWHERE = {
     "audit verify",
     "setup", "check", "doctor", "policies diff", "policies import", "policies refresh", "serve", "embedded-admin",
     "cdap-extension", "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync reconcile",
-    "sync retry", "sync assign", "sync forget",
+    "sync regrant", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip
 
 

@@ -54,12 +54,12 @@ def test_what_is_completed(
 def test_operations_are_those_of_the_configured_profile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = "check alice artifact.ref"
+    line = "check alice dataset.exi"
     (tmp_path / "other.toml").write_text('[cdap]\nprofile = "003"\n')
-    assert completed(f"ranger-cdap {line}", monkeypatch, capsys) == ["artifact.refresh"]
+    assert completed(f"ranger-cdap {line}", monkeypatch, capsys) == ["dataset.exists"]
     assert completed(f"ranger-cdap --config other.toml {line}", monkeypatch, capsys) == []
     (tmp_path / "other.toml").write_text("no settings")  # pressing a key is no time to say so
-    assert completed(f"ranger-cdap --config other.toml {line}", monkeypatch, capsys) == ["artifact.refresh"]
+    assert completed(f"ranger-cdap --config other.toml {line}", monkeypatch, capsys) == ["dataset.exists"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

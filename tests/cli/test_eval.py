@@ -3,10 +3,14 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import servicedef
+from ranger_cdap.cli.eval_request import INFORMATION, RANGER_NAMES, EvalAnswer, EvalError, EvalRequest
 from ranger_cdap.cli.main import main
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "eval.md"
 
 POLICIES = {
     "serviceName": "cdapdev",
@@ -57,6 +61,36 @@ LINES = [
     ),
     ({"resource": {**KV, "dataset": None}, "user": "alice", "accessType": "read"}, {"allowed": False}),
     ({"resource": {**KV, "dataset": ["x", "kv"]}, "user": "alice", "accessType": "read"}, {"allowed": True}),
+    ({"resource": KV, "user": "bob", "userGroups": ["etl"], "accessType": "read"}, {"allowed": True}),
+    ({"resource": KV, "user": "bob", "userRoles": ["ops"], "accessType": "read"}, {"allowed": True}),
+    (
+        {
+            "id": 20,
+            "resource": {"elements": KV, "ownerUser": "zoe"},
+            "user": "alice",
+            "accessType": "read",
+            "clientIPAddress": "10.0.0.1",
+            "remoteIPAddress": "10.0.0.2",
+            "forwardedAddresses": ["10.0.0.3"],
+            "requestData": "select 1",
+            "clientType": "cli",
+            "sessionId": "s",
+        },
+        {"id": 20, "allowed": True},
+    ),
+    (
+        {
+            "resource": {"elements": {"instance": "cdap"}},
+            "user": "alice",
+            "accessType": "read",
+            "resourceMatchingScope": "SELF_OR_DESCENDANTS",
+            "resourceElementMatchingScopes": {"instance": "SELF"},
+        },
+        {"allowed": True},
+    ),
+    ({"id": 21, "resource": KV, "groups": [], "userGroups": []}, {"id": 21, "error": "`groups` is given twice"}),
+    ({"resource": {"elements": KV, "x": "y"}}, {"error": "`resource` has `elements`, and beside it `x`"}),
+    ({"resource": {"elements": KV, "ownerUser": "a"}, "resourceOwner": "b"}, {"error": "`resourceOwner` is given"}),
     ({"id": 9, "resource": KV, "accessTime": "2026-11-21T08:00:00Z"}, {"allowed": False}),
     ({"id": 10, "resource": KV, "accessTime": "soon"}, {"error": "`accessTime` is `soon`, which is neither"}),
     ({"id": 11, "resurce": KV}, {"error": "Object"}),
@@ -74,7 +108,7 @@ def files(tmp_path: Path) -> Path:
 def test_every_line_is_answered_in_order(files: Path) -> None:
     arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
 
-    assert main(["eval", *arguments, "--out", f"{files}/answers.jsonl"]) == 0
+    assert main(["eval", *arguments, "--out", f"{files}/answers.jsonl"]) == 1
 
     answers = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
     assert len(answers) == len(LINES) + 1
@@ -83,6 +117,41 @@ def test_every_line_is_answered_in_order(files: Path) -> None:
             assert answer[key].startswith(value) if key == "error" else answer[key] == value
     assert answers[-1]["id"] is None
     assert "error" in answers[-1]
+
+
+def test_the_exit_code_says_whether_every_line_could_be_read(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = ({"resource": KV, "user": user, "accessType": "read"} for user in ("alice", "bob")), {"id": 1}
+    words = ["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+    for lines, code, said in (
+        ([*good], 0, ""),
+        ([bad, bad], 1, "lines that could not be read: 2; their answers say why\n"),
+        ([], 0, ""),
+    ):
+        (files / "requests.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        assert main(words) == code
+        assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("kind", ["cdap.", "my-type.", "my_type.", ""])
+def test_keys_of_the_plugin_may_name_any_service_type(files: Path, kind: str) -> None:
+    request = {"resource": KV, "user": "root", "accessType": "write"}
+    (files / "requests.jsonl").write_text(json.dumps(request))
+    words = ["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+    words += ["--conf", f"ranger.plugin.{kind}super.users=root", "--out", f"{files}/answers.jsonl"]
+    assert main(words) == 0
+    assert json.loads((files / "answers.jsonl").read_text())["reason"] == "superuser"
+
+
+def test_the_page_has_every_field_of_requests_and_answers() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `")]
+    documented = {name.strip("`"): ranger for name, ranger, *_ in cells}
+    requests = {field.encode_name for field in msgspec.structs.fields(EvalRequest)}
+    answers = {field.encode_name for kind in (EvalAnswer, EvalError) for field in msgspec.structs.fields(kind)}
+    assert documented.keys() == requests | answers
+    for theirs, ours in RANGER_NAMES.items():
+        assert f"`{theirs}`" in documented[ours]
+    assert all(f"`{name}`" in page for name in INFORMATION)
 
 
 def test_the_configuration_makes_super_users_and_takes_groups_from_the_user_store(files: Path) -> None:
@@ -137,7 +206,7 @@ def test_deltas_are_applied_first(files: Path) -> None:
     (files / "deltas.json").write_text(json.dumps(gone))
     arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
 
-    assert main(["eval", *arguments, "--deltas", f"{files}/deltas.json", "--out", f"{files}/answers.jsonl"]) == 0
+    assert main(["eval", *arguments, "--deltas", f"{files}/deltas.json", "--out", f"{files}/answers.jsonl"]) == 1
 
     assert not any(json.loads(line).get("allowed") for line in (files / "answers.jsonl").read_text().splitlines())
 

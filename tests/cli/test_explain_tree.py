@@ -25,23 +25,31 @@ CASES: Mapping[str, tuple[list[str], bool, list[str]]] = {
             "allowed: alice dataset.get on dataset:ns1.kv",
             "required by",
             "S003-dataset-get: Getting a dataset needs READ on the dataset.",
-            "S003-CORE-5: Getting an entity needs READ on it and READ on its parent.",
             "alice has READ on dataset:ns1.kv",
             'policy 2 "kv" (version 3) allows it',
             "allow item 1 (user alice: read, write)",
             "allow item 2 (group etl: read)",
-            "to have it denied, do one of these",
+            "to have it denied",
         ],
     ),
     "no policy": (
         ["bob", *GET_KV, *ETL[:0]],
         False,
         [
-            "bob needs READ on dataset:ns1.kv; bob needs READ on namespace:ns1",
+            "bob needs READ on dataset:ns1.kv",
             "no policy allows it",
             'policy 2 "kv" says nothing: no item matches this user and access type',
-            "to have it allowed, do all of this",
+            "to have it allowed",
             "add READ for bob to a policy on dataset:ns1.kv",
+        ],
+    ),
+    "no policy on two entities": (
+        ["bob", "secure_key.get", "secure_key:ns1.till", *ETL[:0]],
+        False,
+        [
+            "bob needs READ on secure_key:ns1.till; bob needs READ on namespace:ns1",
+            "to have it allowed, do all of this",
+            "add READ for bob to a policy on secure_key:ns1.till",
             "add READ for bob to a policy on namespace:ns1",
         ],
     ),
@@ -114,13 +122,19 @@ def test_the_tree_names_what_decides(
     assert [line for line in lines if line not in told] == []
 
 
+def test_a_pattern_is_denied_with_an_entity_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "alice", "application.start_pipeline", "application:ns1.Copy", *named(tmp_path)]) == 0
+    told = [line.lstrip(" │├└─") for line in capsys.readouterr().out.splitlines()]
+    assert "alice lacks EXECUTE on program:ns1.Copy.*" in told
+    assert "no policy allows it on program:ns1.Copy.flow.a" in told
+
+
 def test_the_requirements_come_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for user in ("alice", "bob"):
         assert main(["explain", user, *GET_KV, *named(tmp_path)]) == 0
-        assert capsys.readouterr().out.splitlines()[-3:] == [
+        assert capsys.readouterr().out.splitlines()[-2:] == [
             "└── required by",
-            "    ├── S003-dataset-get: Getting a dataset needs READ on the dataset.",
-            "    └── S003-CORE-5: Getting an entity needs READ on it and READ on its parent.",
+            "    └── S003-dataset-get: Getting a dataset needs READ on the dataset.",
         ]
 
 
@@ -166,7 +180,7 @@ def test_a_policy_that_can_not_be_used_is_to_be_repaired(tmp_path: Path, capsys:
         8, dataset("kv"), denyPolicyItems=[item("read", users=["x"])], validitySchedules=[{"startTime": "?"}]
     )
     document = explained(["alice", *GET_KV], named(tmp_path, [*COMPANY, broken]), capsys)
-    (reason, _) = document["alternatives"][0]
+    (reason,) = document["alternatives"][0]
     assert "`ranger-cdap policies lint` shows" in reason["change"]
     assert reason["why"].startswith('policy 8 "p8" (version 3) is unusable, so it denies everyone: ')
 
@@ -207,7 +221,7 @@ def test_a_tag_policy_is_named_with_tag_and_service(tmp_path: Path, capsys: pyte
     deny = policy(30, {}, name="no PII", denyPolicyItems=[item("cdap:read", groups=["etl"])])
     deny["resources"] = {"tag": {"values": ["PII"]}}
     document = explained(["alice", *GET_KV, *ETL], with_tag_policy(tmp_path, deny), capsys)
-    (reason, _) = document["alternatives"][0]
+    (reason,) = document["alternatives"][0]
     place = 'policy 30 "no PII" (version 3) about the tag `PII` in the tag service `tagdev`'
     assert reason["why"] == f"{place} denies READ; granting READ would not help"
     assert reason["change"] == (

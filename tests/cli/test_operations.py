@@ -36,6 +36,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             ["--entity", "secure_key"],
             "secure_key.create\tWRITE namespace, or ADMIN secure_key\tALL\tS003-CORE-1,S004-R4\t",
         ),
+        (["--entity", "instance"], "instance.update\tADMIN instance\t\t\tasked by CDAP, in no document"),
+        (["--profile", "003"], "artifact.refresh\tWRITE instance\t\t\tasked by CDAP, in no document"),
         (["--entity", "topic"], "topic.get\tREAD topic & READ namespace\t\tS003-CORE-5\t"),
     ],
 )

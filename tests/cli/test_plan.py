@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ranger_cdap.cdap.requirements import with_sentence
 from ranger_cdap.cli.main import main
 
 DEPLOY = ["plan", "alice", "application.deploy", "application:ns1.app"]
@@ -29,6 +30,21 @@ def test_everybody_who_needs_something_is_named(capsys: pytest.CaptureFixture[st
     assert ["svc", "the", "impersonated", "user", "ADMIN", "dataset:ns1.kv"] in told
 
 
+@pytest.mark.parametrize(
+    ("jar", "artifact"),
+    [
+        ("shop-1.0.0.jar", "artifact:ns1.shop"),
+        ("target/shop-1.0.0-SNAPSHOT.jar", "artifact:ns1.shop"),
+        ("artifact:ns2.shop-1.0.0", "artifact:ns2.shop-1.0.0"),
+    ],
+)
+def test_the_name_of_a_jar_stands_for_its_artifact(jar: str, artifact: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*DEPLOY, "--jar", jar]) == 0
+    assert ["alice", "the", "requesting", "user", "ADMIN", artifact] in [
+        line.split() for line in capsys.readouterr().out.splitlines()
+    ]
+
+
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json", "plan", "alice", "program.start", "program:ns1.app.workflow.W"]) == 0
     (needs,) = json.loads(capsys.readouterr().out)
@@ -38,17 +54,45 @@ def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
             "capacity": "requesting",
             "actions": ["EXECUTE"],
             "entity": {"type": "program", "parts": ["ns1", "app", "workflow.W"]},
+            "requirements": ["S004-EXEC-0", "S004-EXEC-R1"],
         }
     ]
 
 
 def test_what_is_needed_comes_first_and_the_requirements_last(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*DEPLOY, "--jar", "artifact:ns1.app"]) == 0
-    first, *lines, last = capsys.readouterr().out.splitlines()
-    assert first == "required privileges:"
-    assert "required by:" in lines
-    assert last.startswith("  S004-DEPLOY-")
-    assert last.endswith(" for the impersonated user.")
+    out = capsys.readouterr().out
+    assert out.startswith("required privileges:\n")
+    assert out.partition("required by:\n")[2].splitlines() == [
+        "  ADMIN on application:ns1.app, by alice",
+        f"    {with_sentence('S004-DEPLOY-0')}",
+        "  ADMIN on artifact:ns1.app, by alice",
+        f"    {with_sentence('S004-DEPLOY-1')}",
+    ]
+
+
+def test_an_operation_that_no_document_covers_is_planned_without_requirements(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plan", "alice", "instance.update", "instance:"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[-1].split() == ["alice", "the", "requesting", "user", "ADMIN", "instance:"]
+
+
+@pytest.mark.parametrize(
+    ("more", "missing"),
+    [
+        ([], "artifact or jar"),
+        (["--artifact", "artifact:ns1.app", "--impersonate", "svc"], "principal"),
+        (["--jar", "artifact:ns1.app", "--impersonate", "svc"], "principal"),
+        (["--impersonate", "svc"], "artifact and principal or jar and principal"),
+    ],
+)
+def test_only_entities_that_would_complete_an_alternative_are_asked_for(
+    more: list[str], missing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*DEPLOY, *more]) == 0
+    assert capsys.readouterr().out == f"cannot be decided without {missing}: name it by --with ROLE=ENTITY\n"
 
 
 @pytest.mark.parametrize(
@@ -62,6 +106,8 @@ def test_what_is_needed_comes_first_and_the_requirements_last(capsys: pytest.Cap
         ),
         (["--with", "datasets=dataset:ns1"], "dataset"),
         (["--jar", "artifact:ns1.a*"], "artifact"),
+        (["--jar", "shop.jar"], "`shop.jar` is not the name of a jar that CDAP takes"),
+        (["--jar", "shop"], "`shop` is not an entity"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(more: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

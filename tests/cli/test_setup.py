@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.errors import AdminFailed
+from ranger_cdap.config import PluginSettings, Settings
+from ranger_cdap.errors import AdminFailed, ConflictingChange
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.proposed_admins import save_proposal
+from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from tests.cli.live_ranger import PASSWORD
 from tests.embedded_admin.caller import V2, Caller
 
@@ -61,6 +66,107 @@ def test_a_step_that_fails_names_the_steps_before_it(
     error = capsys.readouterr().err
     assert "done before it: service definition `cdap`, service `cdapdev`" in error
     assert "run setup again" in error
+
+
+def test_an_interrupted_step_names_the_steps_before_it(
+    ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(admin: RangerAdmin, policy: Policy) -> Policy:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RangerAdmin, "create_policy", interrupt)
+    assert main(["setup", "--yes", "--admin-user", "alice"]) == 130
+    error = capsys.readouterr().err
+    assert "interrupted, perhaps done: policy `instance cdap`" in error
+    assert "done before it: service definition `cdap`, service `cdapdev`" in error
+
+
+def administrators(*names: str) -> list[str]:
+    return ["--set", f"admin.users={','.join(names)}", "setup"]
+
+
+def test_administrators_in_ranger_follow_the_settings(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*administrators("alice"), "--yes"]) == 0
+    policy = ranger.policy_by_name("cdapdev", "instance cdap")
+    assert policy is not None
+    by_hand = PolicyItem(users=["cdapplugin"], accesses=[PolicyItemAccess(type="execute")])
+    ranger.update_policy(replaced(policy, policy_items=[by_hand, *policy.policy_items]))
+    before = everything(ranger)
+    capsys.readouterr()
+
+    assert main([*administrators("bob"), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "remove alice from service.admin.users" in shown
+    assert "give read, write, admin for bob; revoke read, write, admin for alice" in shown
+    assert everything(ranger) == before
+
+    assert main([*administrators("bob"), "--yes"]) == 0
+    assert capsys.readouterr().out == shown
+    policy = ranger.policy_by_name("cdapdev", "instance cdap")
+    assert policy is not None
+    assert [(item.users, sorted(item.access_types())) for item in policy.policy_items] == [
+        (["cdapplugin"], ["execute"]),
+        (["bob"], ["admin", "read", "write"]),
+    ]
+    assert (ranger.get_service("cdapdev") or {})["configs"]["service.admin.users"] == "cdapsync,bob"
+
+    after = everything(ranger)
+    assert main([*administrators("bob"), "--yes"]) == 0
+    assert everything(ranger) == after
+
+
+def test_administrators_that_cdap_proposes_need_the_consent_of_the_settings(
+    ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    settings = Settings(plugin=PluginSettings(username="cdapplugin", cache_dir=tmp_path / "cache"))
+    save_proposal(settings, ["alice", "bob", "cdapplugin"])
+
+    def listed() -> str:
+        return str((ranger.get_service("cdapdev") or {})["configs"]["service.admin.users"])
+
+    assert main(["setup", "--yes"]) == 0
+    assert listed() == "cdapsync"
+    assert main(["--set", "admin.from_cdap=bob", "setup", "--yes"]) == 0
+    assert "accepted: bob; refused by `admin.from_cdap`: alice, cdapplugin" in capsys.readouterr().err
+    assert listed() == "cdapsync,bob"
+    assert main(["setup", "--yes"]) == 0
+    assert listed() == "cdapsync"
+    assert "bob" not in json.dumps(ranger.policy_documents("cdapdev"))
+
+
+def test_what_changes_while_the_plan_is_shown_is_not_overwritten(
+    ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main([*administrators("alice"), "--yes"]) == 0
+    policy = ranger.policy_by_name("cdapdev", "instance cdap")
+    assert policy is not None
+    edited = replaced(policy, policy_items=[*policy.policy_items, replaced(policy.policy_items[0], users=["bob"])])
+    monkeypatch.setattr("ranger_cdap.cli.setup.confirm", lambda question: ranger.update_policy(edited))
+    assert main(administrators("bob")) == 1
+    assert "the plan has changed since it was shown, and nothing was done" in capsys.readouterr().err
+    found = ranger.policy_by_name("cdapdev", "instance cdap")
+    assert found is not None
+    assert found.policy_items == edited.policy_items
+    assert "bob" not in (ranger.get_service("cdapdev") or {})["configs"]["service.admin.users"]
+
+
+def test_a_policy_changed_since_it_was_read_is_not_written(ranger: RangerAdmin) -> None:
+    assert main([*administrators("alice"), "--yes"]) == 0
+    wanted = DesiredState("cdapdev", "cdap", admin_users=("bob",))
+    steps = service_setup.plan(wanted, service_setup.read_state(ranger, "cdapdev"))
+    policy = ranger.policy_by_name("cdapdev", "instance cdap")
+    assert policy is not None
+    ranger.update_policy(replaced(policy, description="by a person"))
+    with pytest.raises(ConflictingChange, match="was changed in Ranger meanwhile"):
+        service_setup.carry_out(steps, ranger)
+
+
+def test_members_of_a_policy_that_are_unknown_here_stay(ranger: RangerAdmin) -> None:
+    assert main([*administrators("alice"), "--yes"]) == 0
+    (document,) = ranger.policy_documents("cdapdev")
+    ranger.update_policy_document(document["id"], {**document, "options": {"theirs": "kept"}})
+    assert main([*administrators("bob"), "--yes"]) == 0
+    assert ranger.policy_documents("cdapdev")[0]["options"] == {"theirs": "kept"}
 
 
 def disable(ranger: RangerAdmin) -> None:

@@ -58,7 +58,6 @@ def test_numbers_can_come_from_the_environment(tmp_path: Path) -> None:
         ('[service]\ntls_probe_key = "k"', "`service.tls_probe_key` is set and `service.tls_probe_certificate` is not"),
         ('[sync.confirm]\nurll = "x"', "did you mean `sync.confirm.url`"),
         ("[ranger", "is not TOML"),
-        ('[plugin]\npassword = "env:NOT_SET_ANYWHERE"', "`NOT_SET_ANYWHERE`"),
         ('[plugin]\npassword = "file:/"', "secret file `/` cannot be read"),
         ('[plugin]\npassword = "file:"', "`file:` without a path"),
         ("[plugin]\npassword = 5", "`plugin.password`: expected a text, got a whole number"),

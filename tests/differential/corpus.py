@@ -2,8 +2,9 @@
 
 A file: `about`; `serviceDef` (absent: CDAP's own); `cases`. A case: `rule`; `policies` (id, name and version may be
 absent: then they are given by the place); what else a download may hold (`securityZones`, `tagPolicies`,
-`serviceConfig`, `auditMode`); what comes beside it (`roles`, `tags`, `userStore`, `deltas`, and `conf`, keys of the
-plugin's configuration); and `asks`: each a `request` of `ranger-cdap eval` with the answer expected, which is Java's.
+`serviceConfig`, `auditMode`); what comes beside it (`roles`, `tags`, and `laterTags` in their place, `userStore`,
+`deltas`: one document or a list as in `steps.py`, and `conf`, keys of the plugin's configuration); and `asks`: each a
+`request` of `ranger-cdap eval` with the answer expected, which is Java's.
 Where this project differs on purpose, `ours` holds its answer and `why` the reason.
 """
 
@@ -22,7 +23,7 @@ Json = dict[str, Any]
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 IN_DOWNLOAD = ("securityZones", "tagPolicies", "serviceConfig", "auditMode")
-BESIDE_DOWNLOAD = ("roles", "tags", "userStore", "deltas", "conf")
+BESIDE_DOWNLOAD = ("roles", "tags", "laterTags", "userStore", "deltas", "conf")
 
 
 @dataclass(frozen=True, slots=True)

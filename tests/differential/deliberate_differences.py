@@ -14,12 +14,15 @@ from tests.differential.small_documents import (
     LONG,
     LOST_TAG,
     NO_NUMBER,
+    NOT_TOGETHER,
+    OF_ANOTHER,
     OF_TAGS,
     OPEN,
     OPTION,
     SCRIPT,
     TAG_CLOSES,
     TAG_OPENS,
+    TOGETHER,
     TWO_GROUPS,
     UNHEARD_OF,
     UNTIMED,
@@ -32,6 +35,7 @@ from tests.differential.small_documents import (
     expired,
     first_of_tags,
     item,
+    last_of_tags,
     on,
     policy,
     tagged,
@@ -85,7 +89,7 @@ ASKED_AS_TAGGED = ASKED | {"tags": [{"type": "T"}]}
 
 _NO_DELTA = (
     "deltas that cannot be applied (an unknown kind of change, no id, another type of service or none, another type of "
-    "policy, the first policies of a tag service or none of its name, zones other than the known ones)"
+    "policy, the first or the last policies of a tag service or none of its name, zones other than the known ones)"
 )
 _ODD_CASE = (
     "letters whose capitals are equal but whose small letters are not, "
@@ -100,6 +104,10 @@ _TAG_ALLOWS = (
     "priority"
 )
 _KIND = "a condition of an unknown kind, or one in JavaScript that is not about a date in a tag"
+_STATEMENT = (
+    "a condition on the other resources of a Hive statement (`RangerHiveResourcesAccessedTogetherCondition`, "
+    "`…NotAccessedTogether…`)"
+)
 _NOTHING = "a condition with missing context (no client address, no context value, no time, no date in the tag)"
 _VALUE = "a condition about a date in a tag, with no value, several, or one that says neither yes nor no"
 _SCHEDULE = "a start or end that is no time, an unknown time zone"
@@ -111,6 +119,9 @@ SWITCHED = [
     Difference(_KIND, True, False, True, [policy(A, [item(conditions=UNHEARD_OF)])]),
     Difference(_KIND, True, False, True, [policy(A, [item()], [item()], denyExceptions=[item(conditions=UNHEARD_OF)])]),
     Difference(_KIND, False, False, False, [policy(A, [item()], [item(conditions=UNHEARD_OF)])]),
+    Difference(_STATEMENT, True, False, True, [policy(A, [item(conditions=TOGETHER)])]),
+    Difference(_STATEMENT, True, False, True, [policy(A, [item(conditions=NOT_TOGETHER)])]),
+    Difference(_STATEMENT, False, False, False, [OPEN, policy(A, [], [item(conditions=TOGETHER)])]),
     Difference("the same on a whole policy", True, False, True, [policy(A, [item()], conditions=SCRIPT)]),
     Difference("the same on a whole policy", False, False, False, [OPEN, closed(conditions=SCRIPT)]),
     Difference(
@@ -331,7 +342,11 @@ BOTH_MODES = [
     Difference(_NO_DELTA, None, REFUSED, REFUSED, [OPEN], changed(1, {**OPEN, "serviceType": "x"})),
     Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], changed(0, {**closed(), "id": 2, "serviceType": None})),
     Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], changed(1, {**policy(A, []), "policyType": 1})),
+    Difference(_NO_DELTA, False, REFUSED, REFUSED, [OPEN, closed()], changed(2, {"id": 2, "policyType": 1})),
+    Difference(_NO_DELTA, False, REFUSED, REFUSED, [{**closed(), "isEnabled": False}], changed(2, {"policyType": 1})),
     Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**tagged(), **first_of_tags()}),
+    Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**tagged(OF_ANOTHER), **first_of_tags()}),
+    Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**tagged(TAG_CLOSES), **last_of_tags()}),
     Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**tagged(policy(T, [])), **changed(1, OF_TAGS)}),
     Difference(_NO_DELTA, True, REFUSED, REFUSED, [OPEN], {**zone(r0=["a"]), **changed(0, ELSEWHERE_CLOSED)}),
     Difference(
@@ -354,6 +369,8 @@ BOTH_MODES = [
 
 ELSEWHERE = {
     # rows that no single answer can show, and where they are looked at
+    "a tag denies, and before a policy of higher priority that allows comes one that matches, has items and says "
+    "nothing": ("differential/test_tag_denials.py", "def test_java_denies_until_all_items_have_been_evaluated_once"),
     "a blank text or `null` as text in place of a boolean or number, a fraction or other digits than 0 to 9 in place "
     "of an integer, an id with a plus or leading zeros as a key of tags": (
         "differential/test_spellings.py",
@@ -367,6 +384,10 @@ ELSEWHERE = {
     "which allowing policy is named for `_any` and for several access types": (
         "differential/comparing.py",
         "def compared_fields",
+    ),
+    "a disabled policy that a delta deletes: whether its repository still has a policy (`determined`)": (
+        "differential/test_deliberate_differences.py",
+        "def test_a_disabled_policy_that_a_delta_deletes",
     ),
     "the order of equal policies after a delta, for a request with no resource at all": (
         "differential/test_laws.py",

@@ -33,6 +33,11 @@ def decide_by_eval(scenario: Json, folder: Path, compatibility: str) -> list[dic
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
+def in_files(scenario: Json) -> bool:
+    """Return True if the command can be given the scenario: it takes one document with changes, and tags once."""
+    return not isinstance(scenario.get("deltas"), list) and "laterTags" not in scenario
+
+
 def files(scenario: Json, folder: Path) -> Iterator[str]:
     """The options of the command that name files; no tags are an empty download of tags."""
     for key in FILES:

@@ -9,11 +9,14 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from itertools import chain, repeat
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from filelock import FileLock
+
+from tests.differential.steps import steps
 
 Json = Mapping[str, Any]
 
@@ -84,6 +87,7 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
             stderr=subprocess.DEVNULL,
             text=True,
             encoding="utf-8",
+            start_new_session=True,  # Ctrl-C is for the program that asks; it ends this one by closing its input
         )
 
     def __exit__(
@@ -116,6 +120,10 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
     def apply_deltas(self, policies: Json, name: str = "engine") -> dict[str, Any]:
         return self._ask({"command": "delta", "engine": name, "policies": policies})
 
+    def set_tags(self, tags: Json, name: str = "engine") -> dict[str, Any]:
+        """A later download of tags, in place of the one before; without an enricher it has no effect."""
+        return self._ask({"command": "tags", "engine": name, "tags": tags})
+
     def evaluate(self, requests: Iterable[Json], name: str = "engine") -> list[dict[str, Any]]:
         answers = self._ask({"command": "evaluate", "engine": name, "requests": list(requests)})["answers"]
         return list(answers)
@@ -135,11 +143,19 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
     def drop(self, name: str = "engine") -> None:
         self._ask({"command": "drop", "engine": name})
 
-    def decide(self, scenario: Json) -> list[dict[str, Any]]:
-        """Load a scenario, apply its deltas if it has any, and answer all its requests."""
+    def decide(self, scenario: Json, taken: Iterable[bool] = ()) -> list[dict[str, Any]]:
+        """Load a scenario, apply its changes if it has any, and answer all its requests.
+
+        For a document that was not `taken` by the other engine both are given the full set.
+        """
         self.load(scenario)
-        if scenario.get("deltas"):
-            self.apply_deltas(scenario["deltas"])
+        for (document, full), applied in zip(steps(scenario), chain(taken, repeat(True)), strict=False):
+            if applied:
+                self.apply_deltas(document)
+            else:
+                self.load({**scenario, "policies": full})
+        if scenario.get("laterTags"):
+            self.set_tags(scenario["laterTags"])
         return self.evaluate(scenario["requests"])
 
     def _ask(self, command: Json) -> dict[str, Any]:

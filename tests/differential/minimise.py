@@ -1,9 +1,7 @@
-"""Make a scenario in which the engines differ as small as it gets: `python minimise.py < found.json > small.json`."""
+"""Make a scenario in which two engines differ as small as it gets, by leaving out one part of it after the other."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
@@ -11,21 +9,38 @@ from typing import Any
 Json = dict[str, Any]
 Steps = tuple[Any, ...]
 
-KEPT = ("id", "name", "type", "resource", "resources", "resourceElements", "values", "accessType", "serviceName")
+KEPT = (
+    *("id", "name", "type", "resource", "resources", "resourceElements", "values", "accessType", "accessTime"),
+    *(
+        "serviceName",
+        "policies",
+        "policyDeltas",
+        "changeType",
+        "serviceType",
+        "policyType",
+        "policyVersion",
+        "tagPolicies",
+    ),
+)
 """What is not dropped as a whole: without it the scenario would be about something else."""
 
 
 def minimise(scenario: Json, still_differs: Callable[[Json], bool]) -> Json:
-    """Drop members and elements, largest first, as long as both answer as before."""
+    """Drop members and elements, largest first, until nothing more can be dropped on its own."""
     smallest, again = scenario, True
     while again:
         again = False
-        for steps in sorted(places(smallest), key=len):
-            smaller = without(smallest, steps)
-            if smaller is not None and still_differs(smaller):
-                smallest, again = smaller, True
-                break
+        for depth in range(1, deepest(smallest) + 1):
+            # From the last to the first: dropping an element moves only those behind it.
+            for steps in reversed([steps for steps in places(smallest) if len(steps) == depth]):
+                smaller = without(smallest, steps)
+                if smaller is not None and still_differs(smaller):
+                    smallest, again = smaller, True
     return smallest
+
+
+def deepest(value: Any) -> int:
+    return max(map(len, places(value)), default=0)
 
 
 def places(value: Any, steps: Steps = ()) -> Iterator[Steps]:
@@ -43,29 +58,3 @@ def without(scenario: Json, steps: Steps) -> Json | None:
         parent = parent[step]
     del parent[steps[-1]]
     return copy if copy.get("requests") else None
-
-
-def main() -> None:
-    from ranger_cdap.errors import RangerCdapError
-    from tests.differential import our_engine
-    from tests.differential.comparing import FIELDS
-    from tests.differential.java_engine import HarnessError, JavaEngine
-
-    with JavaEngine() as java:
-
-        def answers(scenario: Json) -> tuple[Json, Json] | None:
-            try:
-                (ours,), (theirs,) = our_engine.decide(scenario), java.decide(scenario)
-            except (HarnessError, RangerCdapError, KeyError, TypeError, ValueError):
-                return None  # no longer a scenario
-            return {name: ours.get(name) for name in FIELDS}, {name: theirs.get(name) for name in FIELDS}
-
-        scenario = {key: value for key, value in json.load(sys.stdin).items() if key not in ("ours", "theirs")}
-        found = answers(scenario)
-        smallest = minimise(scenario, lambda smaller: answers(smaller) == found)
-        told = found and {"ours": found[0], "theirs": found[1]}
-        json.dump({**smallest, **(told or {})}, sys.stdout, indent=1, ensure_ascii=False)
-
-
-if __name__ == "__main__":
-    main()

@@ -10,7 +10,9 @@ import msgspec
 from ranger_cdap.cli.evaluate import read_options
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEngine
 from ranger_cdap.engine.model.request import ElementScope, MatchingScope, RequestTag
+from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
+from tests.differential.steps import steps
 
 Json = Mapping[str, Any]
 Groups = Mapping[str, Sequence[str]]
@@ -28,18 +30,46 @@ def decide(scenario: Json, options: EngineOptions = AS_RANGER) -> list[dict[str,
 
 
 def load(scenario: Json, options: EngineOptions = AS_RANGER) -> PolicyEngine:
-    """An engine of a scenario's policies and, where it has any, the keys of the plugin's configuration."""
+    """An engine of a scenario's policies and, where it has any, the keys of the plugin's configuration.
+
+    Raises:
+        PolicySetError: the set is refused, or the one document with changes.
+    """
+    if isinstance(scenario.get("deltas"), list) or scenario.get("laterTags"):
+        return load_by_steps(scenario, options)[0]
+    engine = built(scenario, scenario["policies"], scenario.get("tags"), options)
+    for document, _ in steps(scenario):
+        engine = engine.with_deltas(decode_service_policies(msgspec.json.encode(document)))
+    return engine
+
+
+def load_by_steps(scenario: Json, options: EngineOptions = AS_RANGER) -> tuple[PolicyEngine, list[bool]]:
+    """An engine after all documents with changes, and which of them it took: for another it is given the full set.
+
+    Raises:
+        PolicySetError: a full set is refused.
+    """
+    now, taken = scenario["policies"], list[bool]()
+    engine = built(scenario, now, scenario.get("tags"), options)
+    for document, now in steps(scenario):
+        try:
+            engine = engine.with_deltas(decode_service_policies(msgspec.json.encode(document)))
+            taken.append(True)
+        except PolicySetError:
+            engine = built(scenario, now, scenario.get("tags"), options)
+            taken.append(False)
+    return (built(scenario, now, scenario["laterTags"], options) if scenario.get("laterTags") else engine), taken
+
+
+def built(scenario: Json, download: Json, tags: Json | None, options: EngineOptions) -> PolicyEngine:
     if scenario.get("conf"):
         options, _ = read_options(scenario["conf"], options.compatibility)
-    engine = PolicyEngine.build(
-        decode_service_policies(msgspec.json.encode(scenario["policies"])),
+    return PolicyEngine.build(
+        decode_service_policies(msgspec.json.encode(download)),
         roles=decode_roles(msgspec.json.encode(scenario["roles"])) if scenario.get("roles") else None,
-        tags=decode_service_tags(msgspec.json.encode(scenario.get("tags") or {})),
+        tags=decode_service_tags(msgspec.json.encode(tags or {})),
         options=options,
     )
-    if scenario.get("deltas"):
-        return engine.with_deltas(decode_service_policies(msgspec.json.encode(scenario["deltas"])))
-    return engine
 
 
 def user_store_groups(scenario: Json) -> Groups:

@@ -1,4 +1,7 @@
-"""Scenarios about one phenomenon each, added to a core scenario: Java alone is the judge of them."""
+"""Scenarios about one phenomenon each, added to a core scenario: Java alone is the judge of them.
+
+Several at once are in the scenarios of the search (`fuzz/mixed.py`).
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,5 @@ PHENOMENA: dict[str, Callable[[], st.SearchStrategy[Json]]] = {
     "element scopes": element_scope_scenarios,
     "zones": zone_scenarios,
     "tags": tag_scenarios,
-    "tags and zones": tag_and_zone_scenarios,
-    "validity of tag and zone policies": validity_scenarios,
     "deltas": delta_scenarios,
 }

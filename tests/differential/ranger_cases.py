@@ -120,7 +120,7 @@ def cases_of(name: str, document: Json) -> Iterator[RangerCase]:
     if "updatedPolicies" in document:
         envelope = {key: loaded["policies"][key] for key in ("serviceName", "serviceDef")}
         deltas = {**envelope, "policyVersion": 101, **document["updatedPolicies"]}
-        yield case(f"{name}, after its deltas", {**loaded, "deltas": deltas}, document["updatedTests"])
+        yield case(f"{name}, after its deltas", {**loaded, "deltas": [deltas]}, document["updatedTests"])
 
 
 def case(name: str, loaded: Json, tests: list[Json]) -> RangerCase:

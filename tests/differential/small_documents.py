@@ -21,6 +21,8 @@ DEFINITION: Json = {
     "accessTypes": [{"name": "read"}, {"name": "write"}],
     "policyConditions": [
         {"name": "ip", "evaluator": PACKAGE + "RangerIpMatcher"},
+        {"name": "together", "evaluator": PACKAGE + "RangerHiveResourcesAccessedTogetherCondition"},
+        {"name": "not-together", "evaluator": PACKAGE + "RangerHiveResourcesNotAccessedTogetherCondition"},
         {"name": "script", "evaluator": PACKAGE + "RangerScriptConditionEvaluator"},
         {
             "name": "expired",
@@ -84,6 +86,8 @@ def dated(date: str) -> Json:
 
 
 UNHEARD_OF = [{"type": "unheard-of", "values": ["x"]}]
+TOGETHER = [{"type": "together", "values": ["d.t.c", "d.t.e"]}]
+NOT_TOGETHER = [{"type": "not-together", "values": ["d.t.c", "d.t.e"]}]
 AT_HOME = [{"type": "ip", "values": ["10.0.0.1"]}]
 LATER = [{"startTime": "later"}]
 NO_NUMBER = [{"recurrences": [{"schedule": {"minute": "0", "hour": "noon"}, "interval": {"hours": 1}}]}]
@@ -124,9 +128,18 @@ def by_cluster(sign: str) -> Json:
     return defined(tagged(allowing), policyConditions=[kind])
 
 
+OF_ANOTHER = {**policy(T, [item("other:read")], isAuditEnabled=False), "id": 60}
+"""A policy of the tag service that Ranger drops, because no item is about this component."""
+
 OF_TAGS = {**TAG_CLOSES, "id": 50, "serviceType": "tag"}
 
 
 def first_of_tags() -> Json:
     delta = changed(0, OF_TAGS)["deltas"]
     return {"deltas": {**delta, "tagPolicies": {**tagged()["tagPolicies"], "policyVersion": 2}}}
+
+
+def last_of_tags() -> Json:
+    deltas = first_of_tags()["deltas"]
+    (delta,) = deltas["policyDeltas"]
+    return {"deltas": {**deltas, "policyDeltas": [{**delta, "changeType": 2}]}}

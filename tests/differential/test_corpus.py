@@ -12,9 +12,9 @@ import pytest
 from ranger_cdap.engine import EngineOptions
 from tests.differential.comparing import compared_fields
 from tests.differential.corpus import Case, cases
-from tests.differential.eval_command import decide_by_eval
+from tests.differential.eval_command import decide_by_eval, in_files
 from tests.differential.java_engine import JavaEngine
-from tests.differential.our_engine import AS_RANGER, decide, load
+from tests.differential.our_engine import AS_RANGER, answer, decide, load, load_by_steps, read_request
 from tests.differential.test_reference_engine import is_known, reference
 from tests.differential.who_can_table import claimed, contradicted, is_in_a_table
 
@@ -35,7 +35,8 @@ def wrong(case: Case, answers: list[dict[str, object]], *, by_us: bool = False) 
 @pytest.mark.java
 @each_case
 def test_java_answers_as_the_corpus_says(java: JavaEngine, case: Case) -> None:
-    assert wrong(case, java.decide(case.scenario)) == []
+    _, taken = load_by_steps(case.scenario, AS_RANGER)
+    assert wrong(case, java.decide(case.scenario, taken)) == []
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if is_known(case.scenario)], ids=str)
@@ -54,6 +55,14 @@ def test_our_engine_answers_as_the_corpus_says_but_for_what_differs_on_purpose(c
 
 
 @each_case
+@pytest.mark.parametrize("options", [EngineOptions(), AS_RANGER], ids=["safe", "ranger"])
+def test_to_explain_is_to_evaluate(case: Case, options: EngineOptions) -> None:
+    engine = load(case.scenario, options)
+    for request in map(read_request, case.scenario["requests"]):
+        assert answer(engine.explain(request)) == answer(engine.evaluate(request))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if in_files(case.scenario)], ids=str)
 def test_the_command_eval_answers_as_the_corpus_says(case: Case, tmp_path: Path) -> None:
     assert wrong(case, decide_by_eval(case.scenario, tmp_path, "ranger")) == []
     assert wrong(case, decide_by_eval(case.scenario, tmp_path, "safe"), by_us=True) == []

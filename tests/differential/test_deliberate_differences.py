@@ -13,7 +13,8 @@ from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from tests.differential.deliberate_differences import BOTH_MODES, ELSEWHERE, FAILS, REFUSED, SWITCHED, Difference
 from tests.differential.java_engine import HarnessError, JavaEngine
-from tests.differential.our_engine import AS_RANGER, load, read_request
+from tests.differential.our_engine import AS_RANGER, decide, load, read_request
+from tests.differential.small_documents import ASKED, DEFINITION, changed, closed, item, on, policy
 
 ROOT = Path(__file__).parents[2]
 ALL = [*SWITCHED, *BOTH_MODES]
@@ -57,6 +58,27 @@ def of_java(java: JavaEngine, case: Difference) -> bool | str:
         return bool(java.evaluate([case.asked])[0]["allowed"])
     except (HarnessError, KeyError):
         return FAILS
+
+
+@pytest.mark.java
+def test_a_disabled_policy_that_a_delta_deletes(java: JavaEngine) -> None:
+    created, deleted = (changed(kind, {**closed(), "isEnabled": False})["deltas"] for kind in (0, 2))
+    download = {"serviceName": "s", "policyVersion": 1, "serviceDef": DEFINITION, "policies": []}
+    scenario = {"policies": download, "deltas": [created, deleted], "requests": [ASKED]}
+    assert [answers(scenario)[0]["determined"] for answers in (java.decide, decide)] == [True, False]
+
+
+@pytest.mark.java
+def test_java_finds_odd_letters_or_not_by_what_the_policies_were_before(java: JavaEngine) -> None:
+    """So no engine that is built of the policies alone can answer as Java does."""
+    own = policy(on(r0=["q\u017fx"]), [item()])
+    other = {**policy(on(r0=["qz"]), [item()]), "id": 2}
+    asked = {**ASKED, "resource": {"r0": "qsx"}}
+    download = {"serviceName": "s", "policyVersion": 1, "serviceDef": DEFINITION, "policies": [{**own, "id": 1}]}
+    deltas = [changed(kind, other)["deltas"] for kind in (0, 2)]
+    before, after = ({"policies": download, "deltas": each, "requests": [asked]} for each in ([], deltas))
+    assert [java.decide(scenario)[0]["allowed"] for scenario in (before, after)] == [True, False]
+    assert [decide(scenario)[0]["allowed"] for scenario in (before, after)] == [True, True]
 
 
 def test_only_what_the_mode_switches_is_switched_by_it() -> None:

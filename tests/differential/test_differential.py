@@ -1,7 +1,7 @@
 """This project's engine answers as Ranger's Java engine does; without Java, as the reference engine does.
 
-45,000 requests are compared, the same every time; more than half a million, with new seeds, by
-`FUZZ_TIMES=16 pytest tests/differential/test_differential.py`.
+39,000 requests are compared, the same every time, each set of them about one phenomenon; all of them at once are
+searched by `make fuzz`.
 """
 
 from __future__ import annotations

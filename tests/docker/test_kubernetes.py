@@ -190,7 +190,7 @@ def test_what_it_writes_is_on_a_volume(pod: Pod, writes: set[str], tmp_path: Pat
     assert is_below(Path("/tmp/x"), writable)
 
 
-def test_probes_ask_for_routes_that_everybody_may_ask_under_a_host_that_is_answered() -> None:
+def test_probes_and_prometheus_ask_for_public_routes_by_the_address_of_the_pod() -> None:
     open_routes = {row.path for row in ROUTES if row.method == "GET" and not row.roles}
     ports = {port["name"]: port["containerPort"] for port in SERVICE.container["ports"]}
     for probe in ("readinessProbe", "livenessProbe"):
@@ -198,9 +198,12 @@ def test_probes_ask_for_routes_that_everybody_may_ask_under_a_host_that_is_answe
         assert asked["path"] in open_routes
         assert asked["port"] in ports
         assert asked["scheme"] == "HTTPS"
-        assert asked["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
+        assert "httpHeaders" not in asked
     assert SERVICE.container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
     assert SERVICE.container["livenessProbe"]["httpGet"]["path"] == "/health/live"
+    scraped = REPLICAS["spec"]["template"]["metadata"]["annotations"]
+    assert scraped["prometheus.io/path"] in open_routes
+    assert int(scraped["prometheus.io/port"]) in ports.values()
 
 
 def test_the_port_is_that_of_the_settings_and_the_service_leads_there(tmp_path: Path) -> None:

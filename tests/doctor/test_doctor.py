@@ -37,8 +37,10 @@ from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.proposed_admins import save_proposal
 from ranger_cdap.policies.manage.service_setup import DesiredState
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PASSWORD = Secret("Correct-Horse-1")
@@ -213,6 +215,13 @@ def access_by_a_policy(world: World) -> None:
     world.download()
 
 
+def administrator_denied(world: World) -> None:
+    policy = world.admin.policy_by_name(SERVICE, "instance cdap")
+    assert policy is not None
+    item = PolicyItem(users=["ann"], accesses=[PolicyItemAccess(type="admin")])
+    world.admin.update_policy(replaced(policy, deny_policy_items=[item]))
+
+
 def cache_for_everybody(world: World) -> None:
     world.settings.plugin.cache_dir.chmod(0o777)
 
@@ -239,6 +248,18 @@ def master_administers(world: World) -> None:
     world.change("master", user="ann")
 
 
+def administrator_without_rights(world: World) -> None:
+    world.change("admin", users=("ann", "bob"))
+
+
+def group_without_rights(world: World) -> None:
+    world.change("admin", groups=("ops",))
+
+
+def former_administrator(world: World) -> None:
+    world.change("admin", users=())
+
+
 # a fault of the settings or of this machine, the check that fails, and the remedy
 FAULTS_HERE = [
     (wrong_password, "sign-in of plugin account `plugin`", "password"),
@@ -253,6 +274,9 @@ FAULTS_HERE = [
     (state_is_a_file, "state directory", "chown"),
     (unknown_operation, "enforcement", "[enforce]"),
     (master_administers, "administrators", "admin.users"),
+    (administrator_without_rights, "administrators in Ranger", "setup"),
+    (group_without_rights, "administrators in Ranger", "setup"),
+    (former_administrator, "rights by `setup`", "setup"),
 ]
 # the same of a fault in Ranger Admin
 FAULTS_THERE = [
@@ -262,6 +286,7 @@ FAULTS_THERE = [
     (right_too_many, "right of plugin account `plugin`: service.admin.users", "remove it from"),
     (right_to_grant, "right of plugin account `plugin`: policy.grantrevoke.auth.users", "remove it from"),
     (access_by_a_policy, "policies of plugin account `plugin`", "remove it from"),
+    (administrator_denied, "administrators in Ranger", "allow what other policies deny"),
 ]
 
 
@@ -288,6 +313,40 @@ def test_a_fault_in_ranger_admin_is_found_and_the_remedy_told(
 ) -> None:
     fault(own_world)
     is_found_with_its_remedy(own_world, check, advice)
+
+
+def test_who_gets_and_who_loses_administration_is_named_and_setup_ends_it(own_world: World) -> None:
+    own_world.change("admin", users=("bob",))
+    own_world.admin.create_user("bob", PASSWORD)
+    found = {finding.check: finding for finding in own_world.examine()}
+    assert "give read, write, admin for bob; revoke read, write, admin for ann" in found["rights by `setup`"].seen
+    assert "bob lacks READ, WRITE, ADMIN" in found["administrators in Ranger"].seen
+    wanted = DesiredState.of(own_world.settings)
+    service_setup.carry_out(
+        service_setup.plan(wanted, service_setup.read_state(own_world.admin, SERVICE)), own_world.admin
+    )
+    own_world.download()
+    assert {finding.health for finding in own_world.examine()} == {Health.WELL}
+
+
+def test_a_proposal_of_cdap_is_shown_and_what_it_lacks_in_ranger(world: World) -> None:
+    world.change("admin", from_cdap=("bob",))
+    check = "administrators proposed by CDAP"
+    assert {f.check: f.health for f in world.examine()}[check] is Health.SKIPPED
+    save_proposal(world.settings, ["bob", "eve"])
+    found = {f.check: f for f in world.examine()}
+    assert (found[check].health, found[check].seen) == (Health.NOTE, "accepted: bob; refused: eve")
+    assert "bob lacks READ, WRITE, ADMIN" in found["administrators in Ranger"].seen
+
+
+def test_administrators_by_what_people_wrote_are_named(own_world: World) -> None:
+    own_world.admin.create_user("carol", PASSWORD)
+    policy = own_world.admin.policy_by_name(SERVICE, "instance cdap")
+    assert policy is not None
+    item = PolicyItem(users=["carol"], accesses=[PolicyItemAccess(type="admin")])
+    own_world.admin.update_policy(replaced(policy, policy_items=[*policy.policy_items, item]))
+    found = {finding.check: finding for finding in own_world.examine()}["administrators in Ranger"]
+    assert (found.health, found.seen) == (Health.WELL, "ann; also, by what people wrote: carol")
 
 
 def test_a_wrong_password_is_tried_once(own_world: World) -> None:
@@ -436,6 +495,7 @@ def test_the_command_fails_with_what_failed(
     ranger, plugin = world.settings.ranger, world.settings.plugin
     base = ["--json", "--set", f"ranger.url={ranger.url}", "--set", "plugin.username=plugin"]
     base += ["--set", "plugin.password=env:PLUGIN_PASSWORD", "--set", f"plugin.cache_dir={plugin.cache_dir}"]
+    base += ["--set", "admin.users=ann", "--set", "master.user=cdap"]
 
     assert main([*base, "doctor"]) == 0
     findings = json.loads(capsys.readouterr().out)

@@ -24,7 +24,8 @@ from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.service_setup import DesiredState, SetupAction, carry_out, plan, read_state
-from ranger_cdap.ranger_model.decode import decode_service_policies, decode_service_tags
+from ranger_cdap.policies.manage.setup_rights import recorded
+from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_service_tags
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PASSWORD = Secret("Correct-horse-7")
@@ -107,6 +108,23 @@ def readers(admin: RangerAdmin, answer: bytes | None, namespace: str) -> set[str
 def test_a_second_set_up_changes_nothing(admin: RangerAdmin, service: str) -> None:
     steps = plan(DesiredState(service, "cdap", plugin_account=ALICE, admin_users=(BOB,)), read_state(admin, service))
     assert [str(step) for step in steps if step.change is not SetupAction.KEEP] == []
+
+
+def test_another_administrator_replaces_the_first_and_a_download_shows_the_record(
+    address: Address, admin: RangerAdmin, service: str
+) -> None:
+    """The doctor knows by the labels of a download who was given rights by `setup`."""
+
+    def recorded_there() -> set[str]:
+        raws = decode_service_policies(download(address, service) or b"").policies or ()
+        return {holder.name for raw in raws for holder in recorded(decode_policy(raw))}
+
+    assert recorded_there() == {BOB}
+    wanted = DesiredState(service, "cdap", plugin_account=ALICE, admin_users=(ALICE,))
+    carry_out(plan(wanted, read_state(admin, service)), admin)
+    assert recorded_there() == {ALICE}
+    assert (admin.get_service(service) or {})["configs"]["service.admin.users"] == ALICE
+    assert [str(step) for step in plan(wanted, read_state(admin, service)) if step.change is not SetupAction.KEEP] == []
 
 
 def test_a_policy_is_downloaded_and_decides_until_it_is_deleted(

@@ -19,7 +19,7 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from tests.readers import reading
 
 SERVICE = "cdapdev"
-KV = entity_id("dataset", ["ns1", "kv"])
+KV = entity_id("stream", ["ns1", "kv"])
 REFRESHES, CHANGES_SEEN, AT_MOST = 30, 5, 2_000
 
 
@@ -34,8 +34,8 @@ def reads(policy_id: int, **levels: str) -> Any:
 
 
 def pair(first: int) -> list[Any]:
-    """What `dataset.get` needs: the namespace and the dataset, each by a policy of its own."""
-    return [reads(first, namespace="ns1"), reads(first + 1, namespace="ns1", dataset="kv")]
+    """What `stream.get` needs: the namespace and the stream, each by a policy of its own."""
+    return [reads(first, namespace="ns1"), reads(first + 1, namespace="ns1", stream="kv")]
 
 
 class RangerThatAlternates:
@@ -89,7 +89,7 @@ def authorizer(ranger: RangerThatAlternates, tmp_path: Path, monkeypatch: pytest
 @pytest.mark.slow
 def test_every_answer_is_that_of_one_set_and_nobody_is_denied_while_sets_change(authorizer: Authorizer) -> None:
     def look() -> tuple[bool, tuple[int, ...]]:
-        answer = authorizer.check("alice", (), "dataset.get", KV)
+        answer = authorizer.check("alice", (), "stream.get", KV)
         return answer.allowed, tuple(sorted(answer.policy_ids))
 
     with reading(look) as seen:
@@ -109,11 +109,11 @@ def test_a_refresh_that_hangs_keeps_nobody_waiting(authorizer: Authorizer, range
     refreshing.start()
     try:
         assert ranger.asked.wait(60)
-        answer = authorizer.check("alice", (), "dataset.get", KV)
+        answer = authorizer.check("alice", (), "stream.get", KV)
         visible = authorizer.visible("alice", (), [KV])
     finally:
         ranger.may_answer.set()
         refreshing.join()
 
     assert (answer.allowed, sorted(answer.policy_ids), visible) == (True, [1, 2], [KV])
-    assert sorted(authorizer.check("alice", (), "dataset.get", KV).policy_ids) == [3, 4]
+    assert sorted(authorizer.check("alice", (), "stream.get", KV).policy_ids) == [3, 4]

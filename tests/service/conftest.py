@@ -19,3 +19,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def events(tmp_path: Path) -> Path:
     """Where the service of a test keeps records and journalled checks."""
     return tmp_path / "events"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the file out where its tests would be deselected: schemathesis draws their requests to collect them."""
+    slow_are_left_out = "not slow" in config.getoption("markexpr")
+    return True if slow_are_left_out and collection_path.name == "test_schemathesis.py" else None

@@ -18,7 +18,7 @@ from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement
-from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
+from ranger_cdap.config import AdminSettings, CallerSettings, PluginSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
@@ -110,11 +110,14 @@ def serving(
     others: Iterable[PolicyEngine] = (),
     plugins: pluggy.PluginManager | None = None,
     enforcement: Enforcement | None = None,
+    admin: AdminSettings = AdminSettings(),  # noqa: B008 - immutable
     **service: Any,
 ) -> Iterator[World]:
     """A service that decides by these policies, and for `others` besides CDAP; `service` are settings of it."""
     settings = Settings(
-        service=ServiceSettings(**{"port": 0, "callers": CALLERS, "events_dir": tmp_path / "events"} | service)
+        admin=admin,
+        plugin=PluginSettings(cache_dir=tmp_path / "cache"),
+        service=ServiceSettings(**{"port": 0, "callers": CALLERS, "events_dir": tmp_path / "events"} | service),
     )
     memory = Memory()
     asked = authorizer(policies, memory, plugins=plugins, enforcement=enforcement or Enforcement())

@@ -258,6 +258,23 @@ def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
     ]
 
 
+def test_lines_rejected_for_a_missing_setting_count_once_the_source_is_read_again(
+    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+) -> None:
+    without, settings = (settings_for(d=source(inbox("d")) | callers) for callers in ({"callers": ()}, {}))
+    take_baseline(settings, spark)
+    deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
+    report = run(without, spark)
+    assert [(found.lines, found.rejected) for found in report.sources] == [(2, 1)]
+    assert ranger.grants() == {}
+
+    # docs/how-to/operate-the-sync.md, "Rejected lines".
+    (settings.sync.state_dir / "checkpoints" / "d").rename(settings.sync.state_dir / "checkpoints-d")
+    report = run(settings, spark)
+    assert [(found.lines, found.rejected) for found in report.sources] == [(2, 0)]
+    assert ranger.grants() == {"ns1": "alice"}
+
+
 class Killed(BaseException):
     """What a test raises where the process would be killed."""
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import msgspec
 
-from ranger_cdap.cdap.profile import Operation, parse_privilege
+from ranger_cdap.cdap.profile import Operation, uncovered_rows
 
 
 class CheckCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +40,7 @@ class CheckCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _ChecksFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plumbing: tuple[str, ...]
     permissions: Mapping[str, tuple[str, ...]]
+    incidental: Mapping[str, Mapping[str, tuple[str, ...]]]
     entity: Mapping[str, Mapping[str, CheckCell | str]]
     child: Mapping[str, Mapping[str, CheckCell | str]]
     operations: Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -50,6 +51,12 @@ def cell_of(kind: str, permission: str, *, on_parent: bool) -> CheckCell | None:
     section = _table().child if on_parent else _table().entity
     cell = section.get(kind, {}).get(permission) or section["every"].get(permission)
     return CheckCell(strictest=(cell,), rows={cell: ()}) if isinstance(cell, str) else cell
+
+
+def is_incidental(kind: str, permission: str, frames: tuple[str, ...]) -> bool:
+    """Return true if the calling methods make the check as a part of an operation that is checked on another entity."""
+    methods = _table().incidental.get(kind, {}).get(permission, ())
+    return any(frame in methods for frame in frames)
 
 
 def all_cells() -> Mapping[tuple[str, str, bool], CheckCell]:
@@ -64,21 +71,24 @@ def all_cells() -> Mapping[tuple[str, str, bool], CheckCell]:
     return {key: cell for key, cell in cells.items() if cell is not None}
 
 
+def verbs_of(kind: str) -> frozenset[str]:
+    """Return the operations that checks of entities of a type, of lists of them, and of what is in them resolve to."""
+    operations = _table().operations
+    cells = (cell for (section, _, _), cell in all_cells().items() if section in (kind, "every"))
+    verbs = {verb for cell in cells for verb in (*cell.rows, *cell.steps, *cell.container)}
+    inner = (f"inner_{verb}" for verb in operations["inner"])
+    return frozenset({*verbs, *operations["entity"], *operations.get(kind, ()), *inner})
+
+
 @cache
 def known_permissions() -> frozenset[str]:
     """Return the permissions of CDAP 6.11, as `STANDARD.GET`."""
     return frozenset(f"{kind}.{name}" for kind, names in _table().permissions.items() for name in names)
 
 
-@cache
 def own_row(kind: str, verb: str) -> Operation | None:
     """Return the row of `checks.toml` for an operation that no requirement document covers; `None` if there is none."""
-    privileges = _table().operations.get(kind, {}).get(verb)
-    if privileges is None:
-        return None
-    return Operation(
-        name=f"{kind}.{verb}", entity=kind, requirements=(), alternatives=(tuple(map(parse_privilege, privileges)),)
-    )
+    return uncovered_rows().get(f"{kind}.{verb}")
 
 
 def calling_methods(hint: str | None, most: int = 32) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
-from ranger_cdap.cdap.checks.check_table import calling_methods, cell_of, known_permissions, own_row
+from ranger_cdap.cdap.checks.check_table import calling_methods, cell_of, is_incidental, known_permissions, own_row
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, entity_type, resolve_entity, type_of
 from ranger_cdap.cdap.profile import Operation, Profile, parse_privilege
@@ -115,6 +115,12 @@ class CheckTable:
                 operations[operation.name, operation.alternatives] = CheckedOperation(operation, entity)
         return Resolved(tuple(operations.values()), frozenset(unknown))
 
+    def list_row(self, kind: str) -> Operation:
+        """Return the row that decides which entities of that type a list shows; the instance, in no list, is seen."""
+        if entity_type(kind).parent is None:
+            return see_row(kind)
+        return self._profile.operation(f"{kind}.list")
+
     def row(self, kind: str, permission: str, verb: str) -> Operation:
         """Return the row `<kind>.<verb>` reduced to one user, one entity and its ancestors.
 
@@ -134,6 +140,8 @@ class CheckTable:
         if cell is None or permission not in known_permissions():
             return [_on(entity, "other")], Unknown.PERMISSION
         methods = calling_methods(check.hint)
+        if is_incidental(kind, name, methods):
+            return [_on(entity, "incidental")], None
         picked = cell.select_by_hint(methods)
         if picked is None and cell.visibility_only:
             return [_on(entity, "see")], None
@@ -152,6 +160,11 @@ class CheckTable:
             return found
         core = self._profile.core if entity_type(kind).parent else {}
         return replace(core.get(verb) or core.get(_CORE.get(permission, "")) or _OTHER, name=name, entity=kind)
+
+
+def see_row(kind: str) -> Operation:
+    """Return the row for seeing an entity of that type: any privilege on it or below it."""
+    return _of_kind(kind, "see", "entity")
 
 
 def _alone(row: Operation) -> Operation:
@@ -174,7 +187,7 @@ def _listed(row: Operation, parent: EntityId, *, filtered: bool) -> Operation:
     """Return the row for listing: its privileges on the parent, also if it lists by entity and CDAP does not."""
     if row.lists == "parent":
         return row
-    return _on(parent, "see" if filtered else "list_whole")
+    return replace(_on(parent, "see" if filtered else "list_whole"), name=row.name)
 
 
 def _without_resource(mapping: ResourceMapping, entity: EntityId, permission: str) -> _Resolution:
@@ -195,4 +208,5 @@ def _on(entity: EntityId, verb: str, *, of: str = "entity") -> Operation:
 
 @cache
 def _of_kind(kind: str, verb: str, of: str) -> Operation:
-    return replace(own_row(of, verb) or _OTHER, name=f"{kind}.{verb}", entity=kind)
+    name = verb if of == "entity" else f"{of}_{verb}"
+    return replace(own_row(of, verb) or _OTHER, name=f"{kind}.{name}", entity=kind)

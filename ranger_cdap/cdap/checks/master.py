@@ -1,8 +1,9 @@
 """Creation in user namespaces by CDAP's master user: a state machine of previews. Pure: the time is an argument.
 
 With CDAP's default settings the upload of a jar completes as the master user, so anyone who sees a namespace can deploy
-what the master may create. Law: unless `master.create` is `allow`, the master creates nothing in a user namespace
-except, with `preview`, the application of a preview that this service allowed to another user, once, within the hour.
+what the master may create. Law: unless `master.create` is `allow`, the master creates in a user namespace only datasets
+that the policies allow (document 004: it runs the programs that impersonate no user, and no upload gets as far as that)
+and, with `preview`, the application of a preview that this service allowed to another user, once, within the hour.
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ class MasterDecision:
 def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now: int) -> MasterDecision:
     """Return the decision of the setting `master.create` on a check of the master user.
 
-    Checks that create nothing in a user namespace are left to the policies, as is creating the namespace itself,
-    unless a preview does so. No policy can allow what the setting denies.
+    Checks that create nothing in a user namespace are left to the policies, as is creating a dataset and the namespace
+    itself, unless a preview does so. No policy can allow what the setting denies.
 
     Raises:
         InvalidEntity: the parts do not fit the entity type.
@@ -121,6 +122,8 @@ def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now:
     if made == "NAMESPACE" and named:
         starts = mode is MasterCreate.PREVIEW and STARTS_A_PREVIEW in calling_methods(check.hint)
         return MasterDecision(True, "a preview starts", previews) if starts else MasterDecision(None, "", previews)
+    if made == "DATASET" and named:
+        return MasterDecision(None, "", previews)
     if mode is MasterCreate.DENY:
         return _denied("`master.create` is `deny`", previews)
     if made != "APPLICATION" or not named:
@@ -132,4 +135,4 @@ def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now:
 
 
 def _denied(reason: str, previews: Previews) -> MasterDecision:
-    return MasterDecision(False, f"the CDAP master user creates nothing in a user namespace: {reason}", previews)
+    return MasterDecision(False, f"the CDAP master user creates only datasets in a user namespace: {reason}", previews)

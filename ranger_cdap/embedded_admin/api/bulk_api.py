@@ -10,7 +10,7 @@ from email.policy import HTTP
 import msgspec
 
 from ranger_cdap.embedded_admin.api.admin_call import AdminCall
-from ranger_cdap.embedded_admin.api.policy_api import chosen_policies
+from ranger_cdap.embedded_admin.api.policy_search import chosen_policies
 from ranger_cdap.embedded_admin.api.policy_store import remove_policy
 from ranger_cdap.embedded_admin.api.policy_upsert import create, service_of, upsert
 from ranger_cdap.embedded_admin.api.rights import require_policy_right

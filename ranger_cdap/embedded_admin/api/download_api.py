@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -55,9 +56,15 @@ def download_policies(call: AdminCall) -> ServerResponse:
     known = call.version("lastKnownVersion")
     changes = call.tables.changes.since(service.stamp.id, known, service.policy_version) if with_deltas else None
     if changes is not None:
-        return json_response(answer | {"policyDeltas": _deltas(call, changes)})
+        answer["policyDeltas"] = _deltas(call, changes)
+        # A plugin drops zones that the document does not name. Changes inside a zone send everything.
+        if zones := _zones(call, service, lambda zone: {"policyDeltas": []}):
+            answer["securityZones"] = zones
+        return json_response(answer)
     answer["policies"] = _policies(call, service, enabled_only=not with_deltas)
-    if zones := _zones(call, service, enabled_only=not with_deltas):
+    if zones := _zones(
+        call, service, lambda zone: {"policies": _policies(call, service, zone=zone, enabled_only=not with_deltas)}
+    ):
         answer["securityZones"] = zones
     if tags is not None:
         answer["tagPolicies"] |= {
@@ -92,12 +99,12 @@ def _policies(call: AdminCall, service: StoredService, *, zone: str = "", enable
     return [msgspec.Raw(row.listed) for row in stored]
 
 
-def _zones(call: AdminCall, service: StoredService, *, enabled_only: bool) -> dict[str, Any]:
+def _zones(call: AdminCall, service: StoredService, content: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     return {
         zone.name: {
             "zoneName": zone.name,
             "resources": resources,
-            "policies": _policies(call, service, zone=zone.name, enabled_only=enabled_only),
+            **content(zone.name),
             "containsAssociatedTagService": service.document.tag_service in zone.document.tag_services,
         }
         for zone in call.tables.zones.all()

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
 import msgspec
 
 from ranger_cdap.embedded_admin.api.admin_call import AdminCall
-from ranger_cdap.embedded_admin.api.envelope import envelope
 from ranger_cdap.embedded_admin.api.policy_store import remove_policy
 from ranger_cdap.embedded_admin.api.policy_upsert import change, create, service_of, upsert
 from ranger_cdap.embedded_admin.api.rights import (
-    may_administer,
-    policy_readers,
     require_policy_reader,
     require_policy_right,
 )
 from ranger_cdap.embedded_admin.model.documents import AdminPolicy
 from ranger_cdap.embedded_admin.model.responses import (
-    JSON,
     ServerResponse,
     empty,
-    found,
     json_response,
     not_found,
     not_found_by_id,
@@ -30,7 +22,6 @@ from ranger_cdap.embedded_admin.model.responses import (
     refuse_invalid,
 )
 from ranger_cdap.embedded_admin.model.validation import failure
-from ranger_cdap.embedded_admin.rules.grant_rules import matches
 from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.embedded_admin.store.records import StoredPolicy, StoredService
 
@@ -132,89 +123,6 @@ def delete_policy_by_name(call: AdminCall) -> ServerResponse:
     require_policy_right(call, service, stored.document)
     remove_policy(call, service, stored)
     return empty(204)
-
-
-def list_policies(call: AdminCall) -> ServerResponse:
-    """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
-    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.query.get("serviceName")))))
-
-
-def list_policies_of_service(call: AdminCall) -> ServerResponse:
-    """GET those of one service; a caller without rights gets an empty list, not a rejection."""
-    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.path["name"]))))
-
-
-def list_policies_in_envelope(call: AdminCall) -> ServerResponse:
-    """GET those of one service, given by id, with the total count."""
-    service = found(call.tables.service_by_id(call.path_id()), not_found_by_id(call.path_id()))
-    chosen = _sorted(call, chosen_policies(call, service.name))
-    return json_response(envelope(call, "policies", chosen, lambda stored: msgspec.Raw(stored.listed), sorted_by=None))
-
-
-_ORDERS: dict[str, Callable[[StoredPolicy], Any]] = {
-    "policyId": lambda stored: stored.stamp.id,
-    "policyName": lambda stored: stored.document.name,
-    "serviceName": lambda stored: stored.document.service,
-    "createTime": lambda stored: stored.stamp.create_time,
-    "updateTime": lambda stored: stored.stamp.update_time,
-}
-"""Orders of a list by the parameter `sortBy`; with another one, or none, it stays in the order of creation."""
-
-
-def _sorted(call: AdminCall, policies: Iterable[StoredPolicy]) -> list[StoredPolicy]:
-    order = _ORDERS.get(call.query.get("sortBy", ""))
-    if order is None:
-        return list(policies)
-    return sorted(policies, key=order, reverse=call.query.get("sortType", "").lower() == "desc")
-
-
-def _raw_list(rows: Sequence[StoredPolicy]) -> ServerResponse:
-    return ServerResponse(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
-
-
-def chosen_policies(call: AdminCall, service_name: str | None) -> Iterator[StoredPolicy]:
-    """Yield the policies that match the search, in one service or in all, and that the caller may see."""
-    filtered = any(name in _FILTERS or name.startswith(_RESOURCE_PREFIX) for name in call.query)
-    for service in call.tables.services():
-        if service_name in (None, service.name):
-            yield from _chosen_of(call, service, filtered=filtered)
-
-
-def _chosen_of(call: AdminCall, service: StoredService, *, filtered: bool) -> Iterator[StoredPolicy]:
-    sees_all, may_read = may_administer(call, service), policy_readers(call, service)
-    for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", "")):
-        if (sees_all or may_read(stored.document)) and (not filtered or _matches(call.query, stored.document)):
-            yield stored
-
-
-_FILTERS: dict[str, Callable[[AdminPolicy, str], bool]] = {
-    "policyName": lambda policy, text: policy.name == text,
-    "policyNamePartial": lambda policy, text: text.lower() in policy.name.lower(),
-    "user": lambda policy, text: any(text in item.users for item in policy.items()),
-    "group": lambda policy, text: any(text in item.groups for item in policy.items()),
-    "role": lambda policy, text: any(text in item.roles for item in policy.items()),
-    "isEnabled": lambda policy, text: str(policy.is_enabled).lower() == text.lower(),
-    "polResource": lambda policy, text: any(
-        text.lower() in value.lower() for resource in policy.resources.values() for value in resource.values
-    ),
-    "policyLabelsPartial": lambda policy, text: any(text.lower() in label.lower() for label in policy.policy_labels),
-}
-"""Predicates by search parameter; other parameters do not filter."""
-
-
-_RESOURCE_PREFIX = "resource:"
-"""`resource:namespace=ns1` finds policies with a matching namespace, also by wildcard."""
-
-
-def _matches(query: Mapping[str, str], policy: AdminPolicy) -> bool:
-    for name, text in query.items():
-        if name in _FILTERS and not _FILTERS[name](policy, text):
-            return False
-        if name.startswith(_RESOURCE_PREFIX):
-            resource = policy.resources.get(name.removeprefix(_RESOURCE_PREFIX))
-            if resource is None or not matches(resource, text):
-                return False
-    return True
 
 
 def _by_id(call: AdminCall) -> tuple[StoredService, StoredPolicy]:

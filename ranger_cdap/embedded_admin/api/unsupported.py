@@ -43,7 +43,6 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
             ("GET", "/service/assets/report"),
             ("GET", "/service/xusers/authSessions"),
             ("GET", "/service/plugins/policy/1/versionList"),
-            ("GET", "/service/plugins/policies/eventTime"),
         ),
     ),
     UnsupportedEndpoint(
@@ -60,12 +59,11 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         (("GET", "/service/tags/lookup"),),
     ),
     UnsupportedEndpoint(
-        "users and groups are made and deleted one by one; there is no directory to be synchronised with",
+        "users and groups are deleted one by one; none is hidden or given a role by a directory",
         (
-            ("POST", "/service/xusers/ugsync/users"),
-            ("POST", "/service/xusers/ugsync/groups"),
-            ("POST", "/service/xusers/ugsync/groupusers"),
-            ("POST", "/service/xusers/users/external"),
+            ("POST", "/service/xusers/ugsync/users/visibility"),
+            ("POST", "/service/xusers/ugsync/groups/visibility"),
+            ("POST", "/service/xusers/users/roleassignments"),
             ("DELETE", "/service/xusers/delete/external/users"),
             ("DELETE", "/service/xusers/delete/external/groups"),
         ),
@@ -87,15 +85,8 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         ),
     ),
     UnsupportedEndpoint(
-        "a search of its own kind; lists of policies take `resource:` as well, and no client uses it",
-        (("GET", f"{_V2}/policies/cdap/for-resource"), ("GET", "/service/plugins/policies/cdap/for-resource")),
-    ),
-    UnsupportedEndpoint(
         "nothing here connects to CDAP",
-        (
-            ("POST", "/service/plugins/services/lookupResource/cdapdev"),
-            ("POST", "/service/plugins/services/validateConfig"),
-        ),
+        (("POST", "/service/plugins/services/lookupResource/cdapdev"),),
     ),
     UnsupportedEndpoint(
         "the log of changes keeps its last entries by itself",

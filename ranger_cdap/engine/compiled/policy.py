@@ -72,6 +72,11 @@ class CompiledPolicy:
         return self.deny_all_else or not self.principals.isdisjoint(principals)
 
     @property
+    def has_items(self) -> bool:
+        """Return True if the policy can allow or deny something."""
+        return bool(self.deny_all_else or self.deny or self.deny_exceptions or self.allow or self.allow_exceptions)
+
+    @property
     def conditional(self) -> bool:
         """Return True if the result depends on more than principals and access type."""
         items = (*self.deny, *self.deny_exceptions, *self.allow, *self.allow_exceptions)

@@ -24,7 +24,10 @@ _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\
 
 @dataclass(frozen=True, slots=True)
 class CompiledFilter:
-    """Compiled audit filter; with `resource` None and `any_resource` False it matches no resource."""
+    """Compiled audit filter; with `resource` None and `any_resource` False it matches no resource.
+
+    One with `audited` None decides nothing; for a tag it still confirms what is preset (§11.3).
+    """
 
     result: str
     any_resource: bool
@@ -33,11 +36,11 @@ class CompiledFilter:
     actions: frozenset[str]
     all_users: bool
     principals: frozenset[str]
-    audited: bool
+    audited: bool | None
 
     def applies_to(self, query: Query, evaluation: Evaluation, match_type: MatchType) -> bool:
         """Return True if the filter applies to this decision, given the match type of its resource."""
-        if self.result and self.result != _result(evaluation):
+        if self.audited is None or (self.result and self.result != _result(evaluation)):
             return False
         counts = match_type in SELF_KINDS or (match_type is MatchType.DESCENDANT and query.include_descendants)
         if not counts or not (self.all_users or not self.principals.isdisjoint(query.principals)):
@@ -56,7 +59,7 @@ def compile_filters(text: str, model: ServiceModel) -> tuple[CompiledFilter, ...
         filters = msgspec.json.decode(_with_double_quotes(text), type=list[AuditFilter], strict=False)
     except (ValueError, RecursionError):
         raise PolicySetError("the audit filters cannot be read") from None
-    return tuple(_compile(f, f.is_audited, model) for f in filters if f.is_audited is not None)
+    return tuple(_compile(f, model) for f in filters)
 
 
 def is_audited(
@@ -73,17 +76,17 @@ def is_audited(
     `preset` is the result of the audit mode or of excluded users; a filter for a tag of the request confirms it.
     """
     for tag in tags if tag_filters else ():
-        match_type = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
         for one in tag_filters:
             if not _covers_tag(one, tag):
                 continue
             if preset is not None:
                 return preset
-            if one.applies_to(query, evaluation, match_type):
-                return one.audited
+            as_self = one.any_resource or tag.match_type is MatchType.ANCESTOR
+            if one.applies_to(query, evaluation, MatchType.SELF if as_self else tag.match_type):
+                return bool(one.audited)
     for one in filters:
         if one.applies_to(query, evaluation, _match_type(one, query)):
-            return one.audited
+            return bool(one.audited)
     return evaluation.audited
 
 
@@ -106,7 +109,7 @@ def _result(evaluation: Evaluation) -> str:
     return "ALLOWED" if evaluation.allowed else "DENIED"
 
 
-def _compile(one: AuditFilter, audited: bool, model: ServiceModel) -> CompiledFilter:
+def _compile(one: AuditFilter, model: ServiceModel) -> CompiledFilter:
     named = one.users or one.groups or one.roles
     return CompiledFilter(
         result=one.access_result,
@@ -116,7 +119,7 @@ def _compile(one: AuditFilter, audited: bool, model: ServiceModel) -> CompiledFi
         actions=frozenset(one.actions),
         all_users=not named or PUBLIC in one.groups or USER_MACRO in one.users,
         principals=named_principals(one.users, one.groups, one.roles),
-        audited=audited,
+        audited=one.is_audited,
     )
 
 

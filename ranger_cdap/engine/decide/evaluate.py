@@ -45,7 +45,9 @@ class PolicyEvaluator:
         remaining = iter(policies)
         for policy in remaining:
             evaluation.before(policy)
-            if not (may_skip and evaluation.audit_determined) or policy.may_apply_to(principals):
+            # After a denial by tags a policy that matches counts even if it is not about the user (§14.4).
+            matters = not evaluation.audit_determined or evaluation.denied_by_tags
+            if matters or not may_skip or policy.may_apply_to(principals):
                 self.evaluate_policy(policy, self._match_types(policy), evaluation)
             evaluation.after(policy)
             if evaluation.is_final:
@@ -117,6 +119,9 @@ class PolicyEvaluator:
             evaluation.audit_policy_id = policy.id
         if evaluation.determined:
             self.trace(policy, "not needed", "already decided; evaluated for auditing only")
+            return
+        if evaluation.denied_by_tags and not policy.has_items:
+            self.trace(policy, "says nothing", "it has no items")
             return
         applied = False
         for access in self.query.access_types:

@@ -106,7 +106,7 @@ class TagTable:
                 if matcher is not None:
                     resources += ((matcher, tag if certain else replace(tag, certain=False)) for tag in resource_tags)
         self._everywhere = tuple(tag for matcher, tag in resources if not matcher.path)
-        self._resources = ResourceMap(((matcher, tag) for matcher, tag in resources if matcher.path), model)
+        self.resources = ResourceMap(((matcher, tag) for matcher, tag in resources if matcher.path), model)
         self.issues = tuple(dict.fromkeys(self._issues))
         self.depends_on_request = any(e.dynamic for matcher, _ in resources for e in matcher.elements)
 
@@ -134,8 +134,8 @@ class TagTable:
         if path is not None:
             tags += (ApplicableTag(t.type, MatchType.ANCESTOR, False, t.attributes) for t in self._everywhere)
         found = [(tag, MatchType.DESCENDANT) for tag in self._all_tags] if path == () else []
-        if path and self._resources:
-            found = self._resources.matching(path, values, tokens, scopes)
+        if path and self.resources:
+            found = self.resources.matching(path, values, tokens, scopes)
         for tag, match_type in found:
             if (match_type is not MatchType.DESCENDANT or include_descendants) and tag.effective_at(time):
                 certain = self._enriched and tag.certain and (bool(time) or not tag.schedules or self._lenient)

@@ -25,7 +25,7 @@ _ACCESS_TYPES = (0, "0", None)
 class PolicyChange:
     """Change of a policy: its new JSON, or None if deleted; `service_type` separates resource from tag policies.
 
-    `is_access` is false for a policy that is changed to another type, such as a data mask.
+    `is_access` is false for a policy that is changed, or deleted, as one of another type, such as a data mask.
     """
 
     policy_id: int
@@ -38,7 +38,8 @@ def read_changes(deltas: Iterable[PolicyDelta], service_types: Collection[str]) 
     """Return the changes of a delta download, the last one of each policy.
 
     Raises:
-        PolicySetError: a delta has no policy id, an unknown change type, or another service type or none.
+        PolicySetError: a delta has no policy id, an unknown change type, or another service type or none; two deltas
+            of a policy are of different policy types.
     """
     changes: dict[int, PolicyChange] = {}
     for delta in deltas:
@@ -52,12 +53,14 @@ def read_changes(deltas: Iterable[PolicyDelta], service_types: Collection[str]) 
                 f"the delta of policy {id_} is for services of type `{shown(str(service_type))}`: download all policies"
             )
         deleted = delta.change_type == _DELETE
-        changes.pop(id_, None)
+        earlier = changes.pop(id_, None)
+        if earlier is not None and earlier.is_access is not _is_access(policy):
+            raise PolicySetError(f"the deltas of policy {id_} change its type: download all policies")
         changes[id_] = PolicyChange(
             policy_id=id_,
             service_type=service_type,
             raw=None if deleted else delta.policy.copy(),  # a view would keep the whole download
-            is_access=deleted or _is_access(policy),
+            is_access=_is_access(policy),
         )
     return tuple(changes.values())
 
@@ -72,7 +75,7 @@ def apply_changes(
     """
     if not changes:
         return policies
-    _refuse_other_types(changes, lambda id_: bool(policies.with_id(id_)))
+    _refuse_other_types(changes, lambda id_: bool(policies.with_id(id_)) or id_ in policies.ineffective_ids)
     added: PolicyEntries = load_policies([c.raw for c in changes if c.raw is not None], compiler, problems)
     return patch(policies, frozenset(c.policy_id for c in changes), added, compiler.model)
 
@@ -92,7 +95,10 @@ def apply_to_list(raws: Iterable[msgspec.Raw], changes: Sequence[PolicyChange]) 
 
 
 def _refuse_other_types(changes: Iterable[PolicyChange], is_access: Callable[[int], bool]) -> None:
-    """Raise PolicySetError if an access policy becomes one of another type, where Ranger keeps the old one (§17)."""
+    """Raise PolicySetError if an access policy becomes one of another type, where Ranger keeps the old one (§17).
+
+    A policy without effect may be a disabled access policy, so it is taken for one.
+    """
     for change in changes:
         if not change.is_access and is_access(change.policy_id):
             raise PolicySetError(f"the delta of policy {change.policy_id} changes its type: download all policies")

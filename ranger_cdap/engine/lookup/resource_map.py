@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from ranger_cdap.engine.compiled.matcher import Tokens, Value
@@ -26,6 +26,14 @@ class ResourceMap(Generic[_T]):
 
     def __bool__(self) -> bool:
         return bool(self._items)
+
+    def at_or_below(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens = None
+    ) -> Iterator[PolicyResourceMatcher]:
+        """Yield the resources that may be this one or below it."""
+        here = self._index.for_self_and_descendants(path)
+        for i in here.find_any(values, tokens) if here is not None else ():
+            yield self._items[i][0]
 
     def matching(
         self,

@@ -60,15 +60,15 @@ class ZoneTable:
                     resources.append((matcher, (name, True)))
         self.issues = tuple(issues)
         self._unreadable_everywhere = any(not certain and not matcher.path for matcher, (_, certain) in resources)
-        self._resources = ResourceMap(((matcher, zone) for matcher, zone in resources if matcher.path), model)
+        self.resources = ResourceMap(((matcher, zone) for matcher, zone in resources if matcher.path), model)
 
     def of(self, path: Path | None, values: tuple[Value, ...]) -> tuple[str, ...]:
         """Return the zones of a resource, in Java's order; for a resource above one of a zone also `UNZONED`."""
-        if not path or not (self._resources or self._unreadable_everywhere):
+        if not path or not (self.resources or self._unreadable_everywhere):
             return ()
         if self._unreadable_everywhere:
             return (UNREADABLE_ZONE,)
-        matching = self._resources.matching(path, values)
+        matching = self.resources.matching(path, values)
         certain_zones = {name for (name, certain), _ in matching if certain}
         if any(
             not certain and name not in certain_zones and m is not MatchType.DESCENDANT

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ranger_cdap.config import RangerSettings, Secret
-from ranger_cdap.policies.client.sign_in import AuthMethod
+from ranger_cdap.policies.client.sign_in import AccountSource, AuthMethod
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class AdminConnection:
     """Addresses, account, certificates, time-outs, retries and rate of a client.
 
     `url` may name several servers of one Ranger Admin, separated by commas. Time-outs are in seconds. `rate` is the
-    maximum of requests per second, 0 for no limit.
+    maximum of requests per second, 0 for no limit. `source` names the account in errors.
     """
 
     url: str
@@ -29,9 +29,18 @@ class AdminConnection:
     attempts: int = 3
     allow_plain_http: bool = False
     rate: float = 0.0
+    source: AccountSource | None = None
 
     @classmethod
-    def of(cls, ranger: RangerSettings, username: str, password: Secret, *, rate: float = 0.0) -> Self:
+    def of(
+        cls,
+        ranger: RangerSettings,
+        username: str,
+        password: Secret,
+        *,
+        rate: float = 0.0,
+        source: AccountSource | None = None,
+    ) -> Self:
         """Return the connection to the Ranger Admin of the settings, with this account."""
         return cls(
             ranger.url,
@@ -46,4 +55,27 @@ class AdminConnection:
             attempts=ranger.attempts,
             allow_plain_http=ranger.allow_plain_http,
             rate=rate,
+            source=source,
+        )
+
+    @property
+    def rejection(self) -> str:
+        """The message for a rejected login: which account, where it is configured, what to do."""
+        source = self.source
+        if self.auth == "certificate":
+            return (
+                "Ranger Admin rejected the client certificate of `ranger.cert_file`; map its name to a user of Ranger"
+            )
+        if self.auth == "basic" and not self.username:
+            what = f"`{source.username}` is not set; set it and `{source.password}`" if source else "none is configured"
+            return f"Ranger Admin requires an account, and {what}"
+        if self.auth == "kerberos":
+            configured = f" (`{source.username}`)" if source else ""
+            return f"Ranger Admin rejected the Kerberos ticket of `{self.username or 'the ticket cache'}`{configured}"
+        kind = "user name and password" if self.auth == "basic" else "token"
+        account = f" of `{self.username}`" if self.username else ""
+        configured = f" (`{source.username}`, `{source.password}`)" if source else ""
+        return (
+            f"Ranger Admin rejected the {kind}{account}{configured}; check them before trying again, because five "
+            "failures within 300 s lock the account"
         )

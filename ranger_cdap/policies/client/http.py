@@ -79,6 +79,7 @@ class AdminHttp:
         )
         self._first = 0
         self._secrets = (connection.password,)
+        self._rejection = connection.rejection
         self._attempts = connection.attempts
         encrypted = all(one.startswith("https:") for one in self._urls)
         if connection.auth == "certificate" and (connection.cert_file is None or not encrypted):
@@ -88,7 +89,9 @@ class AdminHttp:
             connect_timeout=connection.connect_timeout,
             read_timeout=connection.read_timeout,
         )
-        self._exchange.session.auth = credentials(connection.auth, connection.username, connection.password)
+        self._exchange.session.auth = credentials(
+            connection.auth, connection.username, connection.password, connection.source
+        )
         self._limiter = RateLimiter(connection.rate)
 
     @property
@@ -145,7 +148,7 @@ class AdminHttp:
         for turn in range(first, first + len(self._urls)):
             here, after = turn % len(self._urls), (turn + 1) % len(self._urls)
             try:
-                return _content(self._send(self._urls[here], api, query, content), api, secrets)
+                return self._content(self._send(self._urls[here], api, query, content), api, secrets)
             except AdminUnreachable as e:
                 if e.status not in _ANOTHER_MAY_ANSWER:
                     raise
@@ -180,13 +183,12 @@ class AdminHttp:
             raise kind(f"Ranger Admin at `{url}` cannot be reached: {e}{advice}", **where) from None
         return AdminResponse(method, path, status, body)
 
-
-def _content(answer: AdminResponse, api: API, secrets: tuple[Secret, ...]) -> bytes | None:
-    if answer.status == HTTPStatus.NOT_MODIFIED and api.method is HttpMethod.GET:
-        return None
-    if answer.status != api.expected_status:
-        raise to_error(answer, secrets)
-    return answer.body if answer.status != HTTPStatus.NO_CONTENT else None
+    def _content(self, answer: AdminResponse, api: API, secrets: tuple[Secret, ...]) -> bytes | None:
+        if answer.status == HTTPStatus.NOT_MODIFIED and api.method is HttpMethod.GET:
+            return None
+        if answer.status != api.expected_status:
+            raise to_error(answer, secrets, self._rejection)
+        return answer.body if answer.status != HTTPStatus.NO_CONTENT else None
 
 
 def _may_repeat(method: HttpMethod) -> Callable[[Exception], bool]:

@@ -19,6 +19,7 @@ from ranger_cdap.policies.client import endpoints
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.http import AdminHttp, is_addressable, segment
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.policy import Policy
 
@@ -48,9 +49,17 @@ class RangerAdmin:
         return self._http.url
 
     @classmethod
-    def connect(cls, ranger: RangerSettings, username: str, password: Secret, *, rate: float = 0.0) -> Self:
-        """Return a client for the Ranger Admin of the settings, with this account."""
-        return cls(AdminConnection.of(ranger, username, password, rate=rate))
+    def connect(
+        cls,
+        ranger: RangerSettings,
+        username: str,
+        password: Secret,
+        *,
+        rate: float = 0.0,
+        source: AccountSource | None = None,
+    ) -> Self:
+        """Return a client for the Ranger Admin of the settings, with this account; `source` names it in errors."""
+        return cls(AdminConnection.of(ranger, username, password, rate=rate, source=source))
 
     def close(self) -> None:
         """Close the session."""

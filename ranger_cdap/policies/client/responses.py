@@ -72,8 +72,10 @@ def json_of(body: bytes) -> Any:
         return None
 
 
-def to_error(response: AdminResponse, secrets: Iterable[Secret] = ()) -> RangerAdminError:
-    """Return the error for a response; `secrets` are masked in Ranger's message."""
+def to_error(
+    response: AdminResponse, secrets: Iterable[Secret] = (), rejection: str = "Ranger Admin rejected the account"
+) -> RangerAdminError:
+    """Return the error for a response; `secrets` are masked in Ranger's message, `rejection` is that of a login."""
     parsed = json_of(response.body)
     message = _mask(_ranger_message(parsed), secrets)
     where: dict[str, Any] = {
@@ -84,11 +86,7 @@ def to_error(response: AdminResponse, secrets: Iterable[Secret] = ()) -> RangerA
     }
     status = response.status
     if status in (HTTPStatus.UNAUTHORIZED, _SESSION_TIMED_OUT):
-        return AuthenticationFailed(
-            "Ranger Admin rejected the user name and password (or the token); check them before trying again, "
-            "because five failures within 300 s lock the account",
-            **where,
-        )
+        return AuthenticationFailed(rejection, **where)
     if status == HTTPStatus.FORBIDDEN:
         reason = f"Ranger Admin reports `{message}`" if message else "the account lacks the right in Ranger Admin"
         return AccessForbidden(f"{_call(response)} is forbidden: {reason}", **where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,22 +19,44 @@ from ranger_cdap.errors import AuthenticationFailed, ConfigError
 AuthMethod = Literal["basic", "bearer", "kerberos", "certificate"]
 
 
-def credentials(way: AuthMethod, username: str, password: Secret) -> AuthBase | None:
+class AccountSource(Enum):
+    """Where an account in Ranger Admin is configured: the names of its user and of its password."""
+
+    PLUGIN = ("plugin.username", "plugin.password")
+    SYNC = ("sync.username", "sync.password")
+    BRIDGE = ("service.bridge_username", "service.bridge_password")
+    ADMINISTRATOR = ("--ranger-user", "RANGER_CDAP_SETUP_PASSWORD")
+
+    @property
+    def username(self) -> str:
+        """Name of the setting, or the option, with the user."""
+        return self.value[0]
+
+    @property
+    def password(self) -> str:
+        """Name of the setting, or the variable, with the password, token or its source."""
+        return self.value[1]
+
+
+def credentials(
+    way: AuthMethod, username: str, password: Secret, source: AccountSource | None = None
+) -> AuthBase | None:
     """Return the authentication of requests, sent preemptively because Ranger Admin never challenges; None: none.
 
     `basic` sends name and password, `bearer` the password as a token, `kerberos` a ticket of the user (without a name,
-    of the owner of the ticket cache), `certificate` nothing: the client certificate authenticates.
+    of the owner of the ticket cache), `certificate` nothing: the client certificate authenticates. `source` names the
+    account's settings in errors.
 
     Raises:
         ConfigError: the credentials are unreadable or unsuitable, or Kerberos support is not installed.
     """
     match way:
         case "basic":
-            return _basic(username, password)
+            return _basic(username, password, source)
         case "bearer":
-            return _Bearer(password)
+            return _Bearer(password, source)
         case "kerberos":
-            return _kerberos(username)
+            return _kerberos(username, source)
         case "certificate":
             return None
 
@@ -118,10 +141,11 @@ class BasicAuth(AuthBase):
 class _Bearer(AuthBase):
     """A token; like `HTTPBasicAuth`, it must not be printed."""
 
-    def __init__(self, token: Secret) -> None:
+    def __init__(self, token: Secret, source: AccountSource | None = None) -> None:
         text = token.reveal()
         if not text or not text.isascii() or not text.isprintable() or " " in text:
-            raise ConfigError('with `ranger.auth = "bearer"` the account\'s password is the token: one word of ASCII')
+            setting = f"`{source.password}`" if source else "the account's password"
+            raise ConfigError(f'with `ranger.auth = "bearer"`, {setting} is the token: one word of ASCII')
         self._token = token
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -145,9 +169,10 @@ class _Ticket(AuthBase):
             ) from None
 
 
-def _basic(username: str, password: Secret) -> AuthBase | None:
+def _basic(username: str, password: Secret, source: AccountSource | None) -> AuthBase | None:
     if ":" in username:
-        raise ConfigError("the user name for Ranger Admin must not have a colon: Basic authentication cannot carry it")
+        setting = f"`{source.username}`" if source else "the user name for Ranger Admin"
+        raise ConfigError(f"{setting} is `{username}` and must not have a colon: Basic authentication cannot carry it")
     if not username:
         return None
     password.reveal()  # one that cannot be read ends the start, not the first request
@@ -159,7 +184,7 @@ _NO_KERBEROS: Final = (
 )
 
 
-def _kerberos(username: str) -> AuthBase:
+def _kerberos(username: str, source: AccountSource | None) -> AuthBase:
     try:
         negotiation, gssapi = import_module("requests_gssapi"), import_module("gssapi")
     except ImportError:
@@ -168,7 +193,10 @@ def _kerberos(username: str) -> AuthBase:
         name = gssapi.Name(username, gssapi.NameType.kerberos_principal) if username else None
         creds = gssapi.Credentials(name=name, usage="initiate") if name is not None else None
     except gssapi.exceptions.GSSError:
-        raise ConfigError(f"there is no Kerberos ticket or key of `{username}`: get one with kinit") from None
+        configured = f" (`{source.username}`)" if source else ""
+        raise ConfigError(
+            f"there is no Kerberos ticket or key of `{username}`{configured}: get one with kinit"
+        ) from None
     # Sent with the first request: Ranger Admin's 401 may lack a challenge.
     ticket = negotiation.HTTPSPNEGOAuth(
         creds=creds, opportunistic_auth=True, mutual_authentication=negotiation.OPTIONAL

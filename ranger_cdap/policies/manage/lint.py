@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ranger_cdap.cdap.grant import CREATORS_LABEL
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO, implied
 from ranger_cdap.engine.compiled.java import odd_letters
 from ranger_cdap.engine.compiled.matcher import compile_element
@@ -16,6 +17,7 @@ from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.download import UserStore
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem
 
+_PATTERN = re.compile(r"[*?{]")
 _MACRO = re.compile(r"\{([^{}\\]*)\}")
 _KNOWN_MACROS = frozenset({"USER", "OWNER"})
 
@@ -32,6 +34,13 @@ class LintCode(StrEnum):
     UNKNOWN_MACRO = "unknown-macro"
     ODD_LETTER = "odd-letter"
     ONE_ACCOUNT_EVERYTHING = "one-account-everything"
+    PARENT_TOO = "parent-too"
+    STOPS_GRANT = "stops-grant"
+
+    @property
+    def is_note(self) -> bool:
+        """True if it depends on what is not known here, whether the entity exists, if it is a mistake at all."""
+        return self is LintCode.STOPS_GRANT
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +72,29 @@ _Findings = Iterator[tuple[str, LintCode, str]]
 """Place, code, message."""
 
 
-def lint(policies: Sequence[Policy], model: ServiceModel, known: KnownPrincipals, now: int) -> Iterator[LintFinding]:
-    """Yield the findings in enabled policies, in their order; `now` in epoch milliseconds."""
+def lint(
+    policies: Sequence[Policy],
+    model: ServiceModel,
+    known: KnownPrincipals,
+    now: int,
+    granted: Collection[tuple[str, ...]] = (),
+) -> Iterator[LintFinding]:
+    """Yield the findings in enabled policies, in their order.
+
+    Args:
+        policies: the policies, inside and outside of zones.
+        model: the compiled service definition.
+        known: the users and groups Ranger knows.
+        now: in epoch milliseconds.
+        granted: the resource levels of entities whose creators get a policy of the sync job.
+    """
     for policy in policies:
         if not policy.is_enabled:
             continue
         for rule in (
             _resources(policy, model),
+            _parents(policy, model),
+            _creators(policy, granted),
             _validity(policy, now),
             _items(policy, model),
             _unknown_principals(policy, known),
@@ -94,6 +119,41 @@ def _resources(policy: Policy, model: ServiceModel) -> _Findings:
                 if options.replace_tokens and macro not in _KNOWN_MACROS:
                     message = f"`{{{macro}}}` is not a macro, so it is matched literally"
                     yield f"{prefix}.{name}", LintCode.UNKNOWN_MACRO, message
+
+
+def _parents(policy: Policy, model: ServiceModel) -> _Findings:
+    """Report levels that match without a value, too, so that the policy decides on the resources above them."""
+    if CREATORS_LABEL in policy.policy_labels:
+        return  # of an application and its programs, on purpose
+    for number, resources in enumerate((policy.resources, *policy.additional_resources)):
+        prefix = f"additionalResources[{number - 1}]" if number else "resources"
+        path = model.path_of(frozenset(resources)) or ()
+        elements = [compile_element(resources[n].values, resources[n].is_excludes, model.levels[n]) for n in path]
+        for above, name, below in zip(path, path[1:], (elements[n:] for n in range(1, len(path))), strict=False):
+            if all(element.match_any and not element.excludes for element in below):
+                message = (
+                    f"it also matches without a {name}, so the policy decides on the {above}, too; "
+                    f"`?*` is every {name}, and nothing above"
+                )
+                yield f"{prefix}.{name}", LintCode.PARENT_TOO, message
+                break
+
+
+def _creators(policy: Policy, granted: Collection[tuple[str, ...]]) -> _Findings:
+    """Report a policy on exactly one entity: Ranger accepts no second one, which the creator's grant would be."""
+    values = {level: resource.values for level, resource in policy.resources.items()}
+    if set(values) not in map(set, granted) or policy.additional_resources or CREATORS_LABEL in policy.policy_labels:
+        return
+    if values.pop("program", ["*"]) != ["*"]:
+        return  # a grant is for an application with all programs
+    is_one = all(len(names) == 1 and not _PATTERN.search(names[0]) for names in values.values())
+    if is_one and not any(resource.is_excludes for resource in policy.resources.values()):
+        kind = max(values, key=list(next(path for path in granted if set(values) <= set(path))).index)
+        message = (
+            f"if this {kind} does not exist yet, its creator gets no grant: the sync job writes none beside another "
+            "policy on exactly it; one on a pattern or on the parent does not stop it"
+        )
+        yield "resources", LintCode.STOPS_GRANT, message
 
 
 def _validity(policy: Policy, now: int) -> _Findings:

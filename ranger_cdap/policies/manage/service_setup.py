@@ -1,131 +1,55 @@
 """Setup of Ranger for CDAP: plans the difference between current and desired state (pure), and applies it.
 
-Nothing that policies may use is dropped: definitions and lists of accounts only grow, and existing policies are not
-changed.
+Nothing that policies may use is dropped: definitions and lists of accounts only grow. Rights of administrators and of
+CDAP's master user follow the settings both ways, by a record of what `setup` gave; what people wrote stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 import servicedef
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.policies.manage.setup_policies import EVERY_NAME, policy_steps
+from ranger_cdap.policies.manage.setup_steps import (
+    CurrentState,
+    DefinitionStep,
+    DesiredState,
+    PolicyStep,
+    ServiceStep,
+    SetupAction,
+    Step,
+)
+from ranger_cdap.ranger_model.policy import Policy
+
+__all__ = [
+    "EVERY_NAME",
+    "CurrentState",
+    "DefinitionStep",
+    "DesiredState",
+    "PolicyStep",
+    "ServiceStep",
+    "SetupAction",
+    "Step",
+    "carry_out",
+    "plan",
+    "read_state",
+    "require_principals",
+]
 
 # The lists of the service by account (architecture.md, decision 12).
 PLUGIN_RIGHTS = ("policy.download.auth.users", "tag.download.auth.users", "userstore.download.auth.users")
 SYNC_RIGHTS = ("service.admin.users", "policy.download.auth.users", "userstore.download.auth.users")
-ADMIN_USER_RIGHTS = ("service.admin.users",)
-ADMIN_GROUP_RIGHTS = ("service.admin.groups",)
-
-# Rights of CDAP's master user in every namespace: to list entities, to run previews, and to run programs without
-# impersonation (cdap-facts.md §3.1, §3.3; document 004).
-MASTER_POLICIES: Mapping[tuple[str, ...], tuple[str, ...]] = {
-    ("namespace",): ("read",),
-    ("namespace", "artifact"): ("read",),
-    ("namespace", "application", "program"): ("read", "execute"),
-    ("namespace", "dataset"): ("read", "write"),
-    ("namespace", "dataset_module"): ("read",),
-    ("namespace", "dataset_type"): ("read",),
-}
-EVERY_NAME = "?*"
-"""Every name of a level, but not the level above: Ranger matches a trailing `*` also without that level."""
-
-MASTER_CREATES = (("namespace", "dataset"), ("namespace", "dataset_module"), ("namespace", "dataset_type"))
-"""Resources on which the master user also needs ADMIN to create entities itself (`master.create = "allow"`)."""
-
+ADMIN_RIGHTS = ("service.admin.users", "service.admin.groups")
+_RECORD: Final = "ranger-cdap-setup."
+"""Beginning of the service's settings that record the administrators of an instance `setup` added to such a list."""
 
 _ENABLE = "plugins get no policies of it; enable it in Ranger Admin"
-
-
-class SetupAction(Enum):
-    """Kind of a step; `DISABLED` is a service that an administrator has to enable, and `setup` never does."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    KEEP = "keep"
-    DISABLED = "disabled"
-
-
-@dataclass(frozen=True, slots=True)
-class DesiredState:
-    """The desired state."""
-
-    service: str
-    instance: str
-    plugin_account: str = ""
-    sync_account: str = ""
-    master_user: str = ""
-    master_may_create: bool = False
-    admin_users: tuple[str, ...] = ()
-    admin_groups: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CurrentState:
-    """The current state of Ranger Admin."""
-
-    definition: dict[str, Any] | None
-    service: dict[str, Any] | None
-    policies: Sequence[Policy]
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionStep:
-    """Register or extend the service definition."""
-
-    change: SetupAction
-    detail: str
-    body: dict[str, Any]
-
-    @property
-    def subject(self) -> str:
-        """The object of the step, with its kind."""
-        return f"service definition `{self.body['name']}`"
-
-    def __str__(self) -> str:
-        return f"{self.change.value} {self.subject}: {self.detail}"
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceStep:
-    """Create the service or extend its lists of accounts."""
-
-    change: SetupAction
-    detail: str
-    body: dict[str, Any]
-
-    @property
-    def subject(self) -> str:
-        """The object of the step, with its kind."""
-        return f"service `{self.body['name']}`"
-
-    def __str__(self) -> str:
-        return f"{self.change.value} {self.subject}: {self.detail}"
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyStep:
-    """Create an initial policy."""
-
-    change: SetupAction
-    detail: str
-    body: Policy
-
-    @property
-    def subject(self) -> str:
-        """The object of the step, with its kind."""
-        return f"policy `{self.body.name}`"
-
-    def __str__(self) -> str:
-        return f"{self.change.value} {self.subject}: {self.detail}"
-
-
-Step = DefinitionStep | ServiceStep | PolicyStep
 
 
 def read_state(admin: RangerAdmin, service: str) -> CurrentState:
@@ -148,26 +72,22 @@ def plan(wanted: DesiredState, found: CurrentState) -> tuple[Step, ...]:
     return (
         _definition_step(servicedef.service_definition(), found.definition),
         _service_step(wanted, found.service),
-        *_policy_steps(wanted, found.policies),
+        *policy_steps(wanted, found.policies),
     )
 
 
 def require_principals(steps: Iterable[Step], admin: RangerAdmin) -> None:
-    """Require that Ranger knows every user and group of the policies to create; changes nothing.
+    """Require that Ranger knows every user and group that gets rights by a policy; changes nothing.
 
     Raises:
         InvalidInput: it names all that are missing.
         RangerAdminError: a request to Ranger Admin failed.
     """
-    new = [step.body for step in steps if isinstance(step, PolicyStep) and step.change is SetupAction.CREATE]
-    items = [item for policy in new for item in policy.policy_items]
-    users = dict.fromkeys(name for item in items for name in item.users)
-    groups = dict.fromkeys(name for item in items for name in item.groups)
-    missing = {
-        "user": [name for name in users if not admin.user_exists(name)],
-        "group": [name for name in groups if not admin.group_exists(name)],
-    }
-    named = " and ".join(_named(kind, names) for kind, names in missing.items() if names)
+    receivers = dict.fromkeys(holder for step in steps if isinstance(step, PolicyStep) for holder in step.receivers)
+    exists = {"user": admin.user_exists, "group": admin.group_exists}
+    missing = [holder for holder in receivers if not exists[holder.kind](holder.name)]
+    by_kind = {kind: [holder.name for holder in missing if holder.kind == kind] for kind in exists}
+    named = " and ".join(_named(kind, names) for kind, names in by_kind.items() if names)
     if named:
         raise InvalidInput(f"Ranger has no {named}; create them in Ranger Admin first, nothing was changed")
 
@@ -194,8 +114,25 @@ def carry_out(steps: Iterable[Step], admin: RangerAdmin) -> None:
                 admin.update_service(body["id"], body)
             case PolicyStep(change=SetupAction.CREATE, body=policy):
                 admin.create_policy(policy)
+            case PolicyStep(change=SetupAction.UPDATE, body=policy):
+                _update_policy(admin, policy)
             case _:
                 pass
+
+
+def _update_policy(admin: RangerAdmin, policy: Policy) -> None:
+    """Change items and labels of a policy, and nothing else; Ranger itself does not detect concurrent modifications."""
+    found = next((one for one in admin.policy_documents(policy.service) if one.get("id") == policy.id), None)
+    again = "run `ranger-cdap setup` again"
+    if policy.id is None or policy.version is None or found is None or found.get("version") != policy.version:
+        raise ConflictingChange(f"policy {policy.id} `{policy.name}` was changed in Ranger meanwhile; {again}")
+    changes = {"policyItems": msgspec.to_builtins(policy.policy_items), "policyLabels": policy.policy_labels}
+    saved = admin.update_policy_document(policy.id, {**found, **changes})
+    if saved.get("version") != policy.version + 1:
+        raise ConflictingChange(
+            f"policy {policy.id} `{policy.name}` was modified concurrently, and that change may be lost: "
+            f"compare its versions in Ranger Admin, then {again}"
+        )
 
 
 def _definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None) -> DefinitionStep:
@@ -232,112 +169,100 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Servi
     lists = _account_lists(wanted)
     if service is None:
         # No `username`: Ranger would create default policies with all rights for that account.
+        record = {_record_key(wanted, key): ",".join(names) for key, names in _administrators(wanted).items() if names}
         body = {
             "name": wanted.service,
             "displayName": wanted.service,
             "type": kind,
             "isEnabled": True,
-            "configs": {key: ",".join(accounts) for key, accounts in lists.items()},
+            "configs": {**{key: ",".join(accounts) for key, accounts in lists.items()}, **record},
         }
         return ServiceStep(SetupAction.CREATE, _accounts_text(lists), body)
     if service.get("type") != kind:
         raise InvalidInput(
             f"service `{wanted.service}` is of type `{service.get('type')}`, not `{kind}`; choose another name"
         )
-    configs = dict(service.get("configs") or {})
-    added = {}
-    for key, accounts in lists.items():
-        # Ranger splits at commas and compares with the blanks: ` ann` is not the user `ann`.
-        present = configs.get(key, "").split(",")
-        new = [account for account in accounts if account not in present]
-        if new:
-            configs[key] = ",".join(dict.fromkeys([*filter(None, map(str.strip, present)), *new]))
-            added[key] = new
+    before: dict[str, str] = service.get("configs") or {}
+    lists = {**{key: [] for key in ADMIN_RIGHTS}, **lists}
+    changes = [_list_change(before, key, names, wanted) for key, names in lists.items()]
+    configs = {**before, **{key: text for change in changes for key, text in change.configs.items()}}
+    configs = {key: text for key, text in configs.items() if text or key in before}
     is_enabled = service.get("isEnabled", True)
-    if not added:
+    if configs == before:
         if not is_enabled:
             return ServiceStep(SetupAction.DISABLED, _ENABLE, service)
         return ServiceStep(SetupAction.KEEP, "the accounts have their rights", service)
-    detail = _accounts_text(added) if is_enabled else f"{_accounts_text(added)}; it is disabled: {_ENABLE}"
+    detail = "; ".join(part for change in changes for part in change.parts) or "only the record of what `setup` gave"
+    detail = detail if is_enabled else f"{detail}; it is disabled: {_ENABLE}"
     return ServiceStep(SetupAction.UPDATE, detail, {**service, "configs": configs})
 
 
+@dataclass(frozen=True, slots=True)
+class _ListChange:
+    """The settings of the service that a list of accounts changes, and the change as text."""
+
+    configs: Mapping[str, str]
+    parts: Sequence[str]
+
+
+def _list_change(configs: Mapping[str, str], key: str, names: Sequence[str], wanted: DesiredState) -> _ListChange:
+    """Add the names to a list of the service, and remove the recorded administrators who are no longer in the settings.
+
+    Several instances may share a service: each has its record, and removes no one whom another one recorded.
+    """
+    listed = configs.get(key, "").split(",")
+    present = list(filter(None, map(str.strip, listed)))
+    own = _record_key(wanted, key)
+    records = {name: _split(text) for name, text in configs.items() if _is_record(name, key)}
+    recorded, elsewhere = records.get(own, []), {n for name, some in records.items() if name != own for n in some}
+    # Ranger splits at commas and compares with the blanks: ` ann` is not the user `ann`.
+    new = [name for name in names if name not in listed]
+    gone = [name for name in recorded if name in present and name not in names and name not in elsewhere]
+    ours = {*recorded, *elsewhere}
+    record = [name for name in _administrators(wanted).get(key, ()) if name not in present or name in ours]
+    changed, parts = dict[str, str](), list[str]()
+    if new or gone:
+        changed[key] = ",".join(name for name in dict.fromkeys((*present, *new)) if name not in gone)
+    if set(record) != set(recorded):
+        changed[own] = ",".join(record)
+    if new:
+        parts.append(_accounts_text({key: new}))
+    if gone:
+        parts.append(f"remove {', '.join(gone)} from {key}")
+    return _ListChange(changed, parts)
+
+
+def _split(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def _administrators(wanted: DesiredState) -> dict[str, tuple[str, ...]]:
+    """Return the administrators of the settings by the list of the service they belong to."""
+    return dict(zip(ADMIN_RIGHTS, (wanted.admin_users, wanted.admin_groups), strict=True))
+
+
+def _record_key(wanted: DesiredState, key: str) -> str:
+    return f"{_RECORD}{wanted.instance}.{key}"
+
+
+def _is_record(name: str, key: str) -> bool:
+    return name.startswith(_RECORD) and name.endswith(f".{key}")
+
+
 def _account_lists(wanted: DesiredState) -> dict[str, list[str]]:
+    users, groups = ADMIN_RIGHTS
     lists: dict[str, list[str]] = {}
-    for account, rights in (
+    for account, keys in (
         (wanted.plugin_account, PLUGIN_RIGHTS),
         (wanted.sync_account, SYNC_RIGHTS),
-        *((user, ADMIN_USER_RIGHTS) for user in wanted.admin_users),
-        *((group, ADMIN_GROUP_RIGHTS) for group in wanted.admin_groups),
+        *((user, (users,)) for user in (*wanted.admin_users, *wanted.more_admin_users)),
+        *((group, (groups,)) for group in (*wanted.admin_groups, *wanted.more_admin_groups)),
     ):
-        for right in rights if account else ():
-            if account not in lists.setdefault(right, []):
-                lists[right].append(account)
+        for key in keys if account else ():
+            if account not in lists.setdefault(key, []):
+                lists[key].append(account)
     return lists
 
 
-def _accounts_text(lists: dict[str, list[str]]) -> str:
+def _accounts_text(lists: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{key} = {', '.join(names)}" for key, names in lists.items()) or "no accounts"
-
-
-def _policy_steps(wanted: DesiredState, existing: Sequence[Policy]) -> Iterator[PolicyStep]:
-    """Return initial policies: administrators and the master user on the instance, and the latter in all namespaces."""
-    items = []
-    if wanted.admin_users or wanted.admin_groups:
-        items.append(_item(("read", "write", "admin"), users=wanted.admin_users, groups=wanted.admin_groups))
-    if wanted.master_user:
-        # On startup CDAP creates the namespace `default` as the master user.
-        items.append(_item(("read", "write"), users=(wanted.master_user,)))
-    if items:
-        yield _policy_step(wanted, existing, (), items, "administrators and the CDAP master user")
-    for levels, accesses in MASTER_POLICIES.items() if wanted.master_user else ():
-        creates = wanted.master_may_create and levels in MASTER_CREATES
-        item = _item((*accesses, "admin") if creates else accesses, users=(wanted.master_user,))
-        yield _policy_step(wanted, existing, levels, [item], "the CDAP master user")
-
-
-def _policy_step(
-    wanted: DesiredState, existing: Sequence[Policy], levels: tuple[str, ...], items: list[PolicyItem], who: str
-) -> PolicyStep:
-    """Return the step for one resource; an existing policy is not changed, and Ranger allows no second one."""
-    instance = {"instance": PolicyResource(values=[wanted.instance])}
-    place = f"every {levels[-1]} of {wanted.instance}" if levels else f"instance {wanted.instance}"
-    policy = Policy(
-        service=wanted.service,
-        name=f"{place}: CDAP master user" if levels else place,
-        description=f"Made by ranger-cdap setup: {who}",
-        resources={**instance, **{level: PolicyResource(values=[EVERY_NAME]) for level in levels}},
-        policy_items=items,
-    )
-    gives = "; ".join(_gives(item) for item in items)
-    same = [other for other in existing if other.name == policy.name or _values(other) == _values(policy)]
-    if not same:
-        return PolicyStep(SetupAction.CREATE, gives, policy)
-    lacking = [item for item in items if not _has(same[0], item)]
-    advice = "; add manually what it lacks of: " + "; ".join(map(_gives, lacking)) if lacking else ""
-    return PolicyStep(SetupAction.KEEP, f"policy {same[0].id} exists and is not changed{advice}", same[0])
-
-
-def _gives(item: PolicyItem) -> str:
-    return f"{', '.join(access.type for access in item.accesses)} for {', '.join((*item.users, *item.groups))}"
-
-
-def _has(policy: Policy, wanted: PolicyItem) -> bool:
-    """Return whether one item of the policy gives all these accesses to all these principals."""
-    return any(
-        {a.type for a in wanted.accesses} <= {a.type for a in item.accesses if a.is_allowed}
-        and set(wanted.users) <= set(item.users)
-        and set(wanted.groups) <= set(item.groups)
-        and not item.conditions
-        for item in policy.policy_items
-    )
-
-
-def _values(policy: Policy) -> dict[str, list[str]]:
-    return {level: sorted(resource.values) for level, resource in policy.resources.items()}
-
-
-def _item(accesses: Sequence[str], *, users: Sequence[str] = (), groups: Sequence[str] = ()) -> PolicyItem:
-    return PolicyItem(
-        users=list(users), groups=list(groups), accesses=[PolicyItemAccess(type=access) for access in accesses]
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.errors import InvalidInput, VersionPending
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, pieces
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
@@ -58,6 +58,18 @@ class FixedPolicies:
 
     def refresh_now(self) -> Snapshot:
         """Return the same policies: they have no source."""
+        return self._snapshot
+
+    def refresh_to(self, version: int, timeout: float) -> Snapshot:
+        """Return the same policies.
+
+        Raises:
+            VersionPending: they are older.
+        """
+        if not self._snapshot.has(version):
+            raise VersionPending(
+                f"these policies come from a file, which has version `{self._snapshot.versions.policies}`"
+            )
         return self._snapshot
 
     def request_refresh(self) -> None:

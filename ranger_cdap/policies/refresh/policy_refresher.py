@@ -24,6 +24,7 @@ from ranger_cdap.errors import (
     ServiceDisabled,
     ServiceNotFound,
     UnexpectedAnswer,
+    VersionPending,
 )
 from ranger_cdap.forks import restart_after_fork
 from ranger_cdap.policies.client.downloader import Downloader
@@ -59,6 +60,7 @@ logger = logging.getLogger(__name__)
 _NOTHING: Final = Versions()
 _MOST_PROBLEMS: Final = 20  # reported one by one
 _CLOSE_TIMEOUT: Final = 5.0  # seconds `close` waits for a download that is going on
+_REQUEST_GAP: Final = 0.5  # seconds, at least, from one download to one that is requested
 _FAILURES: Final[tuple[tuple[type[RangerCdapError], Failure], ...]] = (
     (ServiceNotFound, Failure.SERVICE_NOT_FOUND),
     (ServiceDisabled, Failure.DISABLED),
@@ -90,6 +92,10 @@ class Snapshot:
     cache_problem: str = ""
     groups_of: Callable[[str], frozenset[str]] = no_groups
     documents: Documents | None = None
+
+    def has(self, version: int) -> bool:
+        """Return true if policies of that version, or newer, decide."""
+        return self.engine is not None and self.versions.policies >= version
 
 
 def read_clocks() -> Instant:
@@ -142,6 +148,7 @@ class PolicyRefresher:
         self._closed = threading.Event()
         self._wake = threading.Event()
         self._failed: RangerCdapError | None = None
+        self._refreshes = 0
         self._thread: threading.Thread | None = None
         self._began = False
         state = RefresherState(Limits(plugin.poll_interval, plugin.max_staleness), clock())
@@ -186,8 +193,32 @@ class PolicyRefresher:
             raise failed
         return snapshot
 
+    def refresh_to(self, version: int, timeout: float) -> Snapshot:
+        """Return when policies of that version or newer are in effect; downloads until then, at intervals.
+
+        All that wait at the same time share the downloads.
+
+        Raises:
+            VersionPending: they are not in effect within `timeout` seconds.
+            RangerCdapError: a download failed: a subclass by the cause. After a failed login there is none.
+        """
+        began, before = self._clock(), self._refreshes
+        while not (snapshot := self.snapshot).has(version):
+            if self._refreshes != before and self._failed is not None:
+                raise self._failed
+            if self._current[0].failure is Failure.LOGIN:
+                raise AuthenticationFailed(self._current[0].reason)
+            left = timeout - self._clock().since(began)
+            if left <= 0 or self._closed.wait(min(left, self._gap())):
+                raise VersionPending(
+                    f"policies of version `{version}` are not in effect after {timeout:g} s:"
+                    f" version `{snapshot.versions.policies}` is{_and(snapshot.reason)}"
+                )
+            self._refresh(unless=lambda: self.snapshot.has(version) or self._gap() > 0)
+        return snapshot
+
     def request_refresh(self) -> None:
-        """Wake the background thread to refresh now, without waiting for it.
+        """Wake the background thread to refresh soon, without waiting for it; many requests cause one download.
 
         Ignored after a failed login, so that requests cannot lock the account.
 
@@ -199,16 +230,23 @@ class PolicyRefresher:
         if self._current[0].failure is not Failure.LOGIN:
             self._wake.set()
 
-    def _refresh(self) -> tuple[Snapshot, RangerCdapError | None]:
+    def _refresh(self, *, unless: Callable[[], bool] = lambda: False) -> tuple[Snapshot, RangerCdapError | None]:
         before = self._current[1]
         with self._refreshing:
+            if unless():
+                return self.snapshot, None
             if not self._began:
                 self._began = True
                 self._load_cache()
             self._handle(RefreshDue(self._clock()))
-            failed, self._failed = self._failed, None
+            self._refreshes += 1
+            failed = self._failed
         self._report(before, self._current[1])
         return self.snapshot, failed
+
+    def _gap(self) -> float:
+        """Return the seconds until a requested download may begin."""
+        return max(0.0, _REQUEST_GAP - self._clock().since(self._current[0].now)) if self._refreshes else 0.0
 
     def start(self) -> None:
         """Start refreshing in a daemon thread."""
@@ -236,7 +274,7 @@ class PolicyRefresher:
         while True:
             passed = self._clock().since(self._current[0].now)  # in a forked child, since the parent's last refresh
             self._wake.wait(max(0.0, self.interval * self._spread() - passed))
-            if self._closed.is_set():
+            if self._closed.is_set() or self._closed.wait(self._gap()):
                 return
             self._wake.clear()
             self.refresh()

@@ -11,7 +11,7 @@ from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.service.events.check_journal import Entry
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.state.handshake import Handshake, differences
+from ranger_cdap.service.state.handshake import Handshake, differences, keep_proposal
 from ranger_cdap.service.wire.cdap_wire import (
     EnforceReply,
     EnforceRequest,
@@ -93,8 +93,9 @@ def hello(call: HandlerCall) -> Reply:
     body: Handshake = call.body
     state = call.state
     config = state.authorizer.decider.config
-    found = differences(body, config, state.settings.admin.users)
+    found = differences(body, config, state.settings)
     state.settings_drift.update(found)
+    keep_proposal(body, state.settings)
     if state.events is not None:
         state.events.store.records = body.records
     state.metrics.hello_differences.set(len(found))

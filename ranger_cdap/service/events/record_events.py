@@ -180,7 +180,7 @@ def is_skipped(entity: EntityId) -> bool:
 
 def _may_change(check: CheckRecord) -> bool:
     """Return true if a check was allowed and the table has a row for it."""
-    if not check.allowed or check.child_type is not msgspec.UNSET:
+    if not check.allowed or isinstance(check.child_type, str):
         return False
     journalled = load_creations().journalled
     return any((check.type, permission) in journalled for permission in check.permissions)

@@ -22,6 +22,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.errors import ConfigError, InvalidInput, RangerCdapError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.policy import Policy
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.grants.entity_grants import granted_to, is_plain, policies_of
@@ -73,7 +74,9 @@ class GrantForwarder:
             return None
         if not account.bridge_username and settings.ranger.auth not in _WITHOUT_A_NAME:
             raise ConfigError('`service.grants = "bridge"` needs `service.bridge_username` and `bridge_password`')
-        admin = RangerAdmin.connect(settings.ranger, account.bridge_username, account.bridge_password)
+        admin = RangerAdmin.connect(
+            settings.ranger, account.bridge_username, account.bridge_password, source=AccountSource.BRIDGE
+        )
         return cls(authorizer, service, admin)
 
     def close(self) -> None:

@@ -32,6 +32,7 @@ class CallerRole(StrEnum):
     GRANT = "grant"
     EVALUATE = "evaluate"
     DELEGATE = "delegate"
+    REFRESH = "refresh"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import re
 import time
@@ -41,14 +42,26 @@ _ALWAYS: Final = {
 
 
 class RequestGuard:
-    """ASGI middleware; `scope["state"]["request_id"]` is the id of the request, echoed or generated."""
+    """ASGI middleware; `scope["state"]["request_id"]` is the id of the request, echoed or generated.
+
+    A request must name one of `hosts`, or loopback. `public` are the paths that may be read under any IP address too:
+    probes and Prometheus use that of the pod, and no page of another site can, because its requests name a host.
+    """
 
     def __init__(
-        self, app: ASGIApp, *, metrics: ServiceMetrics, hosts: Collection[str], max_requests: int, max_body: int
+        self,
+        app: ASGIApp,
+        *,
+        metrics: ServiceMetrics,
+        hosts: Collection[str],
+        public: Collection[str],
+        max_requests: int,
+        max_body: int,
     ) -> None:
         self._app = app
         self._metrics = metrics
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
+        self._public = frozenset(public)
         self._max_requests = max_requests
         self._max_body = max_body
         self._under_way = 0
@@ -77,7 +90,7 @@ class RequestGuard:
         self._under_way += 1
         self._metrics.under_way.set(self._under_way)
         try:
-            refused = self._refuse(headers, [name for name, _ in scope["headers"]].count(b"host"))
+            refused = self._refuse(scope, headers)
             if refused is not None:
                 await send_reply(refused, answer)
             else:
@@ -100,10 +113,13 @@ class RequestGuard:
                 },
             )
 
-    def _refuse(self, headers: dict[bytes, bytes], hosts: int) -> Reply | None:
+    def _refuse(self, scope: Scope, headers: dict[bytes, bytes]) -> Reply | None:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = re.sub(r":\d*$", "", host)
-        if name not in self._hosts or hosts != 1:
+        known = name in self._hosts or (
+            scope["method"] == "GET" and scope["path"] in self._public and _is_address(name)
+        )
+        if not known or [given for given, _ in scope["headers"]].count(b"host") != 1:
             return coded_error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
         if self._under_way > self._max_requests:
             busy = coded_error(Refused(503, "too many concurrent requests; try again"))
@@ -112,6 +128,15 @@ class RequestGuard:
         if not length.isdigit() or int(length) > self._max_body:
             return replace(coded_error(too_long(self._max_body)), headers={"connection": "close"})
         return None
+
+
+def _is_address(host: str) -> bool:
+    """Return whether the host is an IP address, an IPv6 one in brackets."""
+    in_brackets = host.startswith("[") and host.endswith("]")
+    try:
+        return (ipaddress.ip_address(host[1:-1] if in_brackets else host).version == 6) is in_brackets
+    except ValueError:
+        return False
 
 
 def too_long(most: int) -> Refused:

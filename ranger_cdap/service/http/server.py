@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import math
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.config import ServiceSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.listener import listen
+from ranger_cdap.listener import listen, stop_signals
 from ranger_cdap.service.http.connections import Connections, Listener
 from ranger_cdap.service.http.server_tls import ServerTls
 
@@ -54,7 +51,12 @@ class HttpServer:
     def run(self, app: ASGIApp) -> None:
         """Serve until SIGINT or SIGTERM (in the main thread), or until `stop`; then finish requests in progress."""
         server = self._prepared(app)
-        with _signals_only_stop():
+
+        def stop() -> None:
+            server.should_exit = True
+
+        # uvicorn raises a signal again at its end: events and audit records would not be delivered then.
+        with stop_signals(stop):
             server.run(sockets=[self._socket])
 
     def start(self, app: ASGIApp) -> None:
@@ -122,20 +124,3 @@ def check_exposure(settings: ServiceSettings) -> None:
             f"`service.host` is `{settings.host}`, which other machines can reach: set `service.tls_certificate` and "
             "`service.tls_key`, or listen on 127.0.0.1"
         )
-
-
-@contextmanager
-def _signals_only_stop() -> Iterator[None]:
-    """Let a signal stop the server only: uvicorn raises it again at its end, which would end the program.
-
-    Stored events and queued audit records would not be delivered then.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Handshake with CDAP's extension: CDAP's settings, and their differences from ours; it configures nothing."""
+"""Handshake with CDAP's extension: CDAP's settings, and their differences from ours, which take effect."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import threading
 import msgspec
 
 from ranger_cdap.authz.config import AuthorizationConfig
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import reason
+from ranger_cdap.policies.manage.proposed_admins import review, save_proposal
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +53,22 @@ class SettingsDrift:
             logger.warning("%s", difference)
 
 
-def differences(hello: Handshake, config: AuthorizationConfig, admin_users: tuple[str, ...]) -> tuple[str, ...]:
+def keep_proposal(hello: Handshake, settings: Settings) -> None:
+    """Keep the administrators that CDAP proposes, if the settings accept any; they get rights by `setup` only."""
+    if not settings.admin.from_cdap:
+        return
+    proposed = hello.admin_users or ()
+    try:
+        is_new = save_proposal(settings, proposed)
+    except OSError as e:
+        logger.warning("the administrators that CDAP proposes cannot be kept for `setup`: %s", reason(e))
+        return
+    if is_new:
+        names = ", ".join(review(settings, proposed).accepted)[:_SHOWN] or "no one"
+        logger.warning("CDAP proposes administrators; accepted: `%s`; `ranger-cdap setup` gives them rights", names)
+
+
+def differences(hello: Handshake, config: AuthorizationConfig, settings: Settings) -> tuple[str, ...]:
     """Return the differences of CDAP's settings from ours, one sentence each; a missing setting is not one."""
     said = [
         ("instance", hello.instance, config.instance, "cdap.instance"),
@@ -61,7 +79,14 @@ def differences(hello: Handshake, config: AuthorizationConfig, admin_users: tupl
         for what, theirs, ours, setting in said
         if theirs is not None and theirs != ours
     ]
-    if hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
+    admin_users, accepting = settings.admin.users, bool(settings.admin.from_cdap)
+    if hello.admin_users is not None and accepting:
+        refused = review(settings, hello.admin_users).refused
+        if refused:
+            found.append(
+                f"CDAP proposes the administrators `{', '.join(refused)[:_SHOWN]}`; `admin.from_cdap` refuses them"
+            )
+    elif hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
         theirs, ours = ", ".join(sorted(set(hello.admin_users)))[:_SHOWN], ", ".join(sorted(admin_users))
         found.append(
             f"CDAP's administrators are `{theirs}`, but `admin.users` here is `{ours}`; this setting takes effect"

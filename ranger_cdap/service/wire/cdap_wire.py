@@ -89,3 +89,17 @@ class HelloReply(Strict, frozen=True):
     grants: str
     differences: list[str]
     generation: str
+
+
+class RefreshRequest(Strict, frozen=True):
+    """A request for newer policies, if those in effect are older than `at_least`; null: whatever they are."""
+
+    at_least: Annotated[int, msgspec.Meta(ge=1, le=10**18)] | None
+
+
+class PoliciesReply(Strict, frozen=True):
+    """The policies in effect: Ranger's service, its `policyVersion` (-1: none), and how fresh they are."""
+
+    service: str
+    version: int
+    state: str

@@ -32,7 +32,7 @@ class CheckRecord(Strict, frozen=True, omit_defaults=True, kw_only=True):
     kerberos: str | msgspec.UnsetType | None = msgspec.UNSET
     type: str
     parts: list[str]
-    child_type: str | msgspec.UnsetType = msgspec.UNSET
+    child_type: str | msgspec.UnsetType | None = msgspec.UNSET
     permissions: list[str]
     allowed: bool
     id: Hex | msgspec.UnsetType = msgspec.UNSET
@@ -47,9 +47,9 @@ class Record(Strict, frozen=True, omit_defaults=True, kw_only=True):
     instance: str
     method: str
     uri: str
-    handler: str | msgspec.UnsetType = msgspec.UNSET
+    handler: str | msgspec.UnsetType | None = msgspec.UNSET
     code: _JavaInt
-    user_ip: str | msgspec.UnsetType = msgspec.UNSET
+    user_ip: str | msgspec.UnsetType | None = msgspec.UNSET
     started: Milliseconds
     ended: Milliseconds
     checks: list[CheckRecord]
@@ -179,7 +179,7 @@ class Intake:
         if record.instance != self.instance:
             raise BadRecord(Fault.INSTANCE, f"is of instance `{record.instance[:80]}`, not of `{self.instance}`")
         _check_stamps(record)
-        return record
+        return _without_nulls(record)
 
 
 def stored_line(record: Record, caller: str, received: int) -> bytes:
@@ -198,6 +198,16 @@ def line_of(record: Record, caller: str) -> Callable[[int], bytes]:
 def journal_line(id_: str, caller: str, received: int, check: JournalledCheck) -> bytes:
     """Return the line of a journalled check, with its end."""
     return msgspec.json.encode(StoredCheck(id_, caller, received, check)) + b"\n"
+
+
+def _without_nulls(record: Record) -> Record:
+    """Return the record with its nulls left out: a missing field and null are one record, which is stored once."""
+    checks = [
+        msgspec.structs.replace(check, child_type=msgspec.UNSET) if check.child_type is None else check
+        for check in record.checks
+    ]
+    nulls = {name: msgspec.UNSET for name in ("handler", "user_ip") if getattr(record, name) is None}
+    return msgspec.structs.replace(record, checks=checks, **nulls)
 
 
 def _check_stamps(record: Record) -> None:

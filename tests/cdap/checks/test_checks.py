@@ -59,8 +59,6 @@ def needed(question: CheckedOperation) -> str:
     return " or ".join(" + ".join(map(str, alternative)) for alternative in alternatives)
 
 
-READ_BOTH = "READ entity + READ namespace"
-
 # entity type, permissions, child type, hint -> what is asked of the default profile
 ONE_ROW = [
     ("NAMESPACE", "STANDARD.CREATE", None, None, "namespace.create on namespace:ns1: WRITE instance or ADMIN entity"),
@@ -120,7 +118,7 @@ ONE_ROW = [
         "STANDARD.GET",
         None,
         "DefaultNamespaceAdmin.get NamespaceHttpHandler.getNamespace",
-        "namespace.get on namespace:ns1: READ entity + READ instance",
+        "namespace.get on namespace:ns1: READ entity",
     ),
     (
         "NAMESPACE",
@@ -144,6 +142,35 @@ ONE_ROW = [
         "MetadataHttpHandler$1.enforce",
         "application.add_metadata on application:ns1.Shop: ADMIN entity",
     ),
+    # What CDAP asks on the way of an operation, and shows nothing of, takes seeing the namespace.
+    (
+        "ARTIFACT",
+        "STANDARD.GET",
+        None,
+        "AuthorizationArtifactRepository.getArtifact ProgramLifecycleService.checkCapability",
+        "artifact.incidental on artifact:ns1.shop: VISIBLE namespace",
+    ),
+    (
+        "ARTIFACT",
+        "STANDARD.GET",
+        None,
+        "AuthorizationArtifactRepository.getArtifact ArtifactHttpHandler.getArtifactInfo",
+        "artifact.get on artifact:ns1.shop: READ entity",
+    ),
+    (
+        "NAMESPACE",
+        "STANDARD.LIST",
+        "DATASET",
+        "ApplicationLifecycleService.enforceApplicationDetailAccess AppLifecycleHttpHandler.getAppInfo",
+        "namespace.incidental on namespace:ns1: VISIBLE namespace",
+    ),
+    (
+        "NAMESPACE",
+        "STANDARD.LIST",
+        "DATASET",
+        "DatasetInstanceService.list DatasetInstanceHandler.list",
+        "dataset.list on namespace:ns1: READ|WRITE|ADMIN entity",
+    ),
     # A step of a larger operation asks for what the operation asks for.
     (
         "PROGRAM",
@@ -160,12 +187,18 @@ ONE_ROW = [
         "program.get_history",
     ),
     ("PROGRAM_RUN", "STANDARD.GET", None, "DirectRuntimeRequestValidator.getProgramRunStatus", "program.get_history"),
-    ("PLUGIN", "STANDARD.GET", None, None, f"artifact.get on artifact:ns1.shop: {READ_BOTH}"),
+    ("PLUGIN", "STANDARD.GET", None, None, "artifact.get on artifact:ns1.shop: READ entity"),
     # Lists are asked of the parent. CDAP filters applications itself, so that seeing the namespace is enough.
-    ("NAMESPACE", "STANDARD.LIST", "APPLICATION", None, "namespace.see on namespace:ns1: VISIBLE entity"),
-    ("NAMESPACE", "STANDARD.LIST", "DATASET", None, "namespace.list_whole on namespace:ns1: READ|WRITE|ADMIN entity"),
-    ("NAMESPACE", "STANDARD.LIST", "OPERATION_RUN", None, "namespace.list on namespace:ns1: READ|WRITE|ADMIN entity"),
-    ("INSTANCE", "STANDARD.LIST", "SYSTEM_SERVICE", None, "instance.list_whole on instance:: READ|WRITE|ADMIN entity"),
+    ("NAMESPACE", "STANDARD.LIST", "APPLICATION", None, "application.list on namespace:ns1: VISIBLE entity"),
+    ("NAMESPACE", "STANDARD.LIST", "DATASET", None, "dataset.list on namespace:ns1: READ|WRITE|ADMIN entity"),
+    (
+        "NAMESPACE",
+        "STANDARD.LIST",
+        "OPERATION_RUN",
+        None,
+        "namespace.inner_list on namespace:ns1: READ|WRITE|ADMIN entity",
+    ),
+    ("INSTANCE", "STANDARD.LIST", "SYSTEM_SERVICE", None, "system_service.list on instance:: READ|WRITE|ADMIN entity"),
     # The monitor, and what no document speaks of.
     ("SYSTEM_SERVICE", "APPLICATION.EXECUTE", None, None, "system_service.restart on system_service:appfabric"),
     ("INSTANCE", "STANDARD.GET", None, "ConfigHandler.configCDAP", "instance.get on instance:: READ entity"),
@@ -187,11 +220,17 @@ ONE_ROW = [
     ),
     ("CREDENTIAL_PROFILE", "STANDARD.USE", None, None, "credential_profile.use on credential_profile:ns1.gcs: READ"),
     # What has no resource of its own is decided on its nearest parent.
-    ("SYSTEM_APP_ENTITY", "STANDARD.USE", None, None, "application.use on application:ns1.Shop: READ entity"),
-    ("SYSTEM_APP_ENTITY", "STANDARD.CREATE", None, None, "application.create on application:ns1.Shop: WRITE entity"),
-    ("OPERATION_RUN", "STANDARD.GET", None, None, "namespace.get on namespace:ns1: READ entity"),
-    ("SUPPORT_BUNDLE", "STANDARD.CREATE", None, None, "instance.create on instance:: WRITE entity"),
-    ("QUERY", "STANDARD.DELETE", None, None, "instance.delete on instance:: ADMIN entity"),
+    ("SYSTEM_APP_ENTITY", "STANDARD.USE", None, None, "application.inner_use on application:ns1.Shop: READ entity"),
+    (
+        "SYSTEM_APP_ENTITY",
+        "STANDARD.CREATE",
+        None,
+        None,
+        "application.inner_create on application:ns1.Shop: WRITE entity",
+    ),
+    ("OPERATION_RUN", "STANDARD.GET", None, None, "namespace.inner_get on namespace:ns1: READ entity"),
+    ("SUPPORT_BUNDLE", "STANDARD.CREATE", None, None, "instance.inner_create on instance:: WRITE entity"),
+    ("QUERY", "STANDARD.DELETE", None, None, "instance.inner_delete on instance:: ADMIN entity"),
 ]
 
 
@@ -239,7 +278,7 @@ def test_several_permissions_must_all_hold_and_none_is_any_privilege() -> None:
         "dataset.write on dataset:ns1.kv: WRITE entity",
     ]
     assert asked(DEFAULT.resolve(check("DATASET"))) == ["dataset.any_privilege on dataset:ns1.kv: ANY entity"]
-    assert asked(DEFAULT.resolve(check("OPERATION_RUN"))) == ["namespace.get on namespace:ns1: READ entity"]
+    assert asked(DEFAULT.resolve(check("OPERATION_RUN"))) == ["namespace.inner_get on namespace:ns1: READ entity"]
 
 
 def test_a_preview_asks_for_a_deployment_and_a_run() -> None:
@@ -255,8 +294,8 @@ def test_a_preview_asks_for_a_deployment_and_a_run() -> None:
 
 # entity -> what one needs to see it
 VISIBLE = [
-    ("OPERATION_RUN", "namespace.get on namespace:ns1: READ entity"),
-    ("SUPPORT_BUNDLE", "instance.get on instance:: READ entity"),
+    ("OPERATION_RUN", "namespace.inner_get on namespace:ns1: READ entity"),
+    ("SUPPORT_BUNDLE", "instance.inner_get on instance:: READ entity"),
 ]
 
 

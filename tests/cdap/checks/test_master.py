@@ -47,7 +47,9 @@ CASES = [
     (create("NAMESPACE", "ns1", child="APPLICATION"), False, False, True),
     (create("NAMESPACE", "ns1", child="ARTIFACT"), False, False, True),
     (create("ARTIFACT", "ns1", RANDOM, "1.0.0"), False, False, True),
-    (create("DATASET", "ns1", RANDOM), False, False, True),
+    # Programs that impersonate nobody run as the master, which creates their datasets (document 004).
+    (create("DATASET", "ns1", RANDOM), None, None, True),
+    (create("NAMESPACE", "ns1", child="DATASET"), False, False, True),
     (create("DATASET_MODULE", "ns1", "shop.Kind"), False, False, True),
     (create("DATASET_TYPE", "ns1", "shop.Kind"), False, False, True),
     (create("SPACESHIP", "ns1", RANDOM), False, False, True),
@@ -55,7 +57,7 @@ CASES = [
     (create("NAMESPACE", "ns1", hint=START), None, True, True),
     (create("NAMESPACE", "ns1", hint="DefaultNamespaceAdmin.create NamespaceHttpHandler.create"), None, None, True),
     (create("NAMESPACE", "default"), None, None, True),
-    (create("DATASET", "ns1", "kv", hint=START), False, False, True),
+    (create("DATASET_MODULE", "ns1", "shop.Kind", hint=START), False, False, True),
     # What is not a creation in a user namespace is no matter of the setting.
     (create("ARTIFACT", "system", "core-plugins", "1.0.0"), None, None, None),
     (create("NAMESPACE", "system", child="ARTIFACT"), None, None, None),
@@ -66,6 +68,7 @@ CASES = [
     (CdapCheck("DATASET", ("ns1", "kv"), ()), None, None, None),
     # Nothing comes along with a creation.
     (CdapCheck("APPLICATION", ("ns1", RANDOM, "1"), (CREATE, "STANDARD.GET")), False, False, False),
+    (CdapCheck("DATASET", ("ns1", RANDOM), (CREATE, "STANDARD.GET")), False, False, False),
 ]
 
 

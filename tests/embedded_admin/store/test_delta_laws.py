@@ -20,9 +20,9 @@ from ranger_cdap.embedded_admin.api.policy_api import (
     apply_policy,
     create_policy,
     delete_policy,
-    list_policies,
     update_policy,
 )
+from ranger_cdap.embedded_admin.api.policy_search import list_policies
 from ranger_cdap.embedded_admin.api.role_api import create_role, update_role
 from ranger_cdap.embedded_admin.api.service_api import create_service
 from ranger_cdap.embedded_admin.api.user_api import delete_user

@@ -103,6 +103,23 @@ def test_a_change_inside_a_security_zone_gets_everything(admin_with_deltas: Call
     assert [row["name"] for row in answer["securityZones"]["z"]["policies"]] == ["fin1"]
 
 
+def test_deltas_name_the_zones_which_a_plugin_would_drop_otherwise(admin_with_deltas: Caller) -> None:
+    resources = [{"instance": ["cdap"], "namespace": ["fin*"]}]
+    admin_with_deltas("POST", f"{V2}/zones", {"name": "z", "services": {"cdapdev": {"resources": resources}}})
+    make(admin_with_deltas, "fin1", zoneName="z")
+    known = version(admin_with_deltas)
+    new = make(admin_with_deltas, "outside")
+    answer = download(admin_with_deltas, known)[1]
+    assert told(answer) == [(CREATED, new["id"])]
+    (zone,) = answer["securityZones"].values()
+    assert zone == {
+        "zoneName": "z",
+        "resources": resources,
+        "policyDeltas": [],
+        "containsAssociatedTagService": False,
+    }
+
+
 def test_deltas_need_both_sides(admin_with_deltas: Caller, cdapdev: Caller) -> None:
     for admin, asks in ((admin_with_deltas, False), (cdapdev, True)):
         make(admin, "off", isEnabled=False)

@@ -13,10 +13,10 @@ from apache_ranger.utils import API, HttpMethod, HTTPStatus
 from requests.auth import AuthBase
 
 from ranger_cdap import errors
-from ranger_cdap.config import Secret
+from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.http import AdminHttp
-from ranger_cdap.policies.client.sign_in import AuthMethod, credentials
+from ranger_cdap.policies.client.sign_in import AccountSource, AuthMethod, credentials
 
 URL = "https://ranger.test:6182"
 GET = API("service/thing", HttpMethod.GET, HTTPStatus.OK)
@@ -53,6 +53,43 @@ def test_what_is_no_token_is_refused_unsent_and_not_repeated(token: str) -> None
     with pytest.raises(errors.ConfigError, match="token") as caught:
         credentials("bearer", "svc", Secret(token))
     assert not token or token not in str(caught.value)
+
+
+REJECTIONS = [
+    ("basic", "svc", AccountSource.SYNC, "name and password of `svc` (`sync.username`, `sync.password`); check"),
+    ("basic", "", AccountSource.PLUGIN, "requires an account, and `plugin.username` is not set; set it and"),
+    ("bearer", "", AccountSource.BRIDGE, "rejected the token (`service.bridge_username`, `service.bridge_password`)"),
+    ("kerberos", "svc@E", AccountSource.SYNC, "rejected the Kerberos ticket of `svc@E` (`sync.username`)"),
+    ("certificate", "", AccountSource.PLUGIN, "rejected the client certificate of `ranger.cert_file`"),
+    ("basic", "admin", AccountSource.ADMINISTRATOR, "of `admin` (`--ranger-user`, `RANGER_CDAP_SETUP_PASSWORD`)"),
+    ("basic", "svc", None, "rejected the user name and password of `svc`; check them"),
+]
+
+
+@pytest.mark.parametrize(("way", "username", "source", "said"), REJECTIONS)
+def test_a_rejected_account_is_named_with_its_settings(
+    way: AuthMethod, username: str, source: AccountSource | None, said: str
+) -> None:
+    connection = AdminConnection("https://r", username=username, password=Secret(TOKEN), auth=way, source=source)
+    assert said in connection.rejection
+    assert TOKEN not in connection.rejection
+
+
+def test_the_names_of_an_account_are_those_of_settings() -> None:
+    settings = Settings()
+    for source in set(AccountSource) - {AccountSource.ADMINISTRATOR}:
+        for name in (source.username, source.password):
+            table, key = name.split(".")
+            assert hasattr(getattr(settings, table), key)
+
+
+def test_a_credential_that_cannot_be_sent_is_named_by_its_setting() -> None:
+    for way, username, token, said in (
+        ("basic", "a:b", "x", "`plugin.username` is `a:b` and must not have a colon"),
+        ("bearer", "", "two words", "`plugin.password` is the token: one word"),
+    ):
+        with pytest.raises(errors.ConfigError, match=said):
+            credentials(way, username, Secret(token), AccountSource.PLUGIN)  # type: ignore[arg-type]
 
 
 def test_credentials_do_not_print_their_secret() -> None:

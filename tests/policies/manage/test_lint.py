@@ -8,10 +8,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import servicedef
+from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.policies.manage.lint import KnownPrincipals, LintCode, lint
+from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.download import UserStore
 from ranger_cdap.ranger_model.policy import Policy
 from ranger_cdap.ranger_model.service_def import ServiceDef
@@ -42,6 +46,7 @@ def policy(allow: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, 
 
 
 ALL = ("read", "write", "admin", "execute")
+NS1 = {"instance": ["cdap"], "namespace": ["ns1"]}
 EVERYWHERE = {"instance": ["*"], "namespace": ["*"]}
 IP = [{"type": "ip", "values": ["10.0.0.1"]}]
 
@@ -86,9 +91,34 @@ CASES = [
         policy(resources={"instance": ["cdap"], "namespace": ["ns_{USER}", "{TEAM}"]}),
         [("unknown-macro", "resources.namespace")],
     ),
-    (policy([item("alice", *ALL)], resources=EVERYWHERE), [("one-account-everything", "policyItems[0]")]),
-    (policy([item("alice bob", *ALL)], resources=EVERYWHERE), []),
-    (policy([item("alice", "read")], resources=EVERYWHERE), []),
+    (
+        policy([item("alice", *ALL)], resources=EVERYWHERE),
+        [("parent-too", "resources.namespace"), ("one-account-everything", "policyItems[0]")],
+    ),
+    (policy([item("alice bob", *ALL)], resources=EVERYWHERE), [("parent-too", "resources.namespace")]),
+    (policy([item("alice", "read")], resources=EVERYWHERE), [("parent-too", "resources.namespace")]),
+    (policy(resources={**NS1, "dataset": ["*"]}), [("parent-too", "resources.dataset")]),
+    (policy(resources={**NS1, "dataset": ["kv", "*"]}), [("parent-too", "resources.dataset")]),
+    (policy(resources={**NS1, "application": ["*"], "program": ["*"]}), [("parent-too", "resources.application")]),
+    (policy(resources={**NS1, "application": ["?*"], "program": ["*"]}), [("parent-too", "resources.program")]),
+    (policy(resources={**NS1, "dataset": ["?*"]}), []),
+    (policy(resources={**NS1, "application": ["*"], "program": ["workflow.W"]}), []),
+    (
+        policy(resources=NS1, additionalResources=[{"instance": {"values": ["cdap"]}, "namespace": {"values": ["*"]}}]),
+        [("parent-too", "additionalResources[0].namespace")],
+    ),
+    (policy(resources={**NS1, "application": ["shop"], "program": ["*"]}, policyLabels=["ranger-cdap-sync"]), []),
+    (policy(resources={**NS1, "dataset": ["kv"]}), [("stops-grant", "resources")]),
+    (
+        policy(resources={**NS1, "application": ["shop"], "program": ["*"]}),
+        [("parent-too", "resources.program"), ("stops-grant", "resources")],
+    ),
+    (policy(resources={**NS1, "application": ["shop"], "program": ["workflow.W"]}), []),
+    (policy(resources={**NS1, "application": ["shop"]}), []),
+    (policy(resources={**NS1, "dataset": ["kv", "kv2"]}), []),
+    (policy(resources={**NS1, "dataset": ["kv?"]}), []),
+    (policy(resources={**NS1, "dataset": {"values": ["kv"], "isExcludes": True}}), []),
+    (policy(resources={**NS1, "dataset": ["kv"]}, policyLabels=["ranger-cdap-sync"]), []),
     (policy([item("alice", *ALL)]), []),
     (policy([item("eve")], isEnabled=False), []),
 ]
@@ -96,8 +126,33 @@ CASES = [
 
 @pytest.mark.parametrize(("written", "found"), CASES)
 def test_what_is_found(written: dict[str, Any], found: list[tuple[str, str]]) -> None:
-    findings = lint([msgspec.convert(written, Policy)], MODEL, KNOWN, NOW)
+    granted = [("instance", "namespace", "dataset"), ("instance", "namespace", "application", "program")]
+    findings = lint([msgspec.convert(written, Policy)], MODEL, KNOWN, NOW, granted)
     assert [(finding.code.value, finding.place) for finding in findings] == found
+
+
+LEVELS = ("instance", "namespace", "application", "program")
+# values of a level that match `kv`, some of them a missing level, too
+Values = st.lists(st.sampled_from(["kv", "k*", "?*", "*", "**", "other", ""]), max_size=3).filter(
+    lambda values: not any(values) or {*values} - {"other", ""}
+)
+
+
+@given(st.lists(Values, min_size=1, max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_parent_too_is_found_where_the_engine_decides_above(values: list[list[str]]) -> None:
+    resources = {"instance": ["cdap"], **dict(zip(LEVELS[1:], values, strict=False))}
+    written = policy([item("alice", "read")], resources=resources)
+    document = {"serviceName": "s", "policyVersion": 1, "serviceDef": servicedef.service_definition()}
+    engine = PolicyEngine.build(decode_service_policies(msgspec.json.encode({**document, "policies": [written]})))
+    asked = {"instance": "cdap", **dict.fromkeys(LEVELS[1:], "kv")}
+    above = [
+        f"resources.{LEVELS[n]}"
+        for n in range(1, len(resources))
+        if engine.evaluate(AccessRequest({k: asked[k] for k in LEVELS[:n]}, "read", "alice")).allowed
+    ]
+    found = lint([msgspec.convert(written, Policy)], MODEL, KNOWN, NOW)
+    assert [finding.place for finding in found if finding.code is LintCode.PARENT_TOO] == above[:1]
 
 
 def test_without_a_user_store_nobody_is_unknown() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -14,9 +16,15 @@ from ranger_cdap import errors
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot, read_clocks
 from tests.policies.documents import policies, policy
 from tests.policies.fixtures import FRESH, NO_SERVICE, OFF, URL, FakeRanger, Started, may_read
+
+WAITING = 8
+MANY_DOWNLOADS = 3 * 3
+"""Requests of three refreshes: policies, roles and tags each, or without tags of more."""
+GAP = 0.5
+"""Seconds between downloads that are requested."""
 
 
 def test_what_ranger_admin_has_is_in_force_when_it_returns(started: Started, ranger: FakeRanger) -> None:
@@ -115,6 +123,112 @@ def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyRefresher, ranger: F
     ranger.documents["policies"] = policies(3)
     hourly.request_refresh()
     assert heard.of(3).wait(10)
+
+
+def test_who_waits_for_a_version_in_effect_downloads_nothing(started: Started, ranger: FakeRanger) -> None:
+    refresher = started()
+    refresher.refresh()
+    before = list(ranger.asked)
+    for version in (0, 1):
+        assert refresher.refresh_to(version, timeout=0).versions.policies == 1
+    assert ranger.asked == before
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_who_waits_for_a_version_gets_it_once_ranger_admin_has_it(
+    hourly: PolicyRefresher, ranger: FakeRanger, background: bool
+) -> None:
+    hourly.refresh()
+    if background:
+        hourly.start()
+    later = threading.Event()
+
+    def written() -> None:
+        later.wait(10)
+        ranger.documents["policies"] = policies(2, policy(1, "bob"))
+
+    with ThreadPoolExecutor(1 + WAITING) as threads:
+        threads.submit(written)
+        waiting = [threads.submit(hourly.refresh_to, 2, 20) for _ in range(WAITING)]
+        while len(ranger.asked) < MANY_DOWNLOADS:  # they go on asking
+            assert not any(found.done() for found in waiting)
+        later.set()
+        assert {may_read(found.result(20), "bob") for found in waiting} == {True}
+
+
+def test_who_waits_in_vain_is_refused_in_time(started: Started, ranger: FakeRanger) -> None:
+    refresher = started(clock=read_clocks)
+    refresher.refresh()
+    with pytest.raises(errors.VersionPending, match="version `2` are not in effect after 0 s: version `1` is"):
+        refresher.refresh_to(2, timeout=0)
+    with pytest.raises(errors.VersionPending):
+        refresher.refresh_to(2, timeout=0.01)
+
+
+def test_a_closed_refresher_makes_nobody_wait(started: Started) -> None:
+    refresher = started()
+    refresher.refresh()
+    refresher.close()
+    with pytest.raises(errors.VersionPending):
+        refresher.refresh_to(2, timeout=3600)
+
+
+@pytest.mark.parametrize(("answer", "error"), [row[1:] for row in WHY_NOT], ids=[row[0] for row in WHY_NOT])
+def test_who_waits_for_a_version_learns_why_it_does_not_come(
+    started: Started, ranger: FakeRanger, answer: Any, error: type[errors.RangerCdapError]
+) -> None:
+    refresher = started(clock=read_clocks)
+    refresher.refresh()
+    ranger.instead["policies"] = answer
+    with pytest.raises(error):
+        refresher.refresh_to(2, timeout=60)
+    assert refresher.refresh_to(1, timeout=0).versions.policies == 1
+    ranger.is_back()
+
+
+def test_who_waits_after_a_failed_login_causes_no_other(started: Started, ranger: FakeRanger) -> None:
+    refresher = started()
+    refresher.refresh()
+    ranger.answers(401)
+    refresher.refresh()
+    before = list(ranger.asked)
+    for _ in range(5):
+        with pytest.raises(errors.AuthenticationFailed):
+            refresher.refresh_to(2, timeout=60)
+    assert ranger.asked == before
+
+
+def test_many_who_wait_cause_at_most_two_downloads_a_second(started: Started, ranger: FakeRanger) -> None:
+    refresher = started(clock=read_clocks)
+    began = time.monotonic()
+    refresher.refresh()
+    before = len(ranger.asked)
+
+    def wait_in_vain() -> None:
+        with pytest.raises(errors.VersionPending):
+            refresher.refresh_to(99, timeout=1.2)
+
+    with ThreadPoolExecutor(WAITING) as threads:
+        for waited in [threads.submit(wait_in_vain) for _ in range(WAITING)]:
+            waited.result()
+    downloads = sum(asked.startswith("policies") for asked in ranger.asked[before:])
+    assert 1 <= downloads <= (time.monotonic() - began) / GAP
+
+
+def test_requests_without_pause_cause_at_most_two_downloads_a_second(
+    hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard
+) -> None:
+    hourly.start()
+    assert heard.of(1).wait(10)
+    before, began = len(ranger.asked), time.monotonic()
+    ranger.documents["policies"] = policies(2)
+    while not heard.of(2).wait(0.001):
+        hourly.request_refresh()
+    ranger.documents["policies"] = policies(3)
+    while not heard.of(3).wait(0.001):
+        hourly.request_refresh()
+    downloads = sum(asked.startswith("policies") for asked in ranger.asked[before:])
+    assert 2 <= downloads <= 1 + (time.monotonic() - began) / GAP
 
 
 def test_without_a_background_thread_there_is_nothing_to_hasten(started: Started) -> None:

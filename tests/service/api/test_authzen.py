@@ -295,7 +295,8 @@ OF_CDAP = [
     (asking("dan", "dataset.get", KV) | {"subject": ANALYST}, True),
     (asking("alice", "read", "namespace:cdap/ns1"), True),
     (asking("alice", "namespace.get_preference", "namespace:cdap/ns1"), True),
-    (asking("alice", "namespace.get", "namespace:cdap/ns1"), False),  # she does not see the instance
+    (asking("alice", "namespace.get", "namespace:cdap/ns1"), True),
+    (asking("alice", "namespace.create", "namespace:cdap/ns1"), False),  # she has nothing on the instance
     (asking("alice", "dataset.delete", KV), False),
     # elsewhere a dot is a dot
     (asking("alice", "dataset.get", "record:record-1"), False),

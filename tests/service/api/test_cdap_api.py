@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ranger_cdap.config import AdminSettings
+from ranger_cdap.policies.manage.proposed_admins import AdminProposal, read_proposal
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from tests.authz.fixtures import Json, engine, policy
@@ -16,6 +18,7 @@ from tests.service.fixtures import World, serving
 GET, UPDATE, CREATE = "STANDARD.GET", "STANDARD.UPDATE", "STANDARD.CREATE"
 KV = ("DATASET", "ns1", "kv")
 NS1 = ("NAMESPACE", "ns1")
+KEY = ("SECUREKEY", "ns1", "key")
 SET_PREFERENCES = "PreferencesHttpHandler.setNamespacePrefs"
 
 
@@ -37,8 +40,9 @@ CASES = [
     ("alice", KV, [GET, UPDATE], {"from_container": True}, True, ""),
     ("bob", NS1, [GET], {}, True, ""),  # he sees it, for he has something below
     ("bob", NS1, [UPDATE], {"hint": SET_PREFERENCES}, False, "bob needs WRITE on namespace:ns1"),
-    ("bob", KV, [GET], {}, False, "bob needs READ on namespace:ns1"),
-    ("eve", KV, [GET], {}, False, "eve needs READ on dataset:ns1.kv; eve needs READ on namespace:ns1"),
+    ("bob", KV, [GET], {}, True, ""),
+    ("eve", KV, [GET], {}, False, "eve needs READ on dataset:ns1.kv"),
+    ("eve", KEY, [GET], {}, False, "eve needs READ on secure_key:ns1.key; eve needs READ on namespace:ns1"),
     ("alice", NS1, [CREATE], {"child_type": "DATASET"}, True, ""),
     ("alice", KV, [GET], {"type": "GROUP"}, False, "CDAP sent a group; only users have privileges"),
     ("", KV, [GET], {}, False, "CDAP named no user"),
@@ -65,7 +69,7 @@ def test_enforce(
 
 
 def test_a_denial_names_what_is_missing(world: World) -> None:
-    assert enforce(world, "eve", KV, GET)["missing"] == ["READ on dataset:ns1.kv", "READ on namespace:ns1"]
+    assert enforce(world, "eve", KEY, GET)["missing"] == ["READ on secure_key:ns1.key", "READ on namespace:ns1"]
 
 
 def test_each_check_is_audited_with_the_users_address(world: World) -> None:
@@ -81,7 +85,8 @@ def test_visible_answers_for_each_entity_in_order_and_audits_nothing(world: Worl
     entities = [entity(*NS1), entity("NAMESPACE", "ns2"), entity(*KV), entity("DATASET", "ns1"), entity(*KV)]
     body = {"principal": {"name": "bob"}, "entities": entities}
     answer = world.ask("enforce", "POST", "/cdap/v1/visible", body).json
-    assert answer["visible"] == [True, False, True, False, True]
+    # By 003 a namespace is listed by a privilege on it, and bob has one on a dataset.
+    assert answer["visible"] == [False, False, True, False, True]
     assert world.memory.records == []
 
 
@@ -165,3 +170,19 @@ def test_hello_tells_what_this_is_and_configures_nothing(world: World) -> None:
     agreeing = {"extension": "0.1.0", "instance": "cdap", "master_user": "cdap", "admin_users": []}
     assert world.ask("enforce", "POST", "/cdap/v1/hello", agreeing).json["differences"] == []
     assert b"ranger_cdap_hello_differences 0.0" in world.ask(None, "GET", "/metrics").body
+
+
+def test_proposed_administrators_are_kept_only_if_the_settings_accept_some(tmp_path: Path) -> None:
+    said = {"extension": "0.1.0", "admin_users": ["ann", "eve"]}
+    for from_cdap, proposal, differing in (
+        ((), AdminProposal(known=False), ["ann, eve"]),
+        (("ann",), AdminProposal(("ann",), ("eve",)), ["eve"]),
+        (("*",), AdminProposal(("ann", "eve")), []),
+    ):
+        directory = tmp_path / str(len(differing) + 2 * len(proposal.accepted))
+        directory.mkdir()
+        with serving([], directory, admin=AdminSettings(from_cdap=from_cdap)) as world:
+            answer = world.ask("enforce", "POST", "/cdap/v1/hello", said).json
+            assert [difference.split("`")[1] for difference in answer["differences"]] == differing
+            assert read_proposal(world.state.settings) == proposal
+            assert not enforce(world, "eve", KV, GET)["allowed"]

@@ -367,7 +367,8 @@ def test_the_message_in_cdap_on_the_page_and_in_authzen(tmp_path: Path) -> None:
         "action": {"name": "dataset.get"},
         "resource": {"type": "dataset", "id": "cdap/ns1/kv1"},
     }
-    with serving([in_ns1("alice", "read")], tmp_path) as world:
+    audited_there = policy(2, {"namespace": "ns1", "dataset": "kv1"}, ["carol"], ["read"])
+    with serving([in_ns1("alice", "read"), audited_there], tmp_path) as world:
 
         def reasons() -> list[str]:
             return [

@@ -31,7 +31,7 @@ def test_metrics_hold_no_name_of_a_person_an_entity_or_a_caller(tmp_path: Path) 
     rights = [policy(1, {"namespace": "ns_of_alice", "dataset": "kv-of-alice"}, ["alice-the-user"], ["read"])]
     with serving(rights, tmp_path) as world:
         entity = {"type": "DATASET", "parts": ["ns_of_alice", "kv-of-alice"]}
-        question = {"principal": {"name": "alice-the-user"}, "entity": entity, "permissions": ["STANDARD.GET"]}
+        question = {"principal": {"name": "alice-the-user"}, "entity": entity, "permissions": ["STANDARD.DELETE"]}
         assert world.ask("enforce", "POST", ENFORCE, question).json["reason"].startswith("alice-the-user")
         world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(check_principal="alice-the-user"), 1]})
         world.ask(None, "POST", ENFORCE, question, Authorization=basic("caller-name"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import ssl
 import threading
@@ -14,10 +15,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from starlette.applications import Starlette
 
 from ranger_cdap.config import ServiceSettings, watched_files
 from ranger_cdap.errors import ConfigError
@@ -37,6 +40,26 @@ def test_beyond_this_machine_it_listens_with_a_certificate_only(host: str) -> No
 def test_where_it_listens_is_an_address(host: str) -> None:
     with pytest.raises(ConfigError, match="must be an address"):
         HttpServer(ServiceSettings(host=host, port=0))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_uvicorn_handles_it_stops_the_server(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = uvicorn.Server.run
+
+    def run_late(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        signal.raise_signal(number)
+        assert server.should_exit
+        run(server, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run_late)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    server = HttpServer(ServiceSettings(port=0))
+    try:
+        server.run(Starlette())
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        server.stop()
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")

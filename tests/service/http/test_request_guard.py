@@ -50,6 +50,34 @@ def test_the_service_answers_under_names_that_are_its_own(named: World, host: st
     assert status(send(named, head("GET /health/live HTTP/1.1", f"Host: {host}"))) == expected
 
 
+ADDRESSES = ["10.42.0.17", "10.42.0.17:6500", "[fd00::1]:6500", "[FD00::1]"]
+NO_ADDRESSES = [
+    "fd00::1",
+    "[10.42.0.17]",
+    "10.42.0",
+    "0x0a2a0011",
+    "10.42.0.17.evil.example",
+    "[fd00::1",
+    "10.42.0.\uff11",
+]
+
+
+@pytest.mark.parametrize("host", ADDRESSES)
+def test_probes_and_prometheus_may_use_the_address_of_the_pod_and_others_may_not(named: World, host: str) -> None:
+    for row in ROUTES:
+        request = head(f"{row.method} {row.path} HTTP/1.1", f"Host: {host}")
+        is_public = row.method == "GET" and not row.roles
+        assert (row.path, status(send(named, request)) == 421) == (row.path, not is_public)
+    for request_line in ("POST /metrics", "GET /metrics/", "GET /metrics/../cdap/v1/enforce", "GET //metrics", "GET /"):
+        assert status(send(named, head(f"{request_line} HTTP/1.1", f"Host: {host}"))) == 421
+
+
+@pytest.mark.parametrize("host", NO_ADDRESSES)
+def test_what_only_looks_like_an_address_is_none(named: World, host: str) -> None:
+    request = f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    assert status(send(named, request)) in (400, 421)
+
+
 @pytest.mark.parametrize(
     "hosts", [(), ("Host: 127.0.0.1", "Host: evil.example"), ("Host: evil.example", "Host: localhost")]
 )

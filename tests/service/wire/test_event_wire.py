@@ -19,6 +19,7 @@ from tests.service.event_samples import ID, Json, record, stamped
 
 INTAKE = Intake("cdap")
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "events.md"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "events" / "data-plane"
 
 
 def read(content: Json | str) -> Record:
@@ -69,7 +70,7 @@ REFUSED: dict[str, tuple[Json | str, Fault, str]] = {
     "a time no long of Java holds": (record(ended=2**63), Fault.FORMAT, "$.ended"),
     "a time of zero": (record(started=0), Fault.FORMAT, ">= 1"),
     "ended before started": (record(ended=1), Fault.TIMES, "`ended` is before `started`"),
-    "no handler, but a null": (record(handler=None), Fault.FORMAT, "$.handler"),
+    "a null method": (record(method=None), Fault.FORMAT, "$.method"),
     "no checks": (record(checks=...), Fault.FORMAT, "missing required field `checks`"),
     "a null check": (record(checks=[None]), Fault.FORMAT, "$.checks[0]"),
     "allowed as text": (record(check_allowed="yes"), Fault.FORMAT, "$.checks[0].allowed"),
@@ -135,6 +136,21 @@ def test_the_same_record_has_the_same_id_however_it_is_written() -> None:
     sent = record()
     other = json.dumps(dict(reversed(list(sent.items()))), indent=1).replace("alice", "\\u0061lice")
     assert line(sent)["id"] == line(other, received=2)["id"]
+
+
+@pytest.mark.parametrize("field", ["handler", "user_ip", "check_child_type"])
+def test_null_is_a_missing_field(field: str) -> None:
+    without, null = record(**{field: ...}), record(**{field: None})
+    assert line(null) == line(without)
+    assert "null" not in json.dumps(line(null)["record"] | {"checks": []})
+
+
+def test_every_record_of_the_examples_is_accepted() -> None:
+    lines = [json.loads(text) for path in sorted(EXAMPLES.iterdir()) for text in path.read_text().splitlines()]
+    records = [stored["record"] for stored in lines if "record" in stored]
+    assert any(one["user_ip"] is None for one in records)
+    for one in records:
+        read(one)
 
 
 def test_another_caller_or_another_record_has_another_id() -> None:

@@ -13,10 +13,15 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import AuthenticationFailed
 from spark_sync.cli.planned import rows
+from spark_sync.cli.regrant import print_regrant
+from spark_sync.cli.regrant import to_json as regrant_to_json
 from spark_sync.cli.run import print_planned, print_report, print_result, to_json
-from spark_sync.grants.plan import PlanSettings, plan
+from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
+from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.grant_terms import OutdatedGrants
+from spark_sync.ledger.life import GrantTerms, Life, State
+from spark_sync.reconcile.regrant import RegrantReport
 from spark_sync.report import RunReport, SourceReport
 
 BEGUN = Position(101, False, "test", "1")
@@ -62,6 +67,21 @@ def test_a_run_names_candidates_whose_grant_it_revoked_and_silent_services(capsy
     assert lines[-1].endswith("0 blocked, 0 unconfirmed, 1 contested")
 
 
+def test_a_run_names_the_command_for_grants_by_former_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    now = GrantTerms("default")
+    given = replace(report(), outdated=OutdatedGrants(now, {GrantTerms("001", delegate_admin=True): 2, None: 1}))
+    sentence = (
+        "outdated grants: 3, by former settings (001 + delegate_admin: 2, not recorded: 1) instead of those of today"
+        " (default); `ranger-cdap sync regrant` shows the changes"
+    )
+    assert sentence in shown(given, capsys).splitlines()
+    print_planned(Invocation(), given)
+    assert sentence in capsys.readouterr().out
+    former = [{"settings": "001 + delegate_admin", "lives": 2}, {"settings": "not recorded", "lives": 1}]
+    assert to_json(given)["outdated"] == {"lives": 3, "former": former, "settings": "default"}
+    assert "outdated" not in shown(replace(given, outdated=OutdatedGrants(now, {})), capsys)
+
+
 def test_a_run_that_wrote_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing new was written to Ranger: 0 granted, 0 revoked, 5 unchanged" in shown(report(), capsys)
 
@@ -105,6 +125,7 @@ def test_the_same_for_programs() -> None:
         "silent": [],
         "unchanged": 4,
         "counts": {"applied": 5, "blocked": 0},
+        "outdated": None,
         "trouble": "",
     }
 
@@ -138,8 +159,41 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
     assert [step["would"] for step in told] == [row[0] for row in rows(given.planned)]
 
 
+SETTINGS = PlanSettings("cdap", "cdapdev", profile="004", gives={"dataset": ()})
+PENDING = replace(APPLIED, state=State.PENDING, accesses=(), applied=("admin",), terms=GrantTerms("001"))
+EDITED = replace(APPLIED, state=State.BLOCKED, reason="edited: policy 7 was changed manually")
+
+
+def regranted(*, sent: bool) -> RegrantReport:
+    (step,) = plan([PENDING], SETTINGS)
+    assert isinstance(step, RevokePolicy)
+    outcomes = (StepOutcome(step, step.done, revoked=True), StepOutcome(step, step.done), StepOutcome(step, APPLIED))
+    return RegrantReport((step,), (EDITED,), outcomes if sent else ())
+
+
+def test_a_regrant_is_shown_before_it_is_carried_out(capsys: pytest.CaptureFixture[str]) -> None:
+    print_regrant(Invocation(), regranted(sent=False), sent=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:3] == ["blocked", "dataset:ns1.a.b", "alice"]
+    assert lines[1].endswith("edited: policy 7 was changed manually")
+    assert lines[3].split() == ["revoke", "dataset:ns1.a.b", "alice", "admin", "7"]
+    assert lines[4] == "nothing was sent; outdated grants: 1; `--yes` sends them"
+
+
+def test_a_regrant_says_what_it_did_and_what_was_gone_already(capsys: pytest.CaptureFixture[str]) -> None:
+    print_regrant(Invocation(), regranted(sent=True), sent=True)
+    text = capsys.readouterr().out
+    assert [line.split()[0] for line in text.splitlines()[3:6]] == ["revoked", "known", "changed"]
+    assert text.splitlines()[3].split() == ["revoked", "dataset:ns1.a.b", "alice", "admin", "7"]
+    assert text.endswith("Ranger is up to date: 0 granted, 1 changed, 1 revoked, 1 kept\n")
+    document = json.loads(json.dumps(regrant_to_json(regranted(sent=True))))
+    assert [sent["change"] for sent in document["sent"]] == ["revoked", "known", "changed"]
+    assert ([step["would"] for step in document["planned"]], document["kept"][0]["state"]) == (["revoke"], "blocked")
+
+
 @pytest.mark.parametrize(
-    "command", [["run"], ["run", "--once"], ["run", "--dry-run"], ["status"], ["baseline", "--from", "none.jsonl"]]
+    "command",
+    [["run"], ["run", "--once"], ["run", "--dry-run"], ["status"], ["regrant"], ["baseline", "--from", "none.jsonl"]],
 )
 def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "c.toml"

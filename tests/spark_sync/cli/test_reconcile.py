@@ -84,6 +84,8 @@ SENTENCES = {
     "edited, its entity gone": (find_drift([row(State.CLOSING)], [EDITED], None, SETTINGS),
                                 "policy 7 was changed manually and still exists, but its entity is deleted",
                                 "--release, --revoke"),
+    "outdated": (find_drift([row(State.APPLIED)], [ours()], None, replace(SETTINGS, gives={"dataset": ("admin",)})),
+                 "the grant of `alice` is by former settings (not recorded)", "sync regrant"),
     "unknown": (find_drift([], [], inventory(KV), SETTINGS),
                 "exists, but the ledger does not know it: anyone who touches it may become its creator",
                 "sync baseline"),

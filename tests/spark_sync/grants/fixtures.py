@@ -56,7 +56,7 @@ def steps(ranger: Ranger, *lives: Life, **settings: Any) -> list[Step]:
 
 
 def send(ranger: Ranger, *lives: Life, by: PolicyRest | None = None, **settings: Any) -> list[Life]:
-    return [carry_out(step, by or ranger.sync) for step in steps(ranger, *lives, **settings)]
+    return [carry_out(step, by or ranger.sync).life for step in steps(ranger, *lives, **settings)]
 
 
 def item(user: str, *accesses: str, **fields: Any) -> PolicyItem:

@@ -293,12 +293,12 @@ def test_an_account_that_may_not_delegate_fails_this_grant_only(ranger: Ranger) 
     intent = merging(ranger, life())
     settings = PlanSettings("cdap", ranger.service, grantor="bob", merge_into_foreign=True)
     (step,) = plan([intent], settings)
-    failed = carry_out(step, ranger.sync)
+    failed = carry_out(step, ranger.sync).life
     assert (failed.state, failed.merged) == (State.FAILED, ALL)
     assert "necessary permission" in failed.reason
     applied = merging(ranger, intent)
     (step,) = plan([gone(applied)], settings)
     assert isinstance(step, RevokeMerged)
-    kept = carry_out(step, ranger.sync)
+    kept = carry_out(step, ranger.sync).life
     assert (kept.state, kept.merged) == (State.CLOSING, ALL)
     assert "necessary permission" in kept.reason

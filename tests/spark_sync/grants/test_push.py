@@ -111,6 +111,29 @@ def test_the_next_life_is_not_given_before_the_one_before_is_taken_back(ranger: 
     assert {item.users[0] for policy in ranger.policies() for item in policy.policy_items} == {"alice", "bob"}
 
 
+def test_a_policy_deleted_by_hand_is_not_reported_as_revoked(ranger: Ranger) -> None:
+    applied = send(ranger, *datasets(2))
+    ranger.admin.delete_policy(applied[0].policy_id)
+    found = pushed(ranger, MemoryLedger(map(gone, applied)))
+    assert [(outcome.life.state, outcome.revoked) for outcome in found.outcomes] == [
+        (State.CLOSED, False),
+        (State.CLOSED, True),
+    ]
+
+
+def test_what_was_taken_out_of_anothers_policy_by_hand_is_not_reported_as_revoked(ranger: Ranger) -> None:
+    theirs = foreign(ranger)
+    ledger = MemoryLedger([life()])
+    pushed(ranger, ledger, merge_into_foreign=True)
+    merged = ledger.rows[DATASET, 1]
+    taken = ranger.admin.policy_by_id(theirs.id or -1)
+    assert taken is not None
+    taken.policy_items = [item for item in taken.policy_items if "alice" not in item.users]
+    ranger.admin.update_policy(taken)
+    (outcome,) = pushed(ranger, MemoryLedger([gone(merged)])).outcomes
+    assert (outcome.life.state, outcome.revoked) == (State.CLOSED, False)
+
+
 @pytest.mark.slow
 def test_an_unknown_user_is_tried_again_in_each_run(ranger: Ranger) -> None:
     name = f"newcomer-{ranger.service}"

@@ -10,8 +10,9 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.hookspecs import PROJECT, hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 from spark_sync import hookspecs
-from spark_sync.grants.resultant import installed_resultant, resultant_of
+from spark_sync.grants.resultant import resultant_of, resultant_plugins
 
 DATASET = EntityId("dataset", ("ns1", "kv"))
 ALL = ("read", "write", "admin", "execute")
@@ -46,7 +47,9 @@ def resultant(*answers: object, given: tuple[str, ...] = ALL) -> tuple[str, ...]
 def test_without_a_plugin_it_is_what_the_profile_gives() -> None:
     assert resultant() == ALL
     assert resultant(None) == ALL
-    assert installed_resultant()(DATASET, "alice", ("read",)) == ("read",)
+    installed = plugin_manager()
+    assert resultant_of(installed)(DATASET, "alice", ("read",)) == ("read",)
+    assert resultant_plugins(installed) == ""
 
 
 @pytest.mark.parametrize(

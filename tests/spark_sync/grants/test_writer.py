@@ -74,9 +74,9 @@ def test_ours_is_taken_back_when_the_entity_is_gone(ranger: Ranger) -> None:
 
 def test_ours_is_taken_back_even_if_its_user_was_configured_as_a_non_creator_since(ranger: Ranger) -> None:
     (step,) = plan([life()], PlanSettings("cdap", ranger.service))
-    applied = carry_out(step, ranger.sync)
+    applied = carry_out(step, ranger.sync).life
     (take_back,) = plan([gone(applied)], PlanSettings("cdap", ranger.service, frozenset({"alice"})))
-    assert carry_out(take_back, ranger.sync).state is State.CLOSED
+    assert carry_out(take_back, ranger.sync).life.state is State.CLOSED
     assert ranger.policies() == []
 
 

@@ -23,6 +23,7 @@ import org.apache.ranger.plugin.util.ServicePolicies;
  * <pre>
  * {"command": "load", "engine": NAME, "policies": ServicePolicies, "roles"?, "tags"?, "userStore"?, "conf"?}
  * {"command": "delta", "engine": NAME, "policies": ServicePolicies with policyDeltas}
+ * {"command": "tags", "engine": NAME, "tags": ServiceTags}
  * {"command": "evaluate", "engine": NAME, "requests": [request, ...]}
  * {"command": "acls", "engine": NAME, "requests": [request, ...]}
  * {"command": "download", "engine": NAME, "type": definition, "service": name, "conf"}
@@ -66,6 +67,7 @@ public final class Harness {
         case "refresh" -> engine(engine).refresh();
         case "validate" -> Validators.validate(command);
         case "delta" -> engine(engine).apply(command.path("policies"));
+        case "tags" -> engine(engine).setTags(command.path("tags"));
         case "evaluate" -> each(command, engine(engine)::evaluate);
         case "acls" -> each(command, engine(engine)::acls);
         case "loadFile" -> loadFile(engine, command);

@@ -46,8 +46,8 @@ final class LoadedPlugin extends RangerBasePlugin {
     if (command.hasNonNull("roles")) {
       plugin.setRoles(JSON.treeToValue(command.get("roles"), RangerRoles.class));
     }
-    if (command.hasNonNull("tags") && plugin.getTagEnricher() != null) {
-      plugin.getTagEnricher().setServiceTags(JSON.treeToValue(command.get("tags"), ServiceTags.class));
+    if (command.hasNonNull("tags")) {
+      plugin.setTags(command.get("tags"));
     }
     if (command.hasNonNull("userStore") && plugin.getUserStoreEnricher() != null) {
       plugin.getUserStoreEnricher()
@@ -103,6 +103,14 @@ final class LoadedPlugin extends RangerBasePlugin {
     RangerPolicyEngine before = getPolicyEngine();
     setPolicies(JSON.treeToValue(deltas, ServicePolicies.class));
     return status().put("changed", getPolicyEngine() != before);
+  }
+
+  /** Without an enricher tags have nowhere to go. */
+  JsonNode setTags(JsonNode tags) throws IOException {
+    if (getTagEnricher() != null) {
+      getTagEnricher().setServiceTags(JSON.treeToValue(tags, ServiceTags.class));
+    }
+    return status();
   }
 
   ObjectNode status() {

@@ -119,7 +119,7 @@ final class Settings {
     return text("master.user", System.getProperty("user.name", ""));
   }
 
-  /** Who CDAP's side takes for administrators; told to the service, which goes by its own list. */
+  /** Whom CDAP proposes as administrators; the settings of the service decide. */
   List<String> adminUsers() {
     String text = text("admin.users", "");
     return text.isEmpty() ? Collections.<String>emptyList() : Arrays.asList(text.split("\\s*,\\s*"));

@@ -1,0 +1,154 @@
+"""Policies that `setup` makes and keeps as the settings have it: of administrators, and of CDAP's master user. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ranger_cdap.policies.manage.setup_rights import (
+    Holder,
+    Rights,
+    added,
+    differences,
+    held,
+    in_order,
+    reconcile,
+    rights,
+)
+from ranger_cdap.policies.manage.setup_steps import DesiredState, PolicyStep, SetupAction
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource
+
+# Rights of CDAP's master user in every namespace: to list entities, to run previews, and to run programs without
+# impersonation (cdap-facts.md §3.1, §3.3; document 004).
+MASTER_POLICIES: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("namespace",): ("read",),
+    ("namespace", "artifact"): ("read",),
+    ("namespace", "application", "program"): ("read", "execute"),
+    ("namespace", "dataset"): ("read", "write"),
+    ("namespace", "dataset_module"): ("read",),
+    ("namespace", "dataset_type"): ("read",),
+}
+EVERY_NAME = "?*"
+"""Every name of a level, but not the level above: Ranger matches a trailing `*` also without that level."""
+
+MASTER_CREATES = (("namespace", "dataset"), ("namespace", "dataset_module"), ("namespace", "dataset_type"))
+"""Resources on which the master user also needs ADMIN to create entities itself (`master.create = "allow"`)."""
+
+ADMIN_ACCESSES = ("read", "write", "admin")
+"""Rights of administrators on the instance."""
+
+MASTER_ACCESSES = ("read", "write")
+"""Rights of the master user on the instance: on startup CDAP creates the namespace `default` as that user."""
+
+
+def policy_steps(wanted: DesiredState, existing: Sequence[Policy]) -> Iterator[PolicyStep]:
+    """Yield the steps of the policies of administrators and of the master user: on the instance, and everywhere."""
+    on_instance = added(
+        rights(ADMIN_ACCESSES, users=wanted.admin_users, groups=wanted.admin_groups),
+        rights(MASTER_ACCESSES, users=_named_users(wanted.master_user)),
+    )
+    manual = added(
+        rights(ADMIN_ACCESSES, users=wanted.more_admin_users, groups=wanted.more_admin_groups),
+        rights(MASTER_ACCESSES, users=_named_users(wanted.other_master_user)),
+    )
+    yield from _steps_of_place(wanted, existing, (), on_instance, manual)
+    for levels, accesses in MASTER_POLICIES.items():
+        creates = wanted.master_may_create and levels in MASTER_CREATES
+        needed = (*accesses, "admin") if creates else accesses
+        masters, others = (_named_users(name) for name in (wanted.master_user, wanted.other_master_user))
+        yield from _steps_of_place(
+            wanted, existing, levels, rights(needed, users=masters), rights(needed, users=others)
+        )
+
+
+def _named_users(name: str) -> tuple[str, ...]:
+    return (name,) if name else ()
+
+
+def instance_policies(policies: Iterable[Policy], instance: str) -> list[Policy]:
+    """Return the policies on exactly an instance, in effect or not."""
+    return _on(policies, _place(instance, ()))
+
+
+def _place(instance: str, levels: tuple[str, ...]) -> dict[str, PolicyResource]:
+    return {
+        level: PolicyResource(values=[EVERY_NAME if level in levels else instance]) for level in ("instance", *levels)
+    }
+
+
+def _on(policies: Iterable[Policy], resources: Mapping[str, PolicyResource]) -> list[Policy]:
+    return [p for p in policies if p.resources == resources and not (p.policy_type or p.zone_name)]
+
+
+def _steps_of_place(
+    wanted: DesiredState, existing: Sequence[Policy], levels: tuple[str, ...], named: Rights, manual: Rights
+) -> Iterator[PolicyStep]:
+    """Yield the step for one resource, and those for further policies there in which `setup` once gave rights."""
+    place = f"every {levels[-1]} of {wanted.instance}" if levels else f"instance {wanted.instance}"
+    resources = _place(wanted.instance, levels)
+    found = _on(existing, resources)
+    # Ranger refuses a second policy beside one of these.
+    usable = next((policy for policy in found if _decides_there(policy)), None)
+    for policy in found:
+        if policy is not usable and (step := _policy_step(policy, named, manual, may_give=False)):
+            yield step
+    if usable is not None:
+        step = _policy_step(usable, named, manual, may_give=not usable.conditions)
+        if step is not None:
+            yield step
+        if usable.conditions and (lacking := _lacking(usable, added(named, manual))):
+            detail = f"policy {usable.id} has conditions; add manually what is missing: {_text(lacking)}"
+            yield PolicyStep(SetupAction.BLOCKED, detail, usable)
+        elif step is None and (named or manual):
+            yield PolicyStep(SetupAction.KEEP, f"policy {usable.id} gives what is needed", usable)
+        return
+    if not (named or manual):
+        return
+    empty = Policy(
+        service=wanted.service,
+        name=f"{place}: CDAP master user" if levels else place,
+        description=f"Made by ranger-cdap setup: {_who(levels)}",
+        resources=resources,
+    )
+    policy = reconcile(empty, named, manual)
+    taken = next((other for other in existing if (other.name, other.zone_name) == (policy.name, "")), None)
+    if taken is None:
+        yield PolicyStep(SetupAction.CREATE, _text(held(policy)), policy, tuple(held(policy)))
+    else:
+        detail = f"policy {taken.id} has this name, and is not in effect for this resource; rename or delete it"
+        yield PolicyStep(SetupAction.BLOCKED, detail, taken)
+
+
+def _who(levels: tuple[str, ...]) -> str:
+    return "the CDAP master user" if levels else "administrators and the CDAP master user"
+
+
+def _decides_there(policy: Policy) -> bool:
+    return policy.is_enabled and not (
+        policy.validity_schedules or policy.additional_resources or policy.policy_priority
+    )
+
+
+def _policy_step(policy: Policy, named: Rights, manual: Rights, *, may_give: bool) -> PolicyStep | None:
+    """Return the step that reconciles a policy; None if nothing is to change."""
+    after = reconcile(policy, named, manual, may_give=may_give)
+    if after.policy_items == policy.policy_items and set(after.policy_labels) == set(policy.policy_labels):
+        return None
+    changes = list(differences(policy, after))
+    given = {holder: more for holder, more, _ in changes if more}
+    revoked = {holder: less for holder, _, less in changes if less}
+    parts = [f"give {_text(given)}" if given else "", f"revoke {_text(revoked)}" if revoked else ""]
+    detail = "; ".join(filter(None, parts)) or "only the record of what `setup` gave"
+    return PolicyStep(SetupAction.UPDATE, f"policy {policy.id}: {detail}", after, tuple(given))
+
+
+def _lacking(policy: Policy, wanted: Rights) -> dict[Holder, frozenset[str]]:
+    has = held(policy)
+    return {holder: rest for holder, needed in wanted.items() if (rest := needed - has.get(holder, frozenset()))}
+
+
+def _text(given: Rights) -> str:
+    """Return rights as text, with the users and groups that have the same ones together."""
+    together: dict[frozenset[str], list[str]] = {}
+    for holder, accesses in given.items():
+        together.setdefault(accesses, []).append(str(holder))
+    return "; ".join(f"{', '.join(in_order(accesses))} for {', '.join(names)}" for accesses, names in together.items())

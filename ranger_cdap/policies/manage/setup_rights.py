@@ -1,0 +1,168 @@
+"""Rights that `setup` gives in policies: which ones are its own, and giving and revoking exactly those. Pure.
+
+Policies are shared: Ranger allows one per resource, so what `setup` gives stands beside what people write. A label per
+user or group records what was given, `ranger-cdap-setup:read+write+admin:user:ann`. Rights without a record, or in an
+item that no longer has all that was recorded, are a person's and never change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ranger_cdap.cdap.grant import ACCESS_TYPES
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
+
+_LABEL: Final = re.compile(r"ranger-cdap-setup:([a-z+]+):(user|group):(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A user or a group that holds rights."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.kind == "user" else f"group {self.name}"
+
+
+Accesses = frozenset[str]
+Rights = Mapping[Holder, Accesses]
+_NONE: Final[Accesses] = frozenset()
+
+
+def rights(accesses: Iterable[str], *, users: Iterable[str] = (), groups: Iterable[str] = ()) -> dict[Holder, Accesses]:
+    """Return these accesses for each user and group."""
+    holders = (*(Holder("user", name) for name in users), *(Holder("group", name) for name in groups))
+    return dict.fromkeys(holders, frozenset(accesses))
+
+
+def added(*several: Rights) -> dict[Holder, Accesses]:
+    """Return the sum of rights."""
+    total: dict[Holder, Accesses] = {}
+    for one in several:
+        for holder, accesses in one.items():
+            total[holder] = total.get(holder, _NONE) | accesses
+    return total
+
+
+def recorded(policy: Policy) -> dict[Holder, Accesses]:
+    """Return the rights that `setup` gave in a policy and that are still there as they were given."""
+    found = added(*(dict([record]) for record in map(_record, policy.policy_labels) if record))
+    return {
+        holder: accesses
+        for holder, accesses in found.items()
+        if _own_item(policy.policy_items, holder, accesses) is not None
+    }
+
+
+def held(policy: Policy) -> dict[Holder, Accesses]:
+    """Return the unconditional rights of each user and group in a policy, by `setup` or by people."""
+    return _held(policy.policy_items)
+
+
+def reconcile(policy: Policy, wanted: Rights, manual: Rights, *, may_give: bool = True) -> Policy:
+    """Return the policy with exactly the wanted rights from `setup`, beside all that people wrote.
+
+    What a person gave counts: only the rest is given. `manual` rights are given as if by a person, so they are not
+    recorded and stay. Without `may_give` it only revokes. Applied again, it changes nothing.
+    """
+    items, before, record = list(policy.policy_items), recorded(policy), dict[Holder, Accesses]()
+    given = dict(before)
+    total = added(wanted, manual)
+    for holder in dict.fromkeys((*before, *total)):
+        own, want = before.get(holder, _NONE), total.get(holder, _NONE)
+        rest = _revoked(items, holder, own)
+        keep = own & want
+        if may_give:
+            keep |= want - _held(rest).get(holder, _NONE)
+        if keep != own:
+            items = _given(rest, holder, keep, given)
+            given[holder] = keep
+        if keep & wanted.get(holder, _NONE):
+            record[holder] = keep & wanted[holder]
+    theirs = [label for label in policy.policy_labels if not _record(label)]
+    return replaced(policy, policy_items=items, policy_labels=[*theirs, *map(_label, record, record.values())])
+
+
+def differences(before: Policy, after: Policy) -> Iterator[tuple[Holder, Accesses, Accesses]]:
+    """Yield each user and group whose rights a change gives or revokes, with both."""
+    old, new = held(before), held(after)
+    for holder in dict.fromkeys((*new, *old)):
+        has, had = new.get(holder, _NONE), old.get(holder, _NONE)
+        # A right that a person gave as well is still held; what is revoked is told by the record.
+        revoked = recorded(before).get(holder, _NONE) - recorded(after).get(holder, _NONE) - has
+        if has - had or revoked:
+            yield holder, has - had, revoked
+
+
+def in_order(accesses: Iterable[str]) -> list[str]:
+    """Return access types in the order of `ACCESS_TYPES`."""
+    return sorted(accesses, key=ACCESS_TYPES.index)
+
+
+def _label(holder: Holder, accesses: Accesses) -> str:
+    return f"ranger-cdap-setup:{'+'.join(in_order(accesses))}:{holder.kind}:{holder.name}"
+
+
+def _record(label: str) -> tuple[Holder, Accesses] | None:
+    found = _LABEL.fullmatch(label)
+    accesses = frozenset(found[1].split("+")) if found else _NONE
+    return (Holder(found[2], found[3]), accesses) if found and accesses <= set(ACCESS_TYPES) else None
+
+
+def _names(item: PolicyItem, kind: str) -> list[str]:
+    return item.users if kind == "user" else item.groups
+
+
+def _allowed(item: PolicyItem) -> Accesses:
+    return frozenset(access.type for access in item.accesses if access.is_allowed)
+
+
+def _held(items: Iterable[PolicyItem]) -> dict[Holder, Accesses]:
+    return added(
+        *(rights(_allowed(item), users=item.users, groups=item.groups) for item in items if not item.conditions)
+    )
+
+
+def _own_item(items: Sequence[PolicyItem], holder: Holder, own: Accesses) -> int | None:
+    """Return the number of the item in which `setup` gave a right, as it was given or with additions."""
+    having = [
+        number
+        for number, item in enumerate(items)
+        if holder.name in _names(item, holder.kind) and own <= _allowed(item) and not item.conditions
+    ]
+    return min(having, key=lambda n: (items[n].delegate_admin, len(items[n].accesses)), default=None)
+
+
+def _revoked(items: Sequence[PolicyItem], holder: Holder, own: Accesses) -> list[PolicyItem]:
+    """Return the items without this right; additions that a person made to its item stay, in an item of their own."""
+    number = _own_item(items, holder, own) if own else None
+    if number is None:
+        return list(items)
+    item, field, left = items[number], f"{holder.kind}s", list[PolicyItem]()
+    others = replaced(item, **{field: [name for name in _names(item, holder.kind) if name != holder.name]})
+    if others.users or others.groups or others.roles:
+        left.append(others)
+    additions = [access for access in item.accesses if access.type not in own]
+    if additions or item.delegate_admin:
+        alone = replaced(item, accesses=additions, users=[], groups=[], roles=[])
+        left.append(replaced(alone, **{field: [holder.name]}))
+    return [*items[:number], *left, *items[number + 1 :]]
+
+
+def _given(items: Sequence[PolicyItem], holder: Holder, accesses: Accesses, given: Rights) -> list[PolicyItem]:
+    """Return the items with this right, in the item in which `setup` gives the same to others, or in a new one."""
+    if not accesses:
+        return list(items)
+    for number, item in enumerate(items):
+        ours = any(given.get(other) == accesses for other in _held([item]))
+        if ours and _allowed(item) == accesses and not item.conditions and not item.delegate_admin:
+            more = {f"{holder.kind}s": [*_names(item, holder.kind), holder.name]}
+            return [*items[:number], replaced(item, **more), *items[number + 1 :]]
+    new = PolicyItem(accesses=[PolicyItemAccess(type=access) for access in in_order(accesses)])
+    return [*items, replaced(new, **{f"{holder.kind}s": [holder.name]})]

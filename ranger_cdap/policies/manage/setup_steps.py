@@ -1,0 +1,120 @@
+"""Steps of `setup`: the desired and the current state of Ranger, and each kind of change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Self
+
+from ranger_cdap.config import Settings
+from ranger_cdap.policies.manage.setup_rights import Holder
+from ranger_cdap.ranger_model.policy import Policy
+
+
+class SetupAction(Enum):
+    """Kind of a step; `DISABLED` and `BLOCKED` need an administrator, and `setup` changes nothing there."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    KEEP = "keep"
+    DISABLED = "disabled"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredState:
+    """The desired state: names of the settings, and further ones of the command line, whose rights are not recorded.
+
+    Users who are no longer in the settings lose what `setup` gave; the others keep it until it is removed in Ranger.
+    """
+
+    service: str
+    instance: str
+    plugin_account: str = ""
+    sync_account: str = ""
+    master_user: str = ""
+    master_may_create: bool = False
+    admin_users: tuple[str, ...] = ()
+    admin_groups: tuple[str, ...] = ()
+    more_admin_users: tuple[str, ...] = ()
+    more_admin_groups: tuple[str, ...] = ()
+    other_master_user: str = ""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the desired state of these settings."""
+        return cls(
+            service=settings.ranger.service,
+            instance=settings.cdap.instance,
+            plugin_account=settings.plugin.username,
+            sync_account=settings.sync.username,
+            master_user=settings.master.user,
+            master_may_create=settings.master.create == "allow",
+            admin_users=settings.admin.users,
+            admin_groups=settings.admin.groups,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentState:
+    """The current state of Ranger Admin."""
+
+    definition: dict[str, Any] | None
+    service: dict[str, Any] | None
+    policies: Sequence[Policy]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionStep:
+    """Register or extend the service definition."""
+
+    change: SetupAction
+    detail: str
+    body: dict[str, Any]
+
+    @property
+    def subject(self) -> str:
+        """The object of the step, with its kind."""
+        return f"service definition `{self.body['name']}`"
+
+    def __str__(self) -> str:
+        return f"{self.change.value} {self.subject}: {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStep:
+    """Create the service or change its lists of accounts."""
+
+    change: SetupAction
+    detail: str
+    body: dict[str, Any]
+
+    @property
+    def subject(self) -> str:
+        """The object of the step, with its kind."""
+        return f"service `{self.body['name']}`"
+
+    def __str__(self) -> str:
+        return f"{self.change.value} {self.subject}: {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStep:
+    """Create a policy, or change the rights that `setup` gives in one; `receivers` get some."""
+
+    change: SetupAction
+    detail: str
+    body: Policy
+    receivers: tuple[Holder, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """The object of the step, with its kind."""
+        return f"policy `{self.body.name}`"
+
+    def __str__(self) -> str:
+        return f"{self.change.value} {self.subject}: {self.detail}"
+
+
+Step = DefinitionStep | ServiceStep | PolicyStep

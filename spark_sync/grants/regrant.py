@@ -1,0 +1,168 @@
+"""`regranted`: a life as the settings of today would have it, if they have changed since its grant was decided. Pure.
+
+Law: once the result is sent, Ranger holds for the life what it would hold had these settings always been in effect. A
+policy that was edited or deleted manually, a manual override and another author's policy stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from ranger_cdap.cdap.grant import ACCESS_TYPES, held
+from ranger_cdap.errors import PluginError, UnsafeGrant
+from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.plan import (
+    WITHOUT_GRANT,
+    CreateGrant,
+    Merge,
+    NoOp,
+    PlanSettings,
+    Step,
+    plan,
+    possible_content,
+    sent_contents,
+)
+from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PLUGIN, NO_ACCESS_BY_PROFILE, GrantGroup
+from spark_sync.ledger.life import MANUAL_TERMS, Life, State
+
+
+def regranted(life: Life, there: Policy | None, settings: PlanSettings) -> Life:
+    """Return the life as the settings would have it: with something to send if its grant changes, else as it is.
+
+    Its terms alone may change, if they differ but its policy does not.
+
+    Args:
+        there: the policy in Ranger that holds its grant, ours or another author's; `None` without one.
+    """
+    wanted, group = settings.gives.get(life.entity.type), GrantGroup.of(life)
+    if wanted is None or not group.follows_settings:
+        return life
+    accesses = life.accesses if set(life.accesses) == set(wanted) else tuple(a for a in ACCESS_TYPES if a in wanted)
+    change = _Change(
+        life,
+        there,
+        settings,
+        {"accesses": accesses, "terms": settings.terms},
+        group.is_outdated(wanted, settings.terms),
+    )
+    match life.state:
+        case State.KNOWN:
+            return change.of_known()
+        case State.APPLIED if life.merged:
+            return change.of_merged()
+        case State.APPLIED:
+            return change.of_applied()
+    return change.of_unsent()
+
+
+def is_changed(before: Life, after: Life) -> bool:
+    """Return whether a life that was regranted has something to send, which it had not before."""
+    return after != before and after.state in (State.PENDING, State.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A life, its policy, and what the settings give it; `outdated`: they differ from those that decided."""
+
+    life: Life
+    there: Policy | None
+    settings: PlanSettings
+    given: dict[str, Any]
+    outdated: bool
+
+    def of_known(self) -> Life:
+        if self.there is not None:
+            return self.life  # drift, which a person settles
+        if not self.given["accesses"]:
+            return replace(self.life, **self.given, reason=NO_ACCESS_BY_PROFILE) if self.outdated else self.life
+        pending, step = self._pending()
+        match step:
+            case CreateGrant():
+                return pending
+            case NoOp():
+                return self._refused(step)
+        return replace(self.life, **self.given, reason=NO_ACCESS_BY_PLUGIN) if self.outdated else self.life
+
+    def of_applied(self) -> Life:
+        life, there = self.life, self.there
+        if life.policy_id < 0:  # another author's policy grants it already
+            return self._pending()[0] if self.outdated and there is None else life
+        if there is None:
+            return self._blocked(f"edited: policy {life.policy_id} was deleted manually")
+        if content_of(there) != life.written:
+            return self._blocked(f"edited: policy {there.id} was changed manually")
+        if life.terms is None and not _is_ours(life, there, self.settings):
+            return replace(life, terms=MANUAL_TERMS)  # adopted in an earlier release
+        pending, step = self._pending()
+        match step:
+            case CreateGrant() if content_of(step.policy) == life.written:
+                return self._in_terms()
+            case NoOp():
+                return self._refused(step)
+        return pending
+
+    def of_merged(self) -> Life:
+        life, there = self.life, self.there
+        taken = set(life.merged) - (held(there, life.creator or "") if there else set())
+        if there is None or taken:
+            names = ", ".join(access for access in ACCESS_TYPES if access in taken)
+            return self._blocked(f"edited: {names} for `{life.creator}` was removed from policy {life.policy_id}")
+        pending, step = self._pending()
+        match step:
+            case Merge() if set(step.grant.accesses) == set(life.applied):
+                return self._in_terms()
+            case NoOp():
+                return self._refused(step)
+        return pending
+
+    def of_unsent(self) -> Life:
+        """Return a life that the next push sends anyway, with other accesses; a killed run may have sent it before."""
+        life, there = self.life, self.there
+        if self.given["accesses"] == life.accesses:
+            return life
+        if life.merged or (there is None and life.policy_id < 0):
+            return replace(life, **self.given)
+        if there is None:
+            # Without accesses a killed run deleted it, having found it unedited; else a person did.
+            return life if life.accesses else replace(life, **self.given, **WITHOUT_GRANT)
+        content = content_of(there)
+        if content not in sent_contents(life, self.settings):
+            return life  # edited manually, as the push finds too
+        sent: dict[str, Any] = {"written": content, "policy_id": there.id, "policy_version": there.version}
+        return replace(life, **self.given, **sent)
+
+    def _pending(self) -> tuple[Life, Step]:
+        pending = self.life.become(State.PENDING, **self.given, reason="")
+        (step,) = plan([pending], self.settings)
+        return pending, step
+
+    def _in_terms(self) -> Life:
+        """Return the life with the terms of today, by which its policy is what it is."""
+        return replace(self.life, **self.given) if self.outdated or self.life.terms is None else self.life
+
+    def _blocked(self, reason: str) -> Life:
+        return self.life.become(State.BLOCKED, reason=reason) if self.outdated else self.life
+
+    def _refused(self, step: NoOp) -> Life:
+        """Return the life blocked, if its grant is not allowed any more; unchanged, if a plugin failed."""
+        return step.done if step.done.state is State.BLOCKED and self.outdated else self.life
+
+
+def _is_ours(life: Life, there: Policy, settings: PlanSettings) -> bool:
+    """Return whether some settings make us write the policy that the ledger has recorded without its terms."""
+    groups = {group for item in there.policy_items for group in item.groups}
+    try:
+        resultant = settings.resultant(life.entity, life.creator or "", life.accesses)
+    except PluginError:
+        resultant = life.accesses
+    for accesses, delegate, group in product({life.accesses, resultant}, (False, True), {"", *groups}):
+        former = replace(settings, delegate_admin=delegate, extra_group=group)
+        try:
+            if accesses and possible_content(life, accesses, former) == life.written:
+                return True
+        except UnsafeGrant:
+            continue
+    return False

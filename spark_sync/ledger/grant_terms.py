@@ -1,0 +1,106 @@
+"""`GrantTerms`: the settings a grant was decided by, and whether they differ from those of today. Pure.
+
+Only settings are compared here, so that lives can be counted in groups; `spark_sync.grants.regrant` compares contents.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from spark_sync.ledger.life import MANUAL_TERMS, GrantTerms, Life, State
+
+NO_ACCESS_BY_PROFILE: Final = "the profile grants its creator no access"
+NO_ACCESS_BY_PLUGIN: Final = "a plugin grants its creator no access"
+NO_ACCESS_TO_TYPE: Final = "the profile grants creators no access to this entity type"
+BY_SETTINGS: Final = frozenset({NO_ACCESS_BY_PROFILE, NO_ACCESS_BY_PLUGIN, NO_ACCESS_TO_TYPE})
+"""Reasons of `known` lives whose creator has no grant because of the settings; stored in the ledger."""
+
+_GRANTED: Final = (State.APPLIED, State.PENDING, State.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class GrantGroup:
+    """Lives that are alike in everything settings decide.
+
+    `terms`: `None` if an earlier release decided. `has_creator`: they have a creator. `has_policy`: a policy of ours
+    holds the grant. `by_settings`: a reason of `BY_SETTINGS`.
+    """
+
+    state: State
+    type: str
+    accesses: tuple[str, ...]
+    terms: GrantTerms | None
+    has_creator: bool
+    has_policy: bool
+    by_settings: bool
+
+    @classmethod
+    def of(cls, life: Life) -> GrantGroup:
+        """Return the group of a life."""
+        return cls(
+            life.state,
+            life.entity.type,
+            life.accesses,
+            life.terms,
+            has_creator=life.creator is not None,
+            has_policy=life.policy_id >= 0 and not life.merged,
+            by_settings=life.reason in BY_SETTINGS,
+        )
+
+    @property
+    def follows_settings(self) -> bool:
+        """Return whether settings decide the grant: no manual override, doubt or conflict does."""
+        if not self.has_creator or self.terms == MANUAL_TERMS:
+            return False
+        without = self.state is State.KNOWN and (self.terms is not None or self.by_settings)
+        return self.state in _GRANTED or without
+
+    def is_outdated(self, wanted: tuple[str, ...], now: GrantTerms) -> bool:
+        """Return whether the settings of today would grant otherwise; `wanted`: the profile's access types.
+
+        Settings that are not recorded count as unchanged.
+        """
+        if not self.follows_settings:
+            return False
+        if set(self.accesses) != set(wanted):
+            return True
+        if self.terms is None or not wanted:
+            return False
+        if self.terms.plugins != now.plugins and self.state in (State.APPLIED, State.KNOWN):
+            return True
+        return self.state is State.APPLIED and self.has_policy and self.terms.items != now.items
+
+
+def counts_of(groups: Iterable[tuple[GrantGroup, int]]) -> Counter[State]:
+    """Return the number of lives in each state."""
+    counts: Counter[State] = Counter()
+    for group, size in groups:
+        counts[group.state] += size
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedGrants:
+    """Numbers of lives whose grant is by former settings, by those settings; `now`: the settings of today."""
+
+    now: GrantTerms
+    former: Mapping[GrantTerms | None, int]
+
+    @property
+    def total(self) -> int:
+        """Return the number of lives."""
+        return sum(self.former.values())
+
+
+def outdated_grants(
+    groups: Iterable[tuple[GrantGroup, int]], gives: Mapping[str, tuple[str, ...]], now: GrantTerms
+) -> OutdatedGrants:
+    """Return how many lives of these groups, each with its size, the settings of today would grant otherwise."""
+    former: Counter[GrantTerms | None] = Counter()
+    for group, size in groups:
+        if group.type in gives and group.is_outdated(gives[group.type], now):
+            former[group.terms] += size
+    return OutdatedGrants(now, dict(former))

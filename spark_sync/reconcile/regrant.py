@@ -1,0 +1,115 @@
+"""`sync regrant`: bring the grants of existing lives in line with changed settings, under the lease.
+
+The ledger records first what the settings want; then it is sent like any pending grant. After a kill in between, the
+next run or regrant sends the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import RangerAdminError
+from spark_sync.grants.plan import PlanSettings, Step, plan
+from spark_sync.grants.push import plan_settings, push, ranger_admin
+from spark_sync.grants.regrant import is_changed, regranted
+from spark_sync.grants.writer import StepOutcome
+from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.drift import Facts
+from spark_sync.reconcile.manual import manual_ledger
+from spark_sync.reconcile.reconcile import RangerClient, gather_facts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLLOWING_STATES: Final = (State.KNOWN, State.PENDING, State.APPLIED, State.FAILED)
+"""The states of lives whose grant settings may decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegrantReport:
+    """Result of a regrant. `planned`: the steps that bring grants in line with the settings. `kept`: lives that a
+    manual change keeps as they are, with the reason. `outcomes`: of all that was sent, if it was. `error`: why that
+    stopped early, `None` if it did not.
+    """
+
+    planned: tuple[Step, ...]
+    kept: tuple[Life, ...] = ()
+    outcomes: tuple[StepOutcome, ...] = ()
+    error: RangerAdminError | None = None
+
+
+def regrant(
+    settings: Settings,
+    spark: SparkSession,
+    *,
+    entities: Collection[EntityId] = (),
+    send: bool = False,
+    ranger: RangerClient | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> RegrantReport:
+    """Show which grants of these entities, or of all, the changed settings concern and, with `send`, change them.
+
+    Args:
+        send: record and send the changes, with everything else that is pending.
+        ranger: where policies are read and written; the Ranger Admin of the settings if `None`.
+
+    Raises:
+        LeaseHeld: a run is in progress.
+        LedgerLost: the ledger is older than what was read, or another one.
+        SyncError: Spark or the ledger failed.
+        RangerAdminError: Ranger Admin cannot be read; nothing was written.
+    """
+    with manual_ledger(settings, spark) as ledger:
+        planning = plan_settings(settings)
+        changes = regrants(ledger, settings, planning, entities=entities, ranger=ranger)
+        sent = [after for before, after in changes if is_changed(before, after)]
+        kept = tuple(after for _, after in changes if after.state is State.BLOCKED)
+        planned = tuple(plan(sent, planning))
+        if not send:
+            return RegrantReport(planned, kept)
+        record(ledger, changes)
+        progress("sending grants to Ranger")
+        outcomes, error = push(ledger, settings, ranger, progress=progress)
+    return RegrantReport(planned, kept, tuple(outcomes), error)
+
+
+def regrants(
+    ledger: Ledger,
+    settings: Settings,
+    planning: PlanSettings,
+    *,
+    entities: Collection[EntityId] = (),
+    ranger: RangerClient | None = None,
+) -> list[tuple[Life, Life]]:
+    """Return the lives that changed settings concern, before and after; policies are read from Ranger.
+
+    Raises:
+        InvalidInput: an entity is unknown.
+        RangerAdminError: Ranger Admin cannot be read.
+    """
+    connection: AbstractContextManager[RangerClient] = nullcontext(ranger) if ranger else ranger_admin(settings)
+    with connection as reader:
+        # Of an entity that is named, any life makes it a known one.
+        lives = ledger.lives(list(State) if entities else FOLLOWING_STATES)
+        known = gather_facts(lives, None, planning, reader, entities)
+    return list(changes_of(known, planning))
+
+
+def changes_of(known: Iterable[Facts], planning: PlanSettings) -> Iterable[tuple[Life, Life]]:
+    """Return the lives that changed settings concern, before and after. Pure."""
+    for facts in known:
+        for life in facts.lives:
+            after = regranted(life, facts.holding(life), planning)
+            if after != life:
+                yield life, after
+
+
+def record(ledger: Ledger, changes: Iterable[tuple[Life, Life]]) -> None:
+    """Record in the ledger what the settings want, before any of it is sent."""
+    ledger.record([LedgerChange(after.entity, (after,)) for _, after in changes])

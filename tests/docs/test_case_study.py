@@ -1,0 +1,212 @@
+"""The predecessor's case study (its README): decided as it did, and by profile 004; the page lists what differs.
+
+The study's policies are put to the engine, and the checks of a recorded CDAP 6.11.1 for what its people do. The
+predecessor asked for CDAP's four actions: GET is READ on a dataset or a secure key, otherwise any privilege on the
+entity or below it; UPDATE on a dataset is WRITE; EXECUTE is EXECUTE; all else is ADMIN (CDAP's `AuthorizerWrapper`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+
+import servicedef
+from ranger_cdap.cdap.answer import Answer, compose
+from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
+from ranger_cdap.cdap.entity import parse_entity, resolve_entity
+from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.ranger_model.decode import decode_service_policies
+from tests.cdap.fixtures import Policies
+from tests.docs.markdown_pages import ROOT, text_of
+
+PAGE = ROOT / "docs" / "how-to" / "migrate-from-cdap-security-extn.md"
+PROFILE = load_profile("004")
+CHECKS = CheckTable(PROFILE)
+
+# Whose, on which levels (`!` excludes), which privileges.
+OLD = [
+    ("alice", "principal=svc*", "admin"),
+    ("alice", "namespace=clicks,finance application=!* program=!*", "admin"),
+    ("alice", "namespace=clicks,finance application=?* program=!*", "admin"),
+    ("svcclicks", "namespace=clicks dataset=*", "admin read write execute"),
+    ("alice", "namespace=clicks,finance application=* program=*", "admin execute"),
+]
+
+# The recorded operations that the study describes, by its steps.
+STEPS = [
+    "namespace.create(impersonation)",
+    *("namespace.list", "namespace.get", "namespace.update", "namespace.set_preference", "namespace.get_preference"),
+    *("IMP application.deploy(namespace principal)", "IMP application.get", "application.list", "application.update"),
+    *("application.set_preference", "application.get_preference", "application.add_metadata"),
+    *("application.get_metadata", "application.delete"),
+    *("IMP program.start(worker, namespace principal)", "program.stop(service)", "program.list(type)"),
+    *("program.get_status", "program.get_history", "program.view_logs", "program.get_instances"),
+    *("program.set_instances", "program.set_runtime_args", "program.get_runtime_args", "program.set_preference"),
+    *("program.get_preference", "program.add_metadata", "program.get_metadata"),
+    *("schedule.create", "schedule.list", "schedule.get", "schedule.suspend", "schedule.resume", "schedule.delete"),
+    *("dataset.list", "dataset.get", "dataset.update", "dataset.truncate", "dataset.drop", "namespace.delete"),
+]
+NAMES = {"nsimp": "clicks", "ns1": "clicks", "ns2": "clicks", "svc": "svcclicks"}
+NAMES["svc/host@EXAMPLE.COM"] = "svcclicks/host@EXAMPLE.COM"
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A recorded call: a check, or a question which entities are visible."""
+
+    by: str
+    entity: tuple[str, tuple[str, ...]] | None = None
+    permissions: tuple[str, ...] = ()
+    child: str | None = None
+    hint: str = ""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    operation: str
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class Ranger:
+    """The engine with policies like `OLD`."""
+
+    policies: Policies
+
+    def predecessor(self, person: str, check: CdapCheck) -> bool:
+        entity = resolve_entity(check.entity_type, check.id_parts).entity
+        actions = [action_of(check, permission) for permission in check.permissions] or [ANY]
+        return all(self.policies(person, entity, action).allowed for action in actions)
+
+    def ours(self, person: str, check: CdapCheck) -> list[Answer]:
+        return [
+            compose(each.operation, each.entity, person, self.policies) for each in CHECKS.resolve(check).operations
+        ]
+
+
+def action_of(check: CdapCheck, permission: str) -> str:
+    data = check.entity_type in ("DATASET", "SECUREKEY")
+    match permission:
+        case "STANDARD.GET":
+            return "READ" if data else VISIBLE
+        case "STANDARD.LIST":
+            return VISIBLE
+        case "STANDARD.UPDATE" if check.entity_type == "DATASET":
+            return "WRITE"
+        case "APPLICATION.EXECUTE":
+            return "EXECUTE"
+    return "ADMIN"
+
+
+@cache
+def ranger(policies: tuple[tuple[str, str, str], ...]) -> Ranger:
+    def levels(text: str) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {"instance": {"values": ["cdap"]}}
+        for level, _, value in (part.partition("=") for part in text.split()):
+            found[level] = {"values": value.lstrip("!").split(","), "isExcludes": value.startswith("!")}
+        return found
+
+    document = {
+        "serviceName": "cdapdev",
+        "policyVersion": 1,
+        "policies": [
+            {
+                "id": number,
+                "version": 1,
+                "name": str(number),
+                "resources": levels(resource),
+                "policyItems": [{"users": [user], "accesses": [{"type": one} for one in accesses.split()]}],
+            }
+            for number, (user, resource, accesses) in enumerate(policies, 1)
+        ],
+        "serviceDef": servicedef.service_definition(),
+    }
+    return Ranger(Policies(PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))))
+
+
+def checks() -> Iterator[tuple[str, CdapCheck]]:
+    """Who is checked for what. The data is svcclicks's: a program runs as the principal of its namespace."""
+    lines = (ROOT / "tests" / "data" / "cdap-enforce-calls.jsonl").read_bytes().splitlines()
+    recorded = {one.operation: one.calls for one in (msgspec.json.decode(line, type=Recorded) for line in lines)}
+    for step in STEPS:
+        for call in recorded[step]:
+            if call.entity is not None:
+                kind, parts = call.entity
+                runs = step.startswith("IMP program.start") and kind in ("DATASET", "DATASET_TYPE", "KERBEROSPRINCIPAL")
+                by = "svcclicks" if runs or step.startswith("dataset.") else NAMES.get(call.by, call.by)
+                named = tuple(NAMES.get(part, part) for part in parts)
+                yield by, CdapCheck(kind, named, call.permissions, call.child, call.hint)
+
+
+ASKED = {ANY: "any privilege on it", VISIBLE: "any privilege on it or in it"}
+
+
+def differences() -> tuple[dict[str, tuple[str, str]], set[str]]:
+    """What 004 denies and the predecessor allowed, by operation; and the operations where it is the other way."""
+    world = ranger(tuple(OLD))
+    denied: dict[str, tuple[str, str]] = {}
+    allowed = set()
+    for person, check in checks():
+        answers = world.ours(person, check)
+        before, now = world.predecessor(person, check), all(answer.allowed for answer in answers)
+        if now and not before:
+            allowed.add(answers[0].operation)
+        for answer in answers if before and not now else ():
+            asked = " and ".join(action_of(check, permission) for permission in check.permissions)
+            needs = " and ".join(f"{' or '.join(m.actions)} on the {m.entity.type}" for m in answer.missing)
+            denied[answer.operation] = (ASKED.get(asked, f"{asked} on it"), needs)
+    return denied, allowed
+
+
+def test_the_page_lists_what_004_denies_of_the_case_study_and_nothing_else() -> None:
+    denied, allowed = differences()
+    made = "".join(f"| `{name}` | {asked} | {needs} |\n" for name, (asked, needs) in sorted(denied.items()))
+    section = text_of(PAGE).split("### The case study under profile 004")[1].split("\n#")[0]
+    rows = re.findall(r"^\| `\w+\.\w+` \| .*\n", section, re.MULTILINE)
+
+    assert len(denied) >= 10
+    assert "".join(rows) == made, f"the table of {PAGE.name} should be:\n{made}"
+    assert allowed == {"artifact.incidental"}
+
+
+def rewritten() -> tuple[tuple[str, str, str], ...]:
+    """The policies of the page: user, resource and privileges of each row."""
+    section = text_of(PAGE).split("### Policies rewritten")[1].split("\n#")[0]
+    rows = re.findall(r"^\| (\w+) \| `([^`]+)` \| ([A-Z, ]+) \|$", section, re.MULTILINE)
+    return tuple((user, resource, given.lower().replace(",", "")) for user, resource, given in rows)
+
+
+def test_the_rewritten_policies_do_all_that_the_study_needs() -> None:
+    new, old = ranger(rewritten()), ranger(tuple(OLD))
+    for person, check in checks():
+        if old.predecessor(person, check) or all(answer.allowed for answer in old.ours(person, check)):
+            assert [answer.reason for answer in new.ours(person, check) if not answer.allowed] == [], check
+
+
+@pytest.mark.parametrize(
+    ("user", "action", "entity"),
+    [
+        ("svcclicks", "WRITE", "namespace:clicks"),
+        ("svcclicks", "EXECUTE", "namespace:clicks"),
+        ("alice", "EXECUTE", "namespace:clicks"),
+    ],
+)
+def test_the_rewritten_policies_grant_nothing_above_by_a_star(user: str, action: str, entity: str) -> None:
+    assert ranger(tuple(OLD)).policies(user, parse_entity(entity), action).allowed
+    assert not ranger(rewritten()).policies(user, parse_entity(entity), action).allowed
+
+
+def test_the_rewritten_policies_cover_all_programs_and_datasets() -> None:
+    held = ranger(rewritten()).policies
+    pipeline = PROFILE.operation("application.start_pipeline")
+
+    def may_start(application: str) -> bool:
+        return compose(pipeline, parse_entity(application), "alice", held, names=held.names).allowed
+
+    assert may_start("application:clicks.words")
+    assert not may_start("application:other.words")

@@ -1,0 +1,485 @@
+"""After a regrant Ranger holds what it would hold had the settings always been so, but for what people decided."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import product
+from types import SimpleNamespace
+from typing import Final
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from msgspec.structs import replace as replaced
+
+from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.cdap.grant import held
+from ranger_cdap.cdap.profile import load_profile, profile_names
+from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSettings
+from ranger_cdap.errors import InvalidInput, RequestRejected
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource
+from spark_sync.grants.grant_policy import content_of, guid_of
+from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
+from spark_sync.grants.push import plan_settings, push
+from spark_sync.grants.resultant import Resultant
+from spark_sync.ledger.event import Position
+from spark_sync.ledger.grant_terms import NO_ACCESS_TO_TYPE, GrantGroup, outdated_grants
+from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, Life, State
+from spark_sync.ledger.life_changes import ended, restored, suspended
+from spark_sync.reconcile.drift import Drift, Facts, drift_of, survey
+from spark_sync.reconcile.overrides import assign, forget, retry
+from spark_sync.reconcile.regrant import record, regrants
+from spark_sync.reconcile.repair import RepairAction, repair_all
+from tests.spark_sync.grants.fixtures import MemoryLedger, item
+from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory, changed
+
+ENTITIES: Final = (
+    EntityId("namespace", ("ns1",)),
+    EntityId("artifact", ("ns1", "etl")),
+    EntityId("application", ("ns1", "shop")),
+    EntityId("dataset", ("ns1", "kv")),
+)
+PLUGINS: Final[dict[str, Resultant]] = {
+    "": lambda entity, user, accesses: accesses,
+    "never writes 1.0": lambda entity, user, accesses: tuple(a for a in accesses if a != "write"),
+    "nothing for alice 1.0": lambda entity, user, accesses: () if user == "alice" else accesses,
+}
+PROFILES: Final = st.sampled_from(profile_names())
+GROUPS: Final = st.sampled_from(["", "cdap_{namespace}", "team {namespace}"])
+USERS: Final = st.sampled_from(["alice", "bob"])
+PLACES: Final = st.sampled_from(ENTITIES)
+STEPS: Final = st.integers(0, 6)
+
+
+class Killed(BaseException):
+    """What a test raises where the process would be killed."""
+
+
+class Mortal(RangerInMemory):
+    """A Ranger whose client is killed before or after a change."""
+
+    lives = -1
+
+    def _live(self) -> None:
+        if self.lives == 0:
+            raise Killed
+        self.lives -= 1
+
+    def create_policy(self, policy: Policy) -> Policy:
+        self._live()
+        for there in self.policies.values():
+            if there.resources == policy.resources and there.guid != policy.guid:
+                raise RequestRejected(
+                    "resource", reason_codes=(3010,), ranger_message=f"policy-name=[{there.name}], service=[cdapdev]"
+                )
+        made = super().create_policy(policy)
+        self._live()
+        return made
+
+    def update_policy(self, policy: Policy) -> Policy:
+        self._live()
+        made = super().update_policy(policy)
+        self._live()
+        return made
+
+    def delete_policy(self, policy_id: int) -> None:
+        self._live()
+        super().delete_policy(policy_id)
+        self._live()
+
+
+@dataclass(frozen=True)
+class Configured:
+    """The settings of grants, and the plugin that is installed."""
+
+    profile: str
+    delegate_admin: bool
+    extra_group: str
+    plugin: str
+
+    @property
+    def settings(self) -> Settings:
+        sync = SyncSettings(
+            username="sync",
+            delegate_admin=self.delegate_admin,
+            extra_group=self.extra_group,
+            merge_into_foreign=True,
+            concurrency=1,
+            patience=0,
+        )
+        return Settings(
+            ranger=RangerSettings(service="cdapdev"),
+            cdap=CdapSettings(instance="cdap", profile=self.profile),
+            sync=sync,
+        )
+
+    @property
+    def planning(self) -> PlanSettings:
+        return plan_settings(self.settings, PLUGINS[self.plugin])
+
+
+CONFIGURED: Final = st.builds(Configured, PROFILES, st.booleans(), GROUPS, st.sampled_from(sorted(PLUGINS)))
+
+
+def levels_of(entity: EntityId) -> dict[str, str]:
+    return to_resource(entity, "cdap") | ({"program": "*"} if entity.type == "application" else {})
+
+
+class Regrants(RuleBasedStateMachine):
+    """Entities come and go, settings change, runs are killed, people decide; and now and then there is a regrant."""
+
+    @initialize(configured=CONFIGURED, users=st.tuples(*[USERS] * len(ENTITIES)), sent=st.booleans())
+    def begin(self, configured: Configured, users: tuple[str, ...], sent: bool) -> None:
+        self.configured = configured
+        self.ledger = MemoryLedger()
+        self.ranger = Mortal([])
+        self.decided_by_people: set[tuple[EntityId, int]] = set()
+        self.theirs: dict[int, frozenset[str]] = {}
+        self.time = 100
+        self.interrupted = False
+        for entity, user in zip(ENTITIES, users, strict=True):
+            self.create(entity, user)
+        if sent:
+            self.push()
+
+    # The world.
+
+    @rule(entity=PLACES, user=USERS)
+    def create(self, entity: EntityId, user: str) -> None:
+        if self.current(entity) is not None:
+            return
+        number = max((n for where, n in self.ledger.rows if where == entity), default=0) + 1
+        self.put(self.decided(Life(entity, number, user, self.now(), State.PENDING)))
+
+    @rule(entity=PLACES)
+    def end(self, entity: EntityId) -> None:
+        if life := self.current(entity):
+            self.put(ended(life, replace(self.now(), after_creations=True), recorded=True))
+
+    @rule(entity=PLACES)
+    def doubt_or_believe_again(self, entity: EntityId) -> None:
+        if life := self.current(entity):
+            doubt = SimpleNamespace(users=frozenset({"carol"}))
+            self.put(restored(life) if life.state in DOUBTED_STATES else suspended(life, doubt))  # type: ignore[arg-type]
+
+    @rule(configured=CONFIGURED)
+    def configure(self, configured: Configured) -> None:
+        if self.interrupted:
+            # The ledger knows one state of the settings by which a killed run may have sent a policy, and no plugins.
+            configured = replace(configured, plugin="") if not self.configured.plugin else self.configured
+            sent = (life.terms for life in self.ledger.lives((State.PENDING,)) if life.terms != MANUAL_TERMS)
+            if any(terms and terms.items != self.configured.planning.terms.items for terms in sent):
+                group, delegate = self.configured.extra_group, self.configured.delegate_admin
+                configured = replace(configured, extra_group=group, delegate_admin=delegate)
+        self.configured = configured
+
+    @rule()
+    def run(self) -> None:
+        self.push()
+
+    @rule(after=STEPS)
+    def killed_run(self, after: int) -> None:
+        with self.killed(after):
+            self.push()
+
+    # People.
+
+    @rule(entity=PLACES, edit=st.sampled_from(["narrow", "widen", "disable", "delete"]))
+    def change_by_hand(self, entity: EntityId, edit: str) -> None:
+        life = self.current(entity)
+        if life is None or life.merged or life.state in DOUBTED_STATES:
+            return
+        policy = self.ours(life)
+        if policy is None:
+            return
+        first, *rest = policy.policy_items
+        if edit == "narrow" and len(first.accesses) == 1:
+            return
+        if edit == "delete" and life.policy_id != policy.id:
+            return  # as if it had never been sent
+        self.decided_by_people.add((entity, life.number))
+        match edit:
+            case "narrow":
+                items = [replaced(first, accesses=first.accesses[:-1]), *rest]
+                self.ranger.policies[policy.id] = replaced(policy, policy_items=items, version=policy.version + 1)
+            case "widen":
+                items = [*policy.policy_items, item("mallory", "read")]
+                self.ranger.policies[policy.id] = replaced(policy, policy_items=items, version=policy.version + 1)
+            case "disable":
+                self.ranger.policies[policy.id] = replaced(policy, is_enabled=False, version=policy.version + 1)
+            case "delete":
+                del self.ranger.policies[policy.id]
+
+    @rule(entity=PLACES, accesses=st.sampled_from([(), ("read",), ("admin", "execute")]))
+    def write_one_beforehand(self, entity: EntityId, accesses: tuple[str, ...]) -> None:
+        there = {level: PolicyResource(values=[value]) for level, value in levels_of(entity).items()}
+        if self.on_resource(entity) or self.current(entity):
+            return
+        number = max([100, *(n for n in self.ranger.policies if n), *self.theirs]) + 1
+        items = [item("carol", "read"), *([item("alice", *accesses)] if accesses else [])]
+        self.ranger.policies[number] = Policy(
+            id=number, guid=f"theirs-{number}", name=f"theirs-{number}", version=1, resources=there, policy_items=items
+        )
+        self.theirs[number] = frozenset(accesses)
+
+    @rule(action=st.sampled_from([RepairAction.ADOPT, RepairAction.RELEASE]))
+    def settle_drift(self, action: RepairAction) -> None:
+        repairs = repair_all(self.facts(), self.configured.planning, action)
+        for finding in repairs.settled:
+            self.decided_by_people.add((finding.entity, finding.number))
+        self.ledger.rows = {
+            (life.entity, life.number): life for life in changed(self.ledger.rows.values(), repairs.changes)
+        }
+
+    @rule(entity=PLACES, user=USERS)
+    def assign(self, entity: EntityId, user: str) -> None:
+        accesses = load_profile(self.configured.profile).resultant(entity.type)
+        with suppress(InvalidInput):
+            lives, terms = self.lives(entity), self.configured.planning.terms
+            change = assign(entity, lives, user, accesses, non_creators=(), decided=0, anyone=True, terms=terms)
+            self.override(change)
+            for life in change.lives:
+                self.wanted_again(life)
+
+    @rule(entity=PLACES)
+    def forget(self, entity: EntityId) -> None:
+        with suppress(InvalidInput):
+            self.override(forget(entity, self.lives(entity), decided=0))
+
+    @rule(entity=PLACES)
+    def retry(self, entity: EntityId) -> None:
+        life = self.current(entity)
+        again = retry(life) if life else None
+        if again is not None and not again.merged:
+            self.put(again)
+            self.wanted_again(again)
+
+    # The regrant.
+
+    @rule(after=STEPS)
+    def killed_regrant(self, after: int) -> None:
+        with self.killed(after):
+            self.regrant()
+
+    @rule()
+    def regrant_and_judge(self) -> None:
+        kept = self.kept_by_people()
+        self.regrant()
+        assert {key: self.ours(self.ledger.rows[key]) for key in kept} == kept
+        for life in self.ledger.rows.values():
+            if life.is_open and life.state not in DOUBTED_STATES and self.follows(life):
+                self.judge(life)
+        groups = [(GrantGroup.of(life), 1) for life in self.ledger.rows.values()]
+        planning = self.configured.planning
+        assert outdated_grants(groups, planning.gives, planning.terms).total == 0
+        found = [finding.drift for facts in self.facts() for finding in drift_of(facts, planning)]
+        assert Drift.OUTDATED not in found
+        before = (dict(self.ledger.rows), dict(self.ranger.policies))
+        self.regrant()
+        assert (self.ledger.rows, self.ranger.policies) == before, "a second regrant does nothing"
+
+    def teardown(self) -> None:
+        if not sys.exc_info()[0]:
+            self.regrant_and_judge()
+
+    def judge(self, life: Life) -> None:
+        """As if the life had just begun, in an empty Ranger."""
+        new = self.decided(Life(life.entity, life.number, life.creator, life.begun, State.PENDING))
+        (step,) = plan([new], self.configured.planning) if new.state is State.PENDING else (None,)
+        wanted = step.grant.accesses if isinstance(step, CreateGrant) else ()
+        there = self.ours(life)
+        theirs = self.on_resource(life.entity)
+        if theirs is not None and theirs is not there and theirs.id not in self.theirs:
+            return  # that of a former life, which is administered manually
+        if theirs is not None and theirs.id in self.theirs:
+            of_alice = self.theirs[theirs.id]
+            assert held(theirs, life.creator) == {*wanted, *(of_alice if life.creator == "alice" else ())}, life
+        elif isinstance(step, CreateGrant):
+            assert there is not None, life
+            assert content_of(there) == content_of(step.policy), life
+        else:
+            assert there is None, life
+
+    def follows(self, life: Life) -> bool:
+        if any(one.state is State.CLOSING for one in self.lives(life.entity)):
+            return False  # the deletion comes first, which an edit prevents
+        return life.creator is not None and (life.entity, life.number) not in self.decided_by_people
+
+    def kept_by_people(self) -> dict[tuple[EntityId, int], Policy | None]:
+        lives = (self.ledger.rows[key] for key in self.decided_by_people if key in self.ledger.rows)
+        return {
+            (life.entity, life.number): self.ours(life)
+            for life in lives
+            if life.is_open and life.state not in DOUBTED_STATES and not life.merged
+        }
+
+    def regrant(self) -> None:
+        configured = self.configured
+        record(self.ledger, regrants(self.ledger, configured.settings, configured.planning, ranger=self.ranger))
+        self.push()
+
+    # What all of them use.
+
+    def decided(self, life: Life) -> Life:
+        """As the fold decides."""
+        planning = self.configured.planning
+        accesses = planning.gives[life.entity.type]
+        if not accesses:
+            return replace(life, state=State.KNOWN, reason=NO_ACCESS_TO_TYPE, terms=planning.terms)
+        return replace(life, accesses=accesses, terms=planning.terms)
+
+    def push(self) -> None:
+        self.interrupted = True
+        found = push(self.ledger, self.configured.settings, self.ranger, resultant=PLUGINS[self.configured.plugin])
+        assert found.trouble == ""
+        self.interrupted = False
+
+    @contextmanager
+    def killed(self, after: int) -> Iterator[None]:
+        self.ranger.lives = after
+        try:
+            with suppress(Killed):
+                yield
+        finally:
+            self.ranger.lives = -1
+
+    def wanted_again(self, life: Life) -> None:
+        """A person undoes what a person did, unless the policy they edited or deleted is still the life's."""
+        if self.ours(life) is None and life.policy_id < 0:
+            self.decided_by_people.discard((life.entity, life.number))
+
+    def override(self, change: LedgerChange) -> None:
+        for number in change.dropped:
+            del self.ledger.rows[change.entity, number]
+        for life in change.lives:
+            self.put(life)
+
+    def put(self, life: Life) -> None:
+        self.ledger.rows[life.entity, life.number] = life
+
+    def now(self) -> Position:
+        self.time += 1
+        return Position(self.time, False, "test", str(self.time))
+
+    def lives(self, entity: EntityId) -> list[Life]:
+        return [life for (where, _), life in sorted(self.ledger.rows.items()) if where == entity]
+
+    def current(self, entity: EntityId) -> Life | None:
+        return next((life for life in self.lives(entity) if life.is_open), None)
+
+    def ours(self, life: Life) -> Policy | None:
+        return self.ranger.policy_by_guid("cdapdev", guid_of(life, "cdap"))
+
+    def on_resource(self, entity: EntityId) -> Policy | None:
+        levels = levels_of(entity)
+        return next(
+            (
+                policy
+                for policy in self.ranger.policies.values()
+                if {level: one.values[0] for level, one in policy.resources.items()} == levels
+            ),
+            None,
+        )
+
+    def facts(self) -> list[Facts]:
+        return survey(self.ledger.rows.values(), self.ranger.policies.values(), None, self.configured.planning)
+
+
+Regrants.TestCase.settings = settings(max_examples=100, stateful_step_count=20)
+TestRegrants = pytest.mark.slow(Regrants.TestCase)
+
+
+DATASET: Final = ENTITIES[-1]
+
+
+def world(profile: str) -> Regrants:
+    """All entities were granted to alice by that profile."""
+    made = Regrants()
+    made.begin(configured=Configured(profile, False, "", ""), users=("alice",) * len(ENTITIES), sent=True)
+    return made
+
+
+def through(made: Regrants, *profiles: str) -> None:
+    for name in profiles:
+        made.configure(configured=Configured(name, False, "", ""))
+        made.regrant_and_judge()
+
+
+def test_every_profile_after_every_other_gives_what_it_alone_would() -> None:
+    for former in profile_names():
+        for now in profile_names():
+            through(world(former), now)
+
+
+@pytest.mark.parametrize("edit", ["narrow", "widen", "disable", "delete"])
+def test_a_policy_changed_by_hand_stays_as_it_is_through_every_profile(edit: str) -> None:
+    made = world("default")
+    made.change_by_hand(entity=DATASET, edit=edit)
+    through(made, "004", "001", "004", "default")
+    assert made.current(DATASET).state is State.BLOCKED
+    assert "manually" in made.current(DATASET).reason
+
+
+@pytest.mark.parametrize("action", [RepairAction.ADOPT, RepairAction.RELEASE])
+@pytest.mark.parametrize("edit", ["narrow", "widen", "disable", "delete"])
+def test_a_settled_change_by_hand_outlives_profiles_and_doubts(edit: str, action: RepairAction) -> None:
+    made = world("default")
+    made.change_by_hand(entity=DATASET, edit=edit)
+    made.settle_drift(action=action)
+    left = made.ours(made.current(DATASET))
+    through(made, "004", "001", "default")
+    assert made.ours(made.current(DATASET)) == left
+    made.doubt_or_believe_again(entity=DATASET)
+    made.doubt_or_believe_again(entity=DATASET)
+    through(made, "004", "default")
+    assert made.ours(made.current(DATASET)) == left
+    for _ in range(2):
+        made.doubt_or_believe_again(entity=DATASET)
+        made.run()
+    assert made.ours(made.current(DATASET)) in (left, None)
+
+
+@pytest.mark.parametrize("after", range(9))
+def test_a_killed_regrant_is_finished_by_the_next_even_by_other_settings(after: int) -> None:
+    for former, between, now in product(("default", "001", "004"), repeat=3):
+        if former == between:
+            continue
+        made = world(former)
+        made.configure(configured=Configured(between, True, "cdap_{namespace}", ""))
+        made.killed_regrant(after=after)
+        through(made, now)
+
+
+def test_what_a_person_takes_out_of_another_authors_policy_stays_out() -> None:
+    made = world("default")
+    made.end(entity=DATASET)
+    made.run()
+    made.write_one_beforehand(entity=DATASET, accesses=())
+    made.create(entity=DATASET, user="alice")
+    made.run()
+    (theirs,) = (policy for policy in made.ranger.policies.values() if policy.id in made.theirs)
+    assert held(theirs, "alice") == {"read", "write", "admin", "execute"}
+    mine = [replaced(one, accesses=one.accesses[1:]) if "alice" in one.users else one for one in theirs.policy_items]
+    made.ranger.policies[theirs.id] = left = replaced(theirs, policy_items=mine)
+    made.decided_by_people.add((DATASET, 2))
+    through(made, "004", "default")
+    assert made.ranger.policies[theirs.id] == left
+
+
+def test_a_grant_of_an_earlier_release_follows_the_settings_unless_it_was_adopted() -> None:
+    made = world("default")
+    rows = {key: replace(life, terms=None) for key, life in made.ledger.rows.items()}
+    made.ledger.rows = rows
+    through(made, "001")
+    made.ledger.rows = {key: replace(life, terms=None) for key, life in made.ledger.rows.items()}
+    made.change_by_hand(entity=DATASET, edit="widen")
+    policy = made.ours(made.current(DATASET))
+    adopted = replace(made.current(DATASET), written=content_of(policy), terms=None)
+    made.ledger.rows[DATASET, 1] = adopted
+    through(made, "default")
+    assert made.ours(made.current(DATASET)) == policy
