@@ -13,7 +13,16 @@ from typing import Final
 from msgspec.structs import replace
 
 from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity, to_resource
-from ranger_cdap.config import AuditSettings, CdapSettings, PluginSettings, RangerSettings, Secret, Settings
+from ranger_cdap.config import (
+    AuditSettings,
+    CdapSettings,
+    MasterSettings,
+    PluginSettings,
+    RangerSettings,
+    Secret,
+    Settings,
+    SyncSettings,
+)
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.connection import AdminConnection
@@ -31,8 +40,8 @@ _ACTIONS: Final = ("READ", "WRITE", "ADMIN", "EXECUTE")
 class EmbeddedRanger:
     """A CDAP service in a running embedded Ranger Admin, with an administrator's client.
 
-    `url` is the server's address, `service` and `instance` are the names given to `setup`, `password` is that of
-    `admin` and of every account created here.
+    `url` is the server's address, `service`, `instance` and `profile` are the names given to `setup`, `password` is
+    that of `admin` and of every account created here.
     """
 
     url: str
@@ -40,6 +49,7 @@ class EmbeddedRanger:
     service: str
     instance: str
     password: Secret = field(repr=False)
+    profile: str = "default"
 
     def create_users(self, *names: str) -> None:
         """Create missing users; policies can only name existing ones."""
@@ -76,7 +86,7 @@ class EmbeddedRanger:
         """Return settings for `Authorizer.open` with these policies; cache and audit are in the directory."""
         return Settings(
             ranger=RangerSettings(url=self.url, service=self.service),
-            cdap=CdapSettings(instance=self.instance),
+            cdap=CdapSettings(instance=self.instance, profile=self.profile),
             plugin=PluginSettings(username=PLUGIN, password=self.password, cache_dir=directory / "cache"),
             audit=AuditSettings(file=directory / "audit.jsonl", spool_dir=directory / "audit"),
         )
@@ -93,9 +103,14 @@ class EmbeddedRanger:
 
 @contextmanager
 def embedded_ranger(
-    service: str = "cdapdev", *, instance: str = "cdap", sync_account: str = "", master_user: str = ""
+    service: str = "cdapdev",
+    *,
+    instance: str = "cdap",
+    sync_account: str = "",
+    master_user: str = "",
+    profile: str = "default",
 ) -> Iterator[EmbeddedRanger]:
-    """Start an embedded Ranger Admin, set up as by `ranger-cdap setup`; stop it at the end.
+    """Start an embedded Ranger Admin, set up as by `ranger-cdap setup` for that profile; stop it at the end.
 
     Raises:
         ServerError: the extra `service` is not installed.
@@ -105,10 +120,16 @@ def embedded_ranger(
         EmbeddedAdmin(admin_password=password.reveal()) as server,
         RangerAdmin(AdminConnection(server.url, username="admin", password=password)) as admin,
     ):
-        ranger = EmbeddedRanger(server.url, admin, service, instance, password)
+        ranger = EmbeddedRanger(server.url, admin, service, instance, password, profile)
         ranger.create_users(*filter(None, (PLUGIN, sync_account, master_user)))
-        wanted = service_setup.DesiredState(
-            service, instance, plugin_account=PLUGIN, sync_account=sync_account, master_user=master_user
+        wanted = service_setup.DesiredState.of(
+            Settings(
+                ranger=RangerSettings(service=service),
+                cdap=CdapSettings(instance=instance, profile=profile),
+                plugin=PluginSettings(username=PLUGIN),
+                sync=SyncSettings(username=sync_account),
+                master=MasterSettings(user=master_user),
+            )
         )
         service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, service)), admin)
         yield ranger

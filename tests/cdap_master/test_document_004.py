@@ -24,9 +24,7 @@ WITHOUT = {"deployer-without-app": 500, "deployer-without-artifact": 404, "deplo
 def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     if sentence := missing_part():
         pytest.skip(sentence)
-    with embedded_ranger(sync_account=SYNC, master_user=MASTER) as ranger:
-        # Under 004 CDAP creates its first namespace by ADMIN on it.
-        ranger.give({MASTER: ["ADMIN namespace:default"]})
+    with embedded_ranger(sync_account=SYNC, master_user=MASTER, profile="004") as ranger:
         yield from built(ranger, tmp_path_factory.mktemp("four"))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from ranger_cdap.policies.manage.setup_rights import (
     Holder,
@@ -37,27 +39,63 @@ ADMIN_ACCESSES = ("read", "write", "admin")
 """Rights of administrators on the instance."""
 
 MASTER_ACCESSES = ("read", "write")
-"""Rights of the master user on the instance: on startup CDAP creates the namespace `default` as that user."""
+"""Rights of the master user on the instance, beside those by which it creates the first namespace."""
+
+FIRST_NAMESPACE = "default"
+"""The namespace that CDAP creates on startup, as the master user: without the right to, it does not start."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SetupPlace:
+    """Resources of one policy of `setup`, its name, and who gets rights there."""
+
+    name: str
+    who: str
+    resources: Mapping[str, PolicyResource]
+
+    @classmethod
+    def instance(cls, instance: str) -> Self:
+        """Return the place of an instance itself."""
+        resources = {"instance": PolicyResource(values=[instance])}
+        return cls(f"instance {instance}", "administrators and the CDAP master user", resources)
+
+    @classmethod
+    def every(cls, instance: str, levels: tuple[str, ...]) -> Self:
+        """Return the place of everything of a kind."""
+        resources = {**cls.instance(instance).resources, **{n: PolicyResource(values=[EVERY_NAME]) for n in levels}}
+        return cls(f"every {levels[-1]} of {instance}: CDAP master user", "the CDAP master user", resources)
+
+    @classmethod
+    def first_namespace(cls, instance: str) -> Self:
+        """Return the place of the namespace that CDAP creates on startup."""
+        resources = {**cls.instance(instance).resources, "namespace": PolicyResource(values=[FIRST_NAMESPACE])}
+        name = f"namespace {FIRST_NAMESPACE} of {instance}: CDAP master user"
+        return cls(name, "the CDAP master user", resources)
 
 
 def policy_steps(wanted: DesiredState, existing: Sequence[Policy]) -> Iterator[PolicyStep]:
     """Yield the steps of the policies of administrators and of the master user: on the instance, and everywhere."""
+    masters, others = _named_users(wanted.master_user), _named_users(wanted.other_master_user)
+    first_on_instance, first_on_namespace = wanted.to_create_first
+    of_master = {*MASTER_ACCESSES, *first_on_instance}
     on_instance = added(
-        rights(ADMIN_ACCESSES, users=wanted.admin_users, groups=wanted.admin_groups),
-        rights(MASTER_ACCESSES, users=_named_users(wanted.master_user)),
+        rights(ADMIN_ACCESSES, users=wanted.admin_users, groups=wanted.admin_groups), rights(of_master, users=masters)
     )
     manual = added(
         rights(ADMIN_ACCESSES, users=wanted.more_admin_users, groups=wanted.more_admin_groups),
-        rights(MASTER_ACCESSES, users=_named_users(wanted.other_master_user)),
+        rights(of_master, users=others),
     )
-    yield from _steps_of_place(wanted, existing, (), on_instance, manual)
+    yield from _steps_of_place(wanted, existing, _SetupPlace.instance(wanted.instance), on_instance, manual)
     for levels, accesses in MASTER_POLICIES.items():
         creates = wanted.master_may_create and levels in MASTER_CREATES
         needed = (*accesses, "admin") if creates else accesses
-        masters, others = (_named_users(name) for name in (wanted.master_user, wanted.other_master_user))
-        yield from _steps_of_place(
-            wanted, existing, levels, rights(needed, users=masters), rights(needed, users=others)
-        )
+        place = _SetupPlace.every(wanted.instance, levels)
+        yield from _steps_of_place(wanted, existing, place, rights(needed, users=masters), rights(needed, users=others))
+    if not first_on_namespace:
+        masters = others = ()
+    place = _SetupPlace.first_namespace(wanted.instance)
+    named, manual = rights(first_on_namespace, users=masters), rights(first_on_namespace, users=others)
+    yield from _steps_of_place(wanted, existing, place, named, manual)
 
 
 def _named_users(name: str) -> tuple[str, ...]:
@@ -66,13 +104,7 @@ def _named_users(name: str) -> tuple[str, ...]:
 
 def instance_policies(policies: Iterable[Policy], instance: str) -> list[Policy]:
     """Return the policies on exactly an instance, in effect or not."""
-    return _on(policies, _place(instance, ()))
-
-
-def _place(instance: str, levels: tuple[str, ...]) -> dict[str, PolicyResource]:
-    return {
-        level: PolicyResource(values=[EVERY_NAME if level in levels else instance]) for level in ("instance", *levels)
-    }
+    return _on(policies, _SetupPlace.instance(instance).resources)
 
 
 def _on(policies: Iterable[Policy], resources: Mapping[str, PolicyResource]) -> list[Policy]:
@@ -80,12 +112,10 @@ def _on(policies: Iterable[Policy], resources: Mapping[str, PolicyResource]) -> 
 
 
 def _steps_of_place(
-    wanted: DesiredState, existing: Sequence[Policy], levels: tuple[str, ...], named: Rights, manual: Rights
+    wanted: DesiredState, existing: Sequence[Policy], place: _SetupPlace, named: Rights, manual: Rights
 ) -> Iterator[PolicyStep]:
     """Yield the step for one resource, and those for further policies there in which `setup` once gave rights."""
-    place = f"every {levels[-1]} of {wanted.instance}" if levels else f"instance {wanted.instance}"
-    resources = _place(wanted.instance, levels)
-    found = _on(existing, resources)
+    found = _on(existing, place.resources)
     # Ranger refuses a second policy beside one of these.
     usable = next((policy for policy in found if _decides_there(policy)), None)
     for policy in found:
@@ -105,9 +135,9 @@ def _steps_of_place(
         return
     empty = Policy(
         service=wanted.service,
-        name=f"{place}: CDAP master user" if levels else place,
-        description=f"Made by ranger-cdap setup: {_who(levels)}",
-        resources=resources,
+        name=place.name,
+        description=f"Made by ranger-cdap setup: {place.who}",
+        resources=dict(place.resources),
     )
     policy = reconcile(empty, named, manual)
     taken = next((other for other in existing if (other.name, other.zone_name) == (policy.name, "")), None)
@@ -116,10 +146,6 @@ def _steps_of_place(
     else:
         detail = f"policy {taken.id} has this name, and is not in effect for this resource; rename or delete it"
         yield PolicyStep(SetupAction.BLOCKED, detail, taken)
-
-
-def _who(levels: tuple[str, ...]) -> str:
-    return "the CDAP master user" if levels else "administrators and the CDAP master user"
 
 
 def _decides_there(policy: Policy) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self
 
+from ranger_cdap.cdap.profile import Profile, load_profile
 from ranger_cdap.config import Settings
 from ranger_cdap.policies.manage.setup_rights import Holder
 from ranger_cdap.ranger_model.policy import Policy
@@ -27,6 +28,8 @@ class DesiredState:
     """The desired state: names of the settings, and further ones of the command line, whose rights are not recorded.
 
     Users who are no longer in the settings lose what `setup` gave; the others keep it until it is removed in Ranger.
+    `to_create_first`: the rights on the instance, and on the namespace itself, by which the profile lets the master
+    user create the namespace `default` on startup.
     """
 
     service: str
@@ -40,6 +43,7 @@ class DesiredState:
     more_admin_users: tuple[str, ...] = ()
     more_admin_groups: tuple[str, ...] = ()
     other_master_user: str = ""
+    to_create_first: tuple[frozenset[str], frozenset[str]] = (frozenset({"write"}), frozenset())
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -53,7 +57,15 @@ class DesiredState:
             master_may_create=settings.master.create == "allow",
             admin_users=settings.admin.users,
             admin_groups=settings.admin.groups,
+            to_create_first=_to_create_first(load_profile(settings.cdap.profile)),
         )
+
+
+def _to_create_first(profile: Profile) -> tuple[frozenset[str], frozenset[str]]:
+    needed = profile.operation("namespace.create").alternatives[0]
+    on_namespace = {privilege.actions[0].lower() for privilege in needed if privilege.target == "entity"}
+    on_instance = {privilege.actions[0].lower() for privilege in needed if privilege.target in ("instance", "parent")}
+    return frozenset(on_instance), frozenset(on_namespace)
 
 
 @dataclass(frozen=True, slots=True)

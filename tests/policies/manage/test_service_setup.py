@@ -8,6 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decider import Decider
+from ranger_cdap.cdap.entity import entity_id
+from ranger_cdap.cdap.profile import profile_names
+from ranger_cdap.config import CdapSettings, MasterSettings, Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.policies.manage.service_setup import (
     CurrentState,
@@ -17,6 +22,7 @@ from ranger_cdap.policies.manage.service_setup import (
     SetupAction,
     plan,
 )
+from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from servicedef import service_definition
@@ -83,6 +89,11 @@ def test_a_disabled_service_is_not_kept(enabled: bool, change: SetupAction) -> N
     assert (step.change, step.body) == (change, service)
 
 
+def policies_of(wanted: DesiredState, found: CurrentState = NOTHING) -> dict[str, PolicyStep]:
+    """The steps about policies by name."""
+    return {step.body.name: step for step in plan(wanted, found) if isinstance(step, PolicyStep)}
+
+
 MASTER_GETS = [
     (("instance",), ["read", "write"]),
     (("instance", "namespace"), ["read"]),
@@ -113,6 +124,31 @@ def test_only_where_it_may_create_does_the_master_user_get_admin() -> None:
     steps = policies(DesiredState("cdapdev", "cdap", master_user="cdap", master_may_create=True))
     admin = [levels[-1] for levels, step in steps.items() if "admin" in given(step)[0][2]]
     assert admin == ["dataset", "dataset_module", "dataset_type"]
+
+
+@pytest.mark.parametrize("profile", profile_names())
+def test_the_master_user_may_create_the_first_namespace_by_every_profile(profile: str) -> None:
+    """CDAP does so on startup, and does not start otherwise."""
+    settings = Settings(cdap=CdapSettings(profile=profile), master=MasterSettings(user="cdap"))
+    made = [step.body for step in plan(DesiredState.of(settings), NOTHING) if isinstance(step, PolicyStep)]
+    for number, body in enumerate(made, 1):
+        body.id = number
+    document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": service_definition(), "policies": made}
+    decider = Decider.of_documents(Documents(msgspec.json.encode(document), b"{}"), settings)
+
+    with Authorizer(decider) as asked:
+        assert asked.check("cdap", (), "namespace.create", entity_id("namespace", ["default"])).allowed
+        assert not asked.check("eve", (), "namespace.create", entity_id("namespace", ["default"])).allowed
+
+
+def test_the_right_to_create_the_first_namespace_goes_with_the_profile_that_needs_it() -> None:
+    by_admin = replace(MASTER, to_create_first=(frozenset(), frozenset({"admin"})))
+    first = policies_of(by_admin)["namespace default of cdap: CDAP master user"]
+    assert given(first) == [(["cdap"], [], ["admin"])]
+
+    first.body.id = 9
+    after = policies_of(MASTER, CurrentState(None, None, (first.body,)))[first.body.name]
+    assert (after.change, given(after)) == (SetupAction.UPDATE, [])
 
 
 def test_without_names_there_are_no_policies() -> None:
