@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.differential.fuzz.mixed import documents_of, policies_of
 from tests.differential.fuzz.mixed_definitions import ignores_case
+from tests.differential.fuzz.mixed_deltas import levels_of
 from tests.differential.steps import DELETE
 
 Json = dict[str, Any]
@@ -107,7 +108,7 @@ def parts_of(scenario: Json) -> dict[str, list[Any]]:
 
 
 def _told(documents: list[Json]) -> list[Json]:
-    """Each document by its zones, whether they are others than before, and the policies that it takes away."""
+    """Each document by its zones, whether they moved, the levels of policies it replaces, and policies it deletes."""
     told: list[Json] = []
     known: Json = {}
     for document in documents:
@@ -121,7 +122,8 @@ def _told(documents: list[Json]) -> list[Json]:
                 id_ = str(change["policy"]["id"])
                 (deleted if change["changeType"] == DELETE else replaced).append(known.get(id_, {}))
                 known[id_] = change["policy"]
-        told.append({"where": where, "moved": moved, "replaced": [*replaced, *deleted], "deleted": deleted})
+        levels = [level for policy in (*replaced, *deleted) for level in levels_of(policy)]
+        told.append({"where": where, "moved": moved, "replaced": levels, "deleted": deleted})
     return told
 
 
