@@ -180,23 +180,21 @@ def visibility(row: Operation, entity: EntityId, person: str, ask: Ask) -> Visib
     Options must have been applied to the row; `inherit` never counts for lists.
     """
     lasting = True
-    for alternative in row.alternatives:
-        held = False
-        for privilege in alternative:
-            target = _target(privilege, entity)
-            held = False
-            if target is None:
-                break
-            for action in privilege.actions:
-                decision = ask(person, target, action)
-                lasting = lasting and not decision.conditional
-                if held := is_allowed(decision):
-                    break
-            if not held:
-                break
-        if held:
-            return Visibility(True, lasting)
-    return Visibility(False, lasting)
+
+    def is_held(privilege: Privilege) -> bool:
+        nonlocal lasting
+        target = _target(privilege, entity)
+        if target is None:
+            return False
+        for action in privilege.actions:
+            decision = ask(person, target, action)
+            lasting = lasting and not decision.conditional
+            if is_allowed(decision):
+                return True
+        return False
+
+    visible = any(alternative and all(map(is_held, alternative)) for alternative in row.alternatives)
+    return Visibility(visible, lasting)
 
 
 def _target(privilege: Privilege, entity: EntityId) -> EntityId | None:
