@@ -10,6 +10,7 @@ from typing import cast
 import msgspec
 
 from ranger_cdap.engine.build import EngineState, apply_deltas, build_state
+from ranger_cdap.engine.compiled.conditions import ConditionContext
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, decode_raw
@@ -101,7 +102,7 @@ class PolicyEngine:
             PolicySetError: the policies belong to another service, the service definition is unusable, tags are
                 missing, or a policy is unusable in compatibility mode `ranger`.
         """
-        with _gc_paused():
+        with gc_paused():
             return cls(build_state(policies, service, roles, tags, options))
 
     def with_deltas(self, document: ServicePolicies) -> PolicyEngine:
@@ -116,6 +117,15 @@ class PolicyEngine:
     def service_name(self) -> str:
         """Name of the service that owns the policies."""
         return self._state.policies.service_name
+
+    @property
+    def state(self) -> EngineState:
+        """Compiled policies, zones, roles and tags, for programs that analyse them; nothing of it may be changed."""
+        return self._state
+
+    def context_of(self, request: AccessRequest) -> ConditionContext:
+        """Return the input that conditions of resource policies get for a request."""
+        return self._query(request, request.access_type)[0].condition_context
 
     @property
     def policy_version(self) -> int:
@@ -371,7 +381,7 @@ class PolicyEngine:
 
 
 @contextmanager
-def _gc_paused() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Pause garbage collection: loading allocates much and frees little, so collecting would double its time."""
     collects = gc.isenabled()
     gc.disable()

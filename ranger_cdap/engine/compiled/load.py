@@ -66,6 +66,11 @@ class PolicyEntry:
         return self._substitutes
 
     @property
+    def is_substitute(self) -> bool:
+        """Return True if the entry denies in place of an unusable policy."""
+        return self._compiled is not None and bool(self._compiled.substitute_reason)
+
+    @property
     def covers_subtree(self) -> bool:
         """Return True if the policy covers everything below its resource because a level is unreadable."""
         return self._compiled is not None and self._compiled.covers_subtree

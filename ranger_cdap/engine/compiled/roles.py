@@ -22,7 +22,9 @@ class RoleTable:
         self._of_user: dict[str, set[str]] = {}
         self._of_group: dict[str, set[str]] = {}
         containing: dict[str, set[str]] = {}
-        for role in definitions.ranger_roles if definitions else ():
+        defined = definitions.ranger_roles if definitions else ()
+        self.names = frozenset(role.name for role in defined) | {m.name for role in defined for m in role.roles}
+        for role in defined:
             for user in role.users:
                 self._of_user.setdefault(user.name, set()).add(role.name)
             for group in role.groups:
@@ -33,6 +35,15 @@ class RoleTable:
             _close(roles, containing)
         self.issues = tuple(_cycles(containing))
         self._public = self._of_group.get("public", set())
+
+    def has_members_of(self, other: RoleTable) -> bool:
+        """Return True if every user and group has the same roles by both definitions."""
+        return (self.names, self._of_user, self._of_group) == (other.names, other._of_user, other._of_group)
+
+    def groups_of(self, roles: Collection[str]) -> frozenset[str]:
+        """Return the groups that role definitions name as members of one of the roles."""
+        wanted = set(roles)
+        return frozenset(group for group, held in self._of_group.items() if not wanted.isdisjoint(held))
 
     def users_of(self, roles: Collection[str]) -> frozenset[str]:
         """Return the users that role definitions name as members of one of the roles."""

@@ -111,6 +111,16 @@ class TagTable:
         self.depends_on_request = any(e.dynamic for matcher, _ in resources for e in matcher.elements)
 
     @property
+    def enriched(self) -> bool:
+        """Return True if the tags are those of the download; otherwise those can only deny."""
+        return self._enriched
+
+    @property
+    def everywhere(self) -> tuple[ResourceTag, ...]:
+        """Tags that may be on any resource, for denials only."""
+        return self._everywhere
+
+    @property
     def depends_on_time(self) -> bool:
         """Return True if some tag has a validity schedule."""
         return any(tag.schedules for tag in self._all_tags)
@@ -219,6 +229,7 @@ class TagRepository:
     """Tag policies by tag name."""
 
     def __init__(self, entries: Sequence[PolicyEntry]) -> None:
+        self.entries = entries
         self._exact: dict[str, list[CompiledPolicy]] = {}
         self._prefixed: dict[str, list[CompiledPolicy]] = {}
         for policy in (entry.compiled for entry in entries):

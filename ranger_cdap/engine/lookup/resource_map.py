@@ -24,6 +24,11 @@ class ResourceMap(Generic[_T]):
             {name: level.ignore_case for name, level in model.levels.items()},
         )
 
+    @property
+    def items(self) -> Sequence[tuple[PolicyResourceMatcher, _T]]:
+        """All resources with their values."""
+        return self._items
+
     def __bool__(self) -> bool:
         return bool(self._items)
 

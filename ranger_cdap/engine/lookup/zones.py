@@ -62,6 +62,11 @@ class ZoneTable:
         self._unreadable_everywhere = any(not certain and not matcher.path for matcher, (_, certain) in resources)
         self.resources = ResourceMap(((matcher, zone) for matcher, zone in resources if matcher.path), model)
 
+    @property
+    def unreadable_everywhere(self) -> bool:
+        """Return True if any resource may be in a zone with an unreadable resource."""
+        return self._unreadable_everywhere
+
     def of(self, path: Path | None, values: tuple[Value, ...]) -> tuple[str, ...]:
         """Return the zones of a resource, in Java's order; for a resource above one of a zone also `UNZONED`."""
         if not path or not (self.resources or self._unreadable_everywhere):

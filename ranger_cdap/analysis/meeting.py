@@ -1,0 +1,117 @@
+"""Index of resources by the values that they may share with another resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from ranger_cdap.engine.compiled.java import fold
+from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher
+from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
+from ranger_cdap.engine.compiled.service_def import Path
+
+_T = TypeVar("_T")
+
+Elements = tuple[ResourceMatcher | None, ...]
+"""Levels from the root down; None covers everything."""
+
+
+def may_meet(one: ResourceMatcher | None, other: ResourceMatcher | None) -> bool:
+    """Return False only if no value is covered by both; the two have the same options."""
+    if one is None or other is None:
+        return not any(e is not None and e.matches_nothing for e in (one, other))
+    if one.matches_nothing or other.matches_nothing:
+        return False
+    if one.match_any or other.match_any or one.excludes or other.excludes or one.dynamic or other.dynamic:
+        return True
+    if one.exact is not None and other.exact is not None:
+        return not one.exact.isdisjoint(other.exact)
+    for exact, pattern in ((one.exact, other), (other.exact, one)):
+        if exact is not None:
+            return any(pattern.covers(value, None) for value in exact)
+    if one.options.quoted_case_sensitive:
+        return True
+    ends = [[_ends(t.kind, t.literal_prefix, t.text, e.options.ignore_case) for t in e.tests] for e in (one, other)]
+    return any(
+        (a.startswith(b) or b.startswith(a)) and (y.endswith(z) or z.endswith(y))
+        for a, y in ends[0]
+        for b, z in ends[1]
+    )
+
+
+def _ends(kind: PatternKind, prefix: str, text: str, folds: bool) -> tuple[str, str]:
+    suffix = text if kind in (PatternKind.EQUALS, PatternKind.ENDS_WITH) else ""
+    return (fold(prefix), fold(suffix)) if folds else (prefix, suffix)
+
+
+class _Node(Generic[_T]):
+    """Resources by their next level: exact values in a dictionary, patterns in a list."""
+
+    __slots__ = ("any", "children", "exact", "items", "patterns")
+
+    def __init__(self) -> None:
+        self.children: dict[int, _Node[_T]] = {}
+        self.exact: dict[str, list[_Node[_T]]] = {}
+        self.patterns: list[tuple[ResourceMatcher, _Node[_T]]] = []
+        self.any: _Node[_T] | None = None
+        self.items: list[_T] = []
+
+    def child(self, element: ResourceMatcher) -> _Node[_T]:
+        """Return the node below an element, made if missing."""
+        if element.match_any and not element.excludes:
+            if self.any is None:
+                self.any = _Node()
+            return self.any
+        found = self.children.get(id(element))
+        if found is None:
+            found = self.children[id(element)] = _Node()
+            if element.exact is not None:
+                for value in element.exact:
+                    self.exact.setdefault(value, []).append(found)
+            self.patterns.append((element, found))
+        return found
+
+    def meeting(self, element: ResourceMatcher | None) -> Iterator[_Node[_T]]:
+        """Yield the nodes below elements that may share a value with this one."""
+        if self.any is not None:
+            yield self.any
+        if element is not None and element.exact is not None:
+            met: dict[int, _Node[_T]] = {}
+            for value in element.exact:
+                met.update((id(node), node) for node in self.exact.get(value, ()))
+            yield from met.values()
+            yield from (node for other, node in self.patterns if other.exact is None and may_meet(element, other))
+            return
+        yield from (node for other, node in self.patterns if may_meet(element, other))
+
+
+class MeetingIndex(Generic[_T]):
+    """Items by the resources they are about."""
+
+    def __init__(self, items: Iterable[tuple[_T, PolicyResourceMatcher]]) -> None:
+        self._roots: dict[Path, _Node[_T]] = {}
+        self._kept: list[PolicyResourceMatcher] = []  # nodes know elements by identity
+        for item, resource in items:
+            node = self._roots.get(resource.path)
+            if node is None:
+                node = self._roots[resource.path] = _Node()
+            for element in resource.elements:
+                node = node.child(element)
+            node.items.append(item)
+            self._kept.append(resource)
+
+    def meeting(self, path: Path, elements: Elements, *, above: bool = False) -> list[_T]:
+        """Return the items that match some resource with these levels; with `above` also those on its ancestors."""
+        found: list[_T] = []
+        for own, root in self._roots.items():
+            common = min(len(own), len(path))
+            if own[:common] != path[:common] or (len(own) < len(path) and not above):
+                continue
+            nodes = [root]
+            for element in elements[:common]:
+                nodes = [below for node in nodes for below in node.meeting(element)]
+            for _ in own[common:]:
+                nodes = [node.any for node in nodes if node.any is not None]
+            for node in nodes:
+                found += node.items
+        return found
