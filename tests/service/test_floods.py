@@ -20,6 +20,8 @@ from tests.service.serve_process import ENFORCE_KV, Served, configuration, range
 
 ATTACKS = ("idle", "dripping", *FLOODS)
 QUESTIONS = 2_000
+# What another program of the machine takes passes; what the service makes others wait for is there every time.
+WINDOWS = 3
 MOST_SECONDS, MOST_TIMES = 0.05, 5
 MOST_MEGABYTES = 300
 DEFAULT_OPEN_FILES = 1_024
@@ -83,6 +85,10 @@ def p99(found: list[float]) -> float:
     return found[len(found) * 99 // 100]
 
 
+def bearable(found: float, quiet: float) -> bool:
+    return found < max(MOST_SECONDS, MOST_TIMES * quiet)
+
+
 def memory(process: int, figure: str) -> float:
     """Megabytes."""
     text = Path(f"/proc/{process}/status").read_text(encoding="ascii")
@@ -110,7 +116,9 @@ def test_others_are_answered_as_before(served: Served, attack: str) -> None:
     try:
         assert hostile.stdout is not None
         assert hostile.stdout.readline() == "attacks\n"
-        meanwhile = p99(latencies(served.port))
+        windows = []
+        while len(windows) < WINDOWS and not (windows and bearable(windows[-1], quiet)):
+            windows.append(p99(latencies(served.port)))
         said, _ = hostile.communicate(timeout=60)
     finally:
         hostile.kill()
@@ -119,10 +127,10 @@ def test_others_are_answered_as_before(served: Served, attack: str) -> None:
     answers = {int(status): count for status, count in json.loads(said).items()}
     more = memory(pid, "VmHWM") - before
     sys.stdout.write(
-        f"{attack}: p99 {1000 * quiet:.1f} ms quiet, {1000 * meanwhile:.1f} ms meanwhile, "
+        f"{attack}: p99 {1000 * quiet:.1f} ms quiet, {', '.join(f'{1000 * p:.1f}' for p in windows)} ms meanwhile, "
         f"{more:.0f} MB more, {len(served.log) - logged} log lines, answers {answers}\n"
     )
-    assert meanwhile < max(MOST_SECONDS, MOST_TIMES * quiet)
+    assert bearable(windows[-1], quiet)
     assert more < MOST_MEGABYTES
     assert answers.keys() >= OF_ATTACKS[attack]
     assert len(served.log) - logged <= 10
