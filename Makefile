@@ -101,13 +101,25 @@ SEEDS ?= 100000
 simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversary (SEEDS=n)
 	$(BIN)/python -m tests.simulation $(SEEDS)
 
-bench: setup ## how fast, measured on this machine
+bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, measured on this machine (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/python -m benchmarks.engine --save $(VENV)/bench-engine.json
+	$(BIN)/python -m benchmarks.impact
 	$(BIN)/python -m benchmarks.writer
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.review
 	$(BIN)/python -m benchmarks.sync
+	$(BIN)/python -m benchmarks.small_runs
 	$(BIN)/python -m benchmarks.chain
+	$(if $(SKIP_CDAP),,$(BIN)/python -m benchmarks.cdap_chain)
+
+# Matplotlib brings numpy, which the tests must do without.
+.PHONY: bench-plots
+bench-plots: setup ## the plots of docs/images: cost against size, measured on this machine
+	test -x $(VENV)/plots/bin/python || $(PYTHON) -m venv $(VENV)/plots
+	$(VENV)/plots/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/plots.lock
+	$(BIN)/python -m benchmarks.engine --plain --save $(VENV)/bench-engine.json
+	$(BIN)/python -m benchmarks.small_runs --entities 1000 10000 100000 1000000 --save $(VENV)/bench-small-runs.json
+	$(VENV)/plots/bin/python .ci/bench_plots.py $(VENV)/bench-engine.json $(VENV)/bench-small-runs.json docs/images
 
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension

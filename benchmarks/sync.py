@@ -1,6 +1,7 @@
-"""Throughput and memory of the sync job while reading events into its ledger, and the latency of a small run.
+"""Throughput and memory of the sync job while reading many events into its ledger, on Spark.
 
-`python -m benchmarks.sync` (in `make bench`) prints a line per measurement, against its target.
+`python -m benchmarks.sync` (in `make bench`) prints a line per measurement, against its targets; CPU seconds are those
+of this process, the driver and Spark's Python workers, and say more than seconds on a machine that others use as well.
 Audit messages as CDAP writes them, in the shares of our recording (18 of 100 create or delete an entity, the others
 change metadata), into a ledger whose baseline knows 1,000,000 entities, on `local[2]`. Nothing is sent to Ranger: that
 is `benchmarks.writer`; its planning is not counted. Memory is the maximum of the driver's JVM and this process until
@@ -10,11 +11,13 @@ all events were folded; pending grants are then held by `push` in this process, 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -22,6 +25,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.memory import resident
+from benchmarks.processes import cpu_seconds
 from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from spark_sync.job import run_once
 from spark_sync.reconcile.baseline import take_baseline
@@ -33,8 +37,8 @@ TAKEN = 1_795_000_000_000
 NOW = TAKEN + 10**9
 CREATIONS, DELETIONS = 12, 6  # of 100 lines
 FILES = 16
-LITTLE = 10
-TARGET_RATE = 200_000  # events per second
+TARGET_RATE = 150_000  # lines per second
+TARGET_MEMORY = 2_048  # megabytes
 
 
 def main() -> None:
@@ -49,48 +53,35 @@ def main() -> None:
         with spark_session(SyncSettings(), master="local[2]") as spark:
             inventory(home / "baseline.jsonl", given.entities)
             began = time.perf_counter()
-            take_baseline(settings_of(home), spark, home / "baseline.jsonl", now=NOW)
+            take_baseline(settings_of(home), home / "baseline.jsonl", now=NOW)
             print(f"baseline: {time.perf_counter() - began:.1f} s", flush=True)
             first = 0
             for count in given.events:
                 write_events(spark, home / "events" / f"{first}", first, count)
-                print_result(spark, home, f"{count:,} events", count, target=count / TARGET_RATE)
+                print_result(spark, home, count)
                 first += count
-            small_run(spark, home, first, "in a running daemon", target=3)
-            first += LITTLE
-        began = time.perf_counter()
-        with spark_session(SyncSettings(), master="local[2]") as spark:
-            print(f"a session starts in {time.perf_counter() - began:.1f} s")
-            small_run(spark, home, first, "the first run of a process", target=12)
 
 
-def small_run(spark: SparkSession, home: Path, first: int, what: str, *, target: float) -> None:
-    """Measure a run with a few new events."""
-    write_events(spark, home / "events" / f"{first}", first, LITTLE)
-    print_result(spark, home, f"{LITTLE} new events, {what}", LITTLE, target=target)
-
-
-def print_result(spark: SparkSession, home: Path, what: str, count: int, *, target: float) -> None:
-    """Print the duration of one dry run, against its target in seconds."""
-    steps: list[tuple[float, str, float]] = []
+def print_result(spark: SparkSession, home: Path, count: int) -> None:
+    """Print the duration of one dry run over so many lines, its CPU seconds and its memory."""
+    steps: list[tuple[float, float, str, float]] = []
     with most_memory(spark) as held:
-        began = time.perf_counter()
-        report = run_once(
-            settings_of(home),
-            spark,
-            now=NOW,
-            dry=True,
-            progress=lambda step: steps.append((time.perf_counter(), step, held[0])),
-        )
-        ended = time.perf_counter()
+
+        def note(step: str) -> None:
+            steps.append((time.perf_counter(), cpu_seconds(os.getpid()), step, held[0]))
+
+        report = run_once(settings_of(home), lambda: spark, now=NOW, dry=True, progress=note)
     assert sum(source.lines for source in report.sources) == count, report.sources
-    times = [*(at for at, _, _ in steps), ended]
-    lasted = {step: later - at for (at, step, _), later in zip(steps, times[1:], strict=True)}
-    shares = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in lasted.items())
-    taken = ended - began - lasted["planning grants"]  # a dry run does this instead of sending
+    # A dry run plans instead of sending, which is the last step.
+    (began, used, _, _), *_, (ended, used_then, _, megabytes) = steps
+    seconds = ended - began
+    shares = ", ".join(
+        f"{step} {later[0] - at:.1f} s ({later[1] - cpu:.1f} s of CPU)" for (at, cpu, step, _), later in pairwise(steps)
+    )
     _all_granted(spark, home)
-    against = f"{taken:.1f} s, {taken / target:.1f}x the {target:g} s wanted"
-    print(f"{what}: {against}, {count / taken:,.0f} events/s, {steps[-1][2]:,.0f} MB at most ({shares})", flush=True)
+    rate = f"{count / seconds:,.0f} lines/s (wanted: {TARGET_RATE:,})"
+    memory = f"{megabytes:,.0f} MB at most (wanted: {TARGET_MEMORY:,})"
+    print(f"{count:,} lines: {seconds:.1f} s, {used_then - used:.1f} s of CPU, {rate}, {memory}; {shares}", flush=True)
 
 
 def _all_granted(spark: SparkSession, home: Path) -> None:
@@ -117,7 +108,7 @@ def inventory(path: Path, count: int) -> None:
 def write_events(spark: SparkSession, path: Path, first: int, count: int) -> None:
     """Write lines: created datasets, deleted datasets, and changes of metadata."""
     n = F.col("id")
-    share = F.when(F.lit(count <= LITTLE), F.lit(0)).otherwise(n % 100)
+    share = n % 100
     kind = (
         F.when(share < CREATIONS, F.lit("CREATE"))
         .when(share < CREATIONS + DELETIONS, F.lit("DELETE"))
@@ -139,8 +130,7 @@ def write_events(spark: SparkSession, path: Path, first: int, count: int) -> Non
         kind.alias("type"),
         F.lit("{}").alias("payload"),
     )
-    files = 1 if count <= LITTLE else FILES
-    spark.range(first, first + count, numPartitions=files).select(F.to_json(message)).write.text(str(path))
+    spark.range(first, first + count, numPartitions=FILES).select(F.to_json(message)).write.text(str(path))
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from ranger_cdap.policies.manage.service_setup import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.reconcile.baseline import BaselineReport, take_baseline
 from spark_sync.report import RunReport
+from spark_sync.spark.on_demand import FEW, Few
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,16 +75,18 @@ class DemoEnvironment:
             raise NotFound(f"service `{SERVICE}` is not in Ranger")
         return int(service["policyVersion"])
 
-    def take_baseline(self, spark: SparkSession) -> BaselineReport:
+    def take_baseline(self) -> BaselineReport:
         """Enter the entities that existed before the recording."""
         now = time.time_ns() // 1_000_000
-        return take_baseline(self.settings, spark, self.examples / "baseline.jsonl", now=now)
+        return take_baseline(self.settings, self.examples / "baseline.jsonl", now=now)
 
-    def run_sync(self, spark: SparkSession, progress: Callable[[str], None] = lambda _: None) -> RunReport:
-        """Run the job once."""
+    def run_sync(
+        self, spark: Callable[[], SparkSession], progress: Callable[[str], None] = lambda _: None, few: Few = FEW
+    ) -> RunReport:
+        """Run the job once; its few events need no Spark, unless `few` says so."""
         from spark_sync.job import run_once
 
-        return run_once(self.settings, spark, now=time.time_ns() // 1_000_000, progress=progress)
+        return run_once(self.settings, spark, now=time.time_ns() // 1_000_000, progress=progress, few=few)
 
     def may_read(self, user: str, entity: EntityId = DATASET) -> Answer:
         """Check whether the user may read the dataset by Ranger's current policies."""
@@ -134,9 +137,10 @@ def open_demo(directory: Path, examples: Path, jars_dir: Path | None = None) -> 
 
 def run_demo(
     environment: DemoEnvironment,
-    spark: SparkSession,
+    spark: Callable[[], SparkSession],
     print_line: Callable[[str], None],
     print_report: Callable[[RunReport], None],
+    few: Few = FEW,
 ) -> list[str]:
     """Run the demo and return the expectations that failed, none if all is well."""
     wrong: list[str] = []
@@ -147,7 +151,7 @@ def run_demo(
             wrong.append(sentence)
 
     print_line(f"Ranger has service `{SERVICE}`, and a policy by which alice and bob read and write every namespace.")
-    baseline = environment.take_baseline(spark)
+    baseline = environment.take_baseline()
     print_line(f"Baseline: {baseline.entities} entities existed before and grant nothing.")
 
     print_line(f"CDAP: {CREATOR} has just created {DATASET}, as the recorded events say.")
@@ -155,8 +159,8 @@ def run_demo(
     before = environment.may_read(CREATOR)
     expect(not before.allowed, f"{CREATOR} may not read it yet: {before.reason}")
 
-    print_line("Sync: the PySpark job reads the events and writes the creators' grants into Ranger.")
-    report = environment.run_sync(spark, lambda doing: print_line(f"  …  {doing}"))
+    print_line("Sync: the job reads the events and writes the creators' grants into Ranger.")
+    report = environment.run_sync(spark, lambda doing: print_line(f"  …  {doing}"), few)
     print_report(report)
     expect(bool(report.granted) and not report.trouble, f"{len(report.granted)} grants were written")
 
@@ -167,7 +171,7 @@ def run_demo(
 
     print_line("Sync again, over the same events.")
     version = environment.policy_version()
-    again = environment.run_sync(spark)
+    again = environment.run_sync(spark, few=few)
     print_report(again)
     expect(
         again.wrote_nothing and environment.policy_version() == version,

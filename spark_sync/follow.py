@@ -1,13 +1,15 @@
-"""Run repeatedly until stopped."""
+"""Run repeatedly until stopped, as soon as there is something to do."""
 
 from __future__ import annotations
 
 import logging
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
 
 from ranger_cdap.errors import AuthenticationFailed, LeaseHeld, RangerAdminError, RangerCdapError
 from ranger_cdap.policies.refresh.refresh_state import WAIT_AFTER_FAILED_LOGIN
@@ -16,19 +18,32 @@ from spark_sync.report import RunReport
 logger = logging.getLogger(__name__)
 
 
-def follow(
-    run: Callable[[], RunReport], *, interval: float, ended: threading.Event, on_report: Callable[[RunReport], None]
-) -> None:
-    """Run every `interval` seconds, beginning now, until `ended` is set; the current run is finished.
+POLL: Final = 0.2
+"""Seconds between looks for news; longer if a look itself takes long."""
+_SHARE: Final = 0.05
+"""The greatest share of a processor for looking."""
 
-    An unavailable Ranger Admin, or a lease held by another run, does not end it: the next run tries again, after a
-    rejected sign-in late enough that the account is not locked. Every other error does.
+
+def follow(
+    run: Callable[[], RunReport],
+    *,
+    interval: float,
+    ended: threading.Event,
+    on_report: Callable[[RunReport], None],
+    has_news: Callable[[], bool] = lambda: False,
+) -> None:
+    """Run at once when there is news, and every `interval` seconds without any, until `ended` is set.
+
+    The current run is finished. Times count from the beginning of a run, so that a long run delays none. An unavailable
+    Ranger Admin, or a lease held by another run, does not end it: the next run tries again after the interval, news or
+    not, and after a rejected sign-in late enough that the account is not locked. Every other error does.
 
     Raises:
-        RangerCdapError: as a run, except for those two.
+        RangerCdapError: as a run or `has_news`, except for those two.
     """
     trouble = ""
     while not ended.is_set():
+        began = time.monotonic()
         error: RangerCdapError | None
         try:
             report = run()
@@ -42,7 +57,21 @@ def follow(
         elif trouble and not now:
             logger.warning("sync works again")
         trouble = now
-        ended.wait(pause)
+        if error is None:
+            _wait(began + pause, ended, has_news)
+        else:
+            ended.wait(pause)
+
+
+def _wait(due: float, ended: threading.Event, has_news: Callable[[], bool]) -> None:
+    """Wait until that time of the monotonic clock, until the end, or until there is news."""
+    while (left := due - time.monotonic()) > 0:
+        looked = time.monotonic()
+        if has_news():
+            return
+        cost = time.monotonic() - looked
+        if ended.wait(min(left, max(POLL, cost / _SHARE))):
+            return
 
 
 def pause_after(error: RangerCdapError | None, interval: float) -> float:

@@ -1,18 +1,16 @@
-"""Checks before the slow start of Spark; each command runs those it needs."""
+"""Checks before anything slow or lasting; each command runs those it needs, and imports no more than those."""
 
 from __future__ import annotations
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
-from spark_sync.grants.push import plan_settings, ranger_admin
 from spark_sync.ledger.lease import check_directory, check_lease
-from spark_sync.reconcile.confirmation_round import confirm_clients
 from spark_sync.spark.jars import spark_jars
 from spark_sync.spark.session import is_submitted, require_spark
 
 
 def check_spark(settings: Settings) -> None:
-    """Check that PySpark is installed, and that the configured jars exist.
+    """Check that the packages of the sync job are installed, and that the configured jars exist.
 
     Raises:
         SparkMissing: one is missing.
@@ -23,25 +21,25 @@ def check_spark(settings: Settings) -> None:
 
 
 def check_ledger(settings: Settings) -> None:
-    """As `check_spark`; also check that the state directory is usable and its lease free.
+    """Check that the packages of the sync job are installed, the state directory is usable and its lease free.
 
     Raises:
-        SparkMissing: PySpark or a configured jar is missing.
+        SparkMissing: a package is missing.
         LeaseHeld: a run is going on.
         SyncError: the state directory cannot be used.
     """
-    check_spark(settings)
+    require_spark()
     check_lease(settings.sync.state_dir)
 
 
 def check_reading(settings: Settings) -> None:
-    """As `check_spark`; also check that the state directory can be read, even during a run.
+    """Check that the packages of the sync job are installed and the state directory can be read, even during a run.
 
     Raises:
-        SparkMissing: PySpark or a configured jar is missing.
+        SparkMissing: a package is missing.
         SyncError: the state directory cannot be used.
     """
-    check_spark(settings)
+    require_spark()
     check_directory(settings.sync.state_dir)
 
 
@@ -51,6 +49,8 @@ def check_ranger(settings: Settings) -> None:
     Raises:
         ConfigError: they are incomplete, or the address or a file of certificates cannot be used.
     """
+    from spark_sync.grants.push import ranger_admin
+
     if settings.ranger.auth == "basic" and not settings.sync.username:
         raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
     ranger_admin(settings).close()
@@ -63,18 +63,24 @@ def check_confirm(settings: Settings) -> None:
         ConfigError: an address, the token or a file of certificates of `sync.confirm` cannot be used.
     """
     if settings.sync.confirm.url:
+        from spark_sync.reconcile.confirmation_round import confirm_clients
+
         with confirm_clients(settings):
             pass
 
 
 def check_run(settings: Settings, *, dry: bool = False) -> None:
-    """As `check_ledger`; also check the settings of sources and grants; a dry run needs no Ranger Admin.
+    """As `check_spark` and `check_ledger`; also check the settings of sources and grants.
+
+    A dry run needs no Ranger Admin.
 
     Raises:
         ConfigError: the settings of a source or of grants cannot be used.
         SyncError: as `check_ledger`.
     """
     check_spark(settings)
+    from spark_sync.grants.plan_settings import plan_settings
+    from spark_sync.notify import check_notify
     from spark_sync.sources.registry import configured_sources
 
     configured_sources(settings)
@@ -82,4 +88,5 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
     if not dry:
         check_ranger(settings)
         check_confirm(settings)
+        check_notify(settings)
     check_lease(settings.sync.state_dir)

@@ -9,16 +9,8 @@ from ranger_cdap.errors import RangerAdminError
 from spark_sync.grants.plan import Step
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import PENDING_STATES, Life, State
-
-
-@dataclass(frozen=True, slots=True)
-class SourceReport:
-    """Counts of a source in a run: lines read, lines rejected (see the dead letters), new events."""
-
-    name: str
-    lines: int
-    rejected: int
-    events: int
+from spark_sync.notify import NotifyResult
+from spark_sync.sources.source import SourceReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +21,9 @@ class RunReport:
     `planned`: the steps that a dry run did not send.
     `silent`: sources whose decision service lags so far behind that the hold-back applied.
     `counts`: the ledger after the run, by state. `outdated`: grants by former settings, which `sync regrant` changes.
-    `error`: why the push stopped early, `None` if it did not.
+    `error`: why the push stopped early, `None` if it did not. `notified`: the decision
+    services notified of changes. `undecided`: whether events wait for a
+    later time of their source.
     """
 
     sources: tuple[SourceReport, ...]
@@ -41,6 +35,8 @@ class RunReport:
     counts: Mapping[State, int] = field(default_factory=dict)
     outdated: OutdatedGrants | None = None
     error: RangerAdminError | None = None
+    notified: tuple[NotifyResult, ...] = ()
+    undecided: bool = False
 
     @property
     def trouble(self) -> str:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
-from spark_sync.grants.push import plan_settings
+from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.ingest.dead_letters import rejected_lines
 from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
 from spark_sync.ledger.life import Life, State
 from spark_sync.sources import watermarks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 # The states that need attention.
 WAITING = (
@@ -69,36 +65,34 @@ class StatusReport:
         return min(pending, key=lambda life: life.begun, default=None)
 
 
-def status(settings: Settings, spark: SparkSession, *, now: int) -> StatusReport:
+def status(settings: Settings, *, now: int) -> StatusReport:
     """Return the state of the sync job; only reads, so it works during a run.
 
     Raises:
-        SyncError: Spark or the ledger failed.
+        SyncError: the ledger failed.
     """
     from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.spark.spark_errors import spark_errors
 
-    with spark_errors():
-        ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
-        newest, held_back = ledger.decided_until()
-        baseline = ledger.baseline()
-        journals = {name: mark.service for name, mark in watermarks.read(settings.sync.sources).items()}
-        groups = ledger.grant_groups()
-        planning = plan_settings(settings)
-        return StatusReport(
-            now=now,
-            counts=counts_of(groups),
-            baseline=baseline.taken if baseline else None,
-            journal_lost=bool(baseline and not baseline.counts_for(journals)),
-            waiting=tuple(ledger.lives(WAITING)),
-            newest=newest,
-            held_back=held_back,
-            ahead=_ahead(settings, spark, now),
-            old_rule=tuple(ledger.conflicts()),
-            silent=silent_services(settings, now),
-            dead_letters=rejected_lines(settings.sync.state_dir),
-            outdated=outdated_grants(groups, planning.gives, planning.terms),
-        )
+    ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
+    newest, held_back = ledger.decided_until()
+    baseline = ledger.baseline()
+    journals = {name: mark.service for name, mark in watermarks.read(settings.sync.sources).items()}
+    groups = ledger.grant_groups()
+    planning = plan_settings(settings)
+    return StatusReport(
+        now=now,
+        counts=counts_of(groups),
+        baseline=baseline.taken if baseline else None,
+        journal_lost=bool(baseline and not baseline.counts_for(journals)),
+        waiting=tuple(ledger.lives(WAITING)),
+        newest=newest,
+        held_back=held_back,
+        ahead=ledger.ahead(now),
+        old_rule=tuple(ledger.conflicts()),
+        silent=silent_services(settings, now),
+        dead_letters=rejected_lines(settings.sync.state_dir),
+        outdated=outdated_grants(groups, planning.gives, planning.terms),
+    )
 
 
 def silent_services(settings: Settings, now: int) -> tuple[str, ...]:
@@ -108,9 +102,3 @@ def silent_services(settings: Settings, now: int) -> tuple[str, ...]:
         sync.sources, watermarks.read(sync.sources), now=now, hold_back=round(sync.hold_back * 1000), skew=0
     )
     return found.silent
-
-
-def _ahead(settings: Settings, spark: SparkSession, now: int) -> int:
-    """Return the number of events with a time in the future."""
-    events = spark.read.format("delta").load(str(settings.sync.state_dir.absolute() / "events"))
-    return events.where((events.instance == settings.cdap.instance) & (events.started > now)).count()

@@ -10,7 +10,6 @@ import msgspec
 
 from ranger_cdap.audit.file import FileSink
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.audit.solr import SolrSink
 from ranger_cdap.config import AuditSettings
 from ranger_cdap.errors import ConfigError
 
@@ -61,6 +60,9 @@ def _log_sink(_: AuditSettings) -> AuditSink:
 def _solr_sink(settings: AuditSettings) -> AuditSink:
     if not settings.solr_url:
         raise ConfigError("the audit sink `solr` needs the setting `audit.solr_url`, the address of the collection")
+    # The client for HTTP is a third of a command's start.
+    from ranger_cdap.audit.solr import SolrSink
+
     return SolrSink(
         settings.solr_url,
         settings.solr_username,

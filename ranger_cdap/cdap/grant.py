@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID, uuid5
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
@@ -16,6 +18,8 @@ ACCESS_TYPES = ("read", "write", "admin", "execute")
 CREATORS_LABEL = "ranger-cdap-sync"
 """Label of the policies that the sync job writes for creators. It proves nothing: any policy editor can set it."""
 
+_GUIDS = UUID("6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11")
+
 # Names that Ranger does not read as a single user.
 NOT_A_USER = frozenset({"{USER}", "{OWNER}", "public"})
 
@@ -23,6 +27,11 @@ NOT_A_USER = frozenset({"{USER}", "{OWNER}", "public"})
 _SPECIAL = frozenset(",{}*?\\")
 
 _INSTANCE = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
+
+
+def grant_guid(instance: str, entity: EntityId, life: int) -> str:
+    """Return the guid of the policy for the creator of an entity's life: the same always, and unique to the life."""
+    return str(uuid5(_GUIDS, json.dumps([instance, entity.type, *entity.parts, life])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import (
     LONGEST_PART,
@@ -22,8 +23,10 @@ from ranger_cdap.cdap.entity import (
     entity_type,
     wrong_part_count,
 )
-from ranger_cdap.engine import NamedValues
 from ranger_cdap.errors import InvalidEntity
+
+if TYPE_CHECKING:  # every command reads patterns, few of them evaluate policies
+    from ranger_cdap.engine import NamedValues
 
 STAR = "*"
 
@@ -71,7 +74,7 @@ class EntityPattern:
             if STAR not in part:
                 names.append((part,))
                 continue
-            found = _names(part, allowed, _valid_names(level), named.get(level, NamedValues()))
+            found = _names(part, allowed, _valid_names(level), named.get(level))
             if found is None:
                 return None
             names.append(found)
@@ -119,7 +122,9 @@ def _valid_names(level: str) -> tuple[str, ...]:
     return tuple(f"{kind}.{_ANY_NAME}" for kind in sorted(PROGRAM_TYPES)) if level == "program" else (_ANY_NAME,)
 
 
-def _names(part: str, allowed: re.Pattern[str], valid: tuple[str, ...], named: NamedValues) -> tuple[str, ...] | None:
+def _names(
+    part: str, allowed: re.Pattern[str], valid: tuple[str, ...], named: NamedValues | None
+) -> tuple[str, ...] | None:
     """Return the shortest name for each set of values that some name of the pattern's part matches."""
     machine = _Wildcards(part, valid, named)
     characters = [c for c in _NAME_CHARACTERS if allowed.fullmatch(f"x{c}") or allowed.fullmatch(f"worker.x{c}")]
@@ -147,15 +152,16 @@ def _names(part: str, allowed: re.Pattern[str], valid: tuple[str, ...], named: N
 class _Wildcards:
     """Wildcards read side by side: a state is the set of positions in them that a beginning of a name leads to."""
 
-    def __init__(self, part: str, valid: tuple[str, ...], named: NamedValues) -> None:
+    def __init__(self, part: str, valid: tuple[str, ...], named: NamedValues | None) -> None:
         self._cells = ""
         self._starts: list[int] = []
         self._asked = self._add((part,))
         self._valid = self._add(valid)
-        self._add(sorted(named.texts))
+        texts = sorted(named.texts) if named else []
+        self._add(texts)
         self._folded_from = len(self._cells)
-        if named.ignore_case:
-            self._add(sorted(text.casefold() for text in named.texts))
+        if named and named.ignore_case:
+            self._add(sorted(text.casefold() for text in texts))
         self.start = frozenset(position for start in self._starts for position in self._reached(start))
 
     def _add(self, texts: Iterable[str]) -> range:

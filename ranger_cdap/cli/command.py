@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import click
@@ -75,6 +76,41 @@ class Described(click.Command):
 
 class Command(Described):
     """A command with examples and exit codes."""
+
+
+class LazyCommands(MutableMapping[str, click.Command]):
+    """Commands by name, in order; one given as `module:attribute` is imported when it is first looked up."""
+
+    def __init__(self, commands: Mapping[str, click.Command | str] = {}) -> None:
+        self._commands = dict(commands)
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = self._commands[name]
+        if isinstance(found, str):
+            module, _, attribute = found.partition(":")
+            command: click.Command = getattr(import_module(module), attribute)
+            self._commands[name] = found = command
+        return found
+
+    def __setitem__(self, name: str, command: click.Command | str) -> None:
+        self._commands[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._commands)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+
+def add_lazily(group: click.Group, commands: Mapping[str, str]) -> None:
+    """Add commands, given as `module:attribute`, to a group; they are imported when they are used or listed."""
+    if not isinstance(group.commands, LazyCommands):
+        group.commands = LazyCommands(group.commands)
+    for name, place in commands.items():
+        group.commands[name] = place
 
 
 class CommandGroup(Described, click.Group):

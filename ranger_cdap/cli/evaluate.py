@@ -16,10 +16,10 @@ import msgspec
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.eval_request import EvalAnswer, EvalError, read_request, to_access_request, to_answer
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.files import decoded, read_file, usable
+from ranger_cdap.cli.files import decoded, read_file, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_files import WITHOUT_TAGS
+from ranger_cdap.cli.policy_files import POLICIES, POLICIES_HELP, WITHOUT_TAGS
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import InvalidInput, reason
 from ranger_cdap.ranger_model.decode import (
@@ -54,9 +54,7 @@ USE_RANGER_GROUPS = "use.rangerGroups"
     ),
     exits={ExitCode.OK: "every line was evaluated", ExitCode.ERROR: "a line could not be read, or the command failed"},
 )
-@click.option(
-    "--policies", type=FILE, metavar="FILE", required=True, help="A policy download (or a plugin's cache file)."
-)
+@click.option("--policies", type=POLICIES, metavar="PATH", required=True, help=f"{POLICIES_HELP}.")
 @click.option(
     "--requests", type=FILE, metavar="FILE", required=True, help="Requests as JSON lines; `-` is standard input."
 )
@@ -96,7 +94,7 @@ def evaluate(
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
     with usable(policies):
-        download = decode_service_policies(read_file(policies))
+        download = decode_service_policies(read_policies(policies))
         if download.tag_policies is not None and tags is None:
             invocation.messages.print(WITHOUT_TAGS)
         engine = PolicyEngine.build(

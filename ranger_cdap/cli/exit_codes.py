@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     INVALID_INPUT = 3
     NOT_READY = 4
     LEASE_HELD = 5
+    ACCESS_CHANGED = 6
     INTERRUPTED = 130
 
 
@@ -26,5 +27,6 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.INVALID_INPUT: "invalid input: an argument, a file or a setting; nothing was done",
     ExitCode.NOT_READY: "not ready: no policies are available",
     ExitCode.LEASE_HELD: "another run of the sync job is in progress",
+    ExitCode.ACCESS_CHANGED: "access changes in a way that `--fail-on` forbids",
     ExitCode.INTERRUPTED: "interrupted, or a confirmation was declined",
 }

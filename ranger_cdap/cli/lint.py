@@ -49,7 +49,7 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
     """
     if files:
         with usable(files.policies):
-            found = _look(files.read(), invocation.settings)
+            found = _look(files.read(invocation.settings.ranger.service), invocation.settings)
     else:
         found = _look(_download(invocation), invocation.settings)
     if invocation.as_json:

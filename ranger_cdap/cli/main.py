@@ -10,37 +10,42 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 import click
 
-from ranger_cdap.cli.audit import audit_group
-from ranger_cdap.cli.cdap_extension import cdap_extension
-from ranger_cdap.cli.check import check
-from ranger_cdap.cli.command import CommandGroup
-from ranger_cdap.cli.completion import completion
-from ranger_cdap.cli.config import config_group
-from ranger_cdap.cli.doctor import doctor
-from ranger_cdap.cli.embedded_admin import embedded_admin
-from ranger_cdap.cli.errors import errors
-from ranger_cdap.cli.evaluate import evaluate
+from ranger_cdap.cli.command import CommandGroup, add_lazily
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.explain import explain
 from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
-from ranger_cdap.cli.operations import operations
 from ranger_cdap.cli.parameters import FILE, SETTING
-from ranger_cdap.cli.plan import plan_command
-from ranger_cdap.cli.plugins import plugins as plugins_group
-from ranger_cdap.cli.policies import policies
-from ranger_cdap.cli.reference import reference
-from ranger_cdap.cli.serve import serve
-from ranger_cdap.cli.setup import setup
-from ranger_cdap.cli.who import who
 from ranger_cdap.errors import ConfigError, InvalidInput, NotReady, RangerAdminError, RangerCdapError, reason
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 
+COMMANDS: Final = {
+    "setup": "ranger_cdap.cli.setup:setup",
+    "check": "ranger_cdap.cli.check:check",
+    "explain": "ranger_cdap.cli.explain:explain",
+    "plan": "ranger_cdap.cli.plan:plan_command",
+    "who": "ranger_cdap.cli.who:who",
+    "operations": "ranger_cdap.cli.operations:operations",
+    "policies": "ranger_cdap.cli.policies:policies",
+    "config": "ranger_cdap.cli.config:config_group",
+    "doctor": "ranger_cdap.cli.doctor:doctor",
+    "audit": "ranger_cdap.cli.audit:audit_group",
+    "plugins": "ranger_cdap.cli.plugins:plugins",
+    "serve": "ranger_cdap.cli.serve:serve",
+    "eval": "ranger_cdap.cli.evaluate:evaluate",
+    "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
+    "cdap-extension": "ranger_cdap.cli.cdap_extension:cdap_extension",
+    "completion": "ranger_cdap.cli.completion:completion",
+    "reference": "ranger_cdap.cli.reference:reference",
+    "errors": "ranger_cdap.cli.errors:errors",
+}
+"""The commands of the base install, in the order in which a newcomer needs them."""
+
+_COMPLETING = "_RANGER_CDAP_COMPLETE"
 _INTERRUPTED = "interrupted"
 _INTERNAL = "internal-error"
 _BY_SETTINGS = (ConfigError, NotReady, RangerAdminError)
@@ -54,28 +59,8 @@ class BuiltInCommands:
 
     @hookimpl
     def ranger_cdap_register_commands(self, cli: click.Group) -> None:
-        """Add the commands, in the order in which a newcomer needs them."""
-        for command in (
-            setup,
-            check,
-            explain,
-            plan_command,
-            who,
-            operations,
-            policies,
-            config_group,
-            doctor,
-            audit_group,
-            plugins_group,
-            serve,
-            evaluate,
-            embedded_admin,
-            cdap_extension,
-            completion,
-            reference,
-            errors,
-        ):
-            cli.add_command(command)
+        """Add the commands."""
+        add_lazily(cli, COMMANDS)
 
 
 def command_line() -> click.Group:
@@ -96,7 +81,7 @@ def command_line() -> click.Group:
             "ranger-cdap --config /etc/ranger-cdap.toml --set ranger.service=cdapdev doctor",
         ),
     )
-    @click.version_option(version("ranger-cdap"), prog_name="ranger-cdap")
+    @click.version_option(package_name="ranger-cdap", prog_name="ranger-cdap")
     @click.option(
         "--config",
         type=FILE,
@@ -134,6 +119,8 @@ def main(arguments: Sequence[str]) -> int:
     command has printed its answer already.
     """
     invocation = Invocation()
+    if _COMPLETING in os.environ:  # click looks for our shells before any command is imported
+        import ranger_cdap.cli.completion  # noqa: F401
     try:
         outcome = command_line().main(
             args=list(arguments), prog_name="ranger-cdap", standalone_mode=False, obj=invocation

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from ranger_cdap.cli.apply import apply_command, plan_command
 from ranger_cdap.cli.command import CommandGroup
 from ranger_cdap.cli.expectations import test_command
+from ranger_cdap.cli.impact import impact_command
 from ranger_cdap.cli.lint import lint_command
 from ranger_cdap.cli.refresh import refresh_command
 from ranger_cdap.cli.transfer import diff_command, export_command, import_command
@@ -13,8 +15,18 @@ from ranger_cdap.cli.transfer import diff_command, export_command, import_comman
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap policies lint",))
 def policies() -> None:
-    """Inspect the policies of the service, test them, and copy them to another Ranger Admin."""
+    """Inspect the policies of the service, test them, keep them as files, and copy them to another Ranger Admin."""
 
 
-for command in (lint_command, test_command, refresh_command, export_command, diff_command, import_command):
+for command in (
+    lint_command,
+    test_command,
+    impact_command,
+    refresh_command,
+    export_command,
+    diff_command,
+    plan_command,
+    apply_command,
+    import_command,
+):
     policies.add_command(command)

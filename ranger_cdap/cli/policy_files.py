@@ -14,7 +14,7 @@ import click
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import Decider
 from ranger_cdap.cli.check_arguments import open_authorizer
-from ranger_cdap.cli.files import decoded, read_file, usable
+from ranger_cdap.cli.files import decoded, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
@@ -22,27 +22,30 @@ from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, decode_user_store
 
+POLICIES: Final = click.Path(path_type=Path)
+"""A file or a directory of policies."""
+POLICIES_HELP: Final = "A policy download, a plugin's cache file, an export, or a directory of policies"
 WITHOUT_TAGS: Final = "warning: there are tag policies, but without `--tags` no resource carries a tag"
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFiles:
-    """Downloads named on the command line, for example a plugin's cache files."""
+    """Files named on the command line: policies in any form, and downloads of the rest, as in a plugin's cache."""
 
     policies: Path
     roles: Path | None = None
     tags: Path | None = None
     userstore: Path | None = None
 
-    def read(self) -> Documents:
-        """Read the files.
+    def read(self, service: str) -> Documents:
+        """Read the files; `service` is the name of the service if its policies do not have it.
 
         Raises:
             InvalidInput: one of them cannot be read, or has other content.
             PolicySetError: the policy file is not a JSON object.
         """
         return documents(
-            read_file(self.policies),
+            read_policies(self.policies, service),
             _checked(self.roles, decode_roles) if self.roles else None,
             _checked(self.tags, decode_service_tags) if self.tags else None,
             _checked(self.userstore, decode_user_store) if self.userstore else None,
@@ -82,10 +85,10 @@ def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
         ("--userstore", "A user store download (users and their groups), with --policies."),
         ("--tags", "A tag download, with --policies."),
         ("--roles", "A role download, with --policies."),
-        ("--policies", "A policy download, or a plugin's cache file, instead of Ranger's current policies."),
     ):
         wrapped = click.option(name, type=FILE, metavar="FILE", help=meaning)(wrapped)
-    return wrapped
+    meaning = f"{POLICIES_HELP}, instead of Ranger's current policies."
+    return click.option("--policies", type=POLICIES, metavar="PATH", help=meaning)(wrapped)
 
 
 @contextmanager
@@ -101,7 +104,7 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
             yield authorizer
         return
     with usable(files.policies):
-        found = files.read()
+        found = files.read(invocation.settings.ranger.service)
         decider = Decider.of_documents(found, invocation.settings)
     if found.tags is not None and files.tags is None:
         invocation.messages.print(WITHOUT_TAGS)

@@ -23,7 +23,7 @@ from ranger_cdap.config.settings import (
     RangerSettings,
     Settings,
 )
-from ranger_cdap.config.sync import ConfirmSettings, SourceSettings, SyncSettings
+from ranger_cdap.config.sync import ConfirmSettings, NotifySettings, SourceSettings, SyncSettings
 from ranger_cdap.config.table import Table, UserDirectory
 from ranger_cdap.config.watched_files import WatchedFiles
 
@@ -42,6 +42,7 @@ __all__ = [
     "HadoopSettings",
     "JwtSettings",
     "MasterSettings",
+    "NotifySettings",
     "PluginSettings",
     "ProxySettings",
     "RangerSettings",

@@ -48,6 +48,9 @@ CONFIRM: Final = AddressSetting(
 DECISION_SERVICE: Final = AddressSetting(
     "sync.confirm.decision_service", "http://127.0.0.1:6500", "sync.confirm.allow_plain_http = true"
 )
+NOTIFY: Final = AddressSetting(
+    "sync.notify[].url", "https://decisions.example:6500", "sync.notify[].allow_plain_http = true"
+)
 JWKS: Final = AddressSetting("service.jwt.jwks_url", "https://issuer.example/keys")
 
 
@@ -84,6 +87,7 @@ def configured_addresses(settings: Settings) -> Iterator[ConfiguredAddress]:
         ConfiguredAddress(DECISION_SERVICE, confirm.decision_service, confirm.allow_plain_http),
         ConfiguredAddress(JWKS, settings.service.jwt.jwks_url, allow_plain_http=False),
         *(ConfiguredAddress(SOURCE, source.url, source.allow_plain_http) for source in settings.sync.sources),
+        *(ConfiguredAddress(NOTIFY, service.url, service.allow_plain_http) for service in settings.sync.notify),
     ]
     yield from (one for one in optional if one.url)
 

@@ -25,7 +25,7 @@ from ranger_cdap.config.layers import Layer, environment_layer, file_layer, flag
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings
 from ranger_cdap.config.settings import Settings
-from ranger_cdap.config.sync import ConfirmSettings, SourceSettings
+from ranger_cdap.config.sync import ConfirmSettings, NotifySettings, SourceSettings
 from ranger_cdap.config.table import Table
 from ranger_cdap.errors import ConfigError, suggestion
 
@@ -35,6 +35,8 @@ DEFAULT_FILE: Final = Path("ranger-cdap.toml")
 _log = logging.getLogger(__name__)
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
+
+_LONGEST_NOTIFICATION: Final = 30  # seconds that a run may wait for a decision service
 
 # Types of values: their name in msgspec and in messages.
 _KINDS: Mapping[str, str] = {
@@ -47,7 +49,11 @@ _KINDS: Mapping[str, str] = {
     "null": "nothing",
 }
 
-_LISTS_OF_TABLES: Mapping[str, type[Table]] = {"sources": SourceSettings, "callers": CallerSettings}
+_LISTS_OF_TABLES: Mapping[str, type[Table]] = {
+    "sources": SourceSettings,
+    "callers": CallerSettings,
+    "notify": NotifySettings,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,7 @@ def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
         service.tls_key or service.tls_certificate,
         service.tls_probe_key or service.tls_probe_certificate,
         confirm.key_file or confirm.cert_file,
+        *(notified.key_file or notified.cert_file for notified in settings.sync.notify),
     )
 
 
@@ -272,6 +279,7 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
                 f"digits and `._-`, not `{source.name[:100]!a}`"
             )
     _check_confirm(settings.sync.confirm, stands)
+    _check_notify(settings.sync.notify, stands)
     _check_client_certificates(settings, stands)
     for address in configured_addresses(settings):
         try:
@@ -288,12 +296,29 @@ def _check_confirm(confirm: ConfirmSettings, stands: Callable[[str], str]) -> No
             raise ConfigError(f"{where}: `sync.confirm.url` is set, so `sync.confirm.{name}` must be set too")
 
 
+def _check_notify(services: Sequence[NotifySettings], stands: Callable[[str], str]) -> None:
+    for n, service in enumerate(services):
+        where, name = stands("sync.notify"), f"sync.notify[{n}]"
+        for key, is_set in {"url": service.url, "caller": service.caller, "secret": service.secret.is_set}.items():
+            if not is_set:
+                raise ConfigError(f"{where}: `{name}.{key}` is empty; set it, or remove this `[[sync.notify]]`")
+        if not 0 < service.timeout <= _LONGEST_NOTIFICATION:
+            raise ConfigError(
+                f"{where}: `{name}.timeout` must be greater than zero and at most {_LONGEST_NOTIFICATION},"
+                f" not `{service.timeout}`"
+            )
+
+
 def _check_client_certificates(settings: Settings, stands: Callable[[str], str]) -> None:
     service, confirm = settings.service, settings.sync.confirm
     names = {
         ("service.tls_probe_key", "service.tls_probe_certificate"): service.tls_probe_key
         and not service.tls_probe_certificate,
         ("sync.confirm.key_file", "sync.confirm.cert_file"): confirm.key_file and not confirm.cert_file,
+        **{
+            (f"sync.notify[{n}].key_file", f"sync.notify[{n}].cert_file"): one.key_file and not one.cert_file
+            for n, one in enumerate(settings.sync.notify)
+        },
     }
     for (key, certificate), alone in names.items():
         if alone:

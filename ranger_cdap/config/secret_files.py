@@ -59,6 +59,8 @@ NEEDS: Final[Mapping[str, SecretUse]] = {
     "sync.confirm.secret": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
     "sync.confirm.token_file": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
     "sync.confirm.key_file": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
+    "sync.notify.secret": SecretUse(_SYNC),
+    "sync.notify.key_file": SecretUse(_SYNC),
 }
 """By `table.key`, without the index of a list."""
 

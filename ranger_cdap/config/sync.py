@@ -69,6 +69,27 @@ class ConfirmSettings(Table, frozen=True):
     """The caller's secret."""
 
 
+class NotifySettings(Table, frozen=True):
+    """A decision service to notify of changed grants ([more](../how-to/operate-the-sync.md#notified-services))."""
+
+    url: str
+    """The address of the decision service."""
+    caller: str
+    """A caller of that service with the role `refresh`."""
+    secret: Secret
+    """The caller's secret."""
+    allow_plain_http: bool = False
+    """Plain http in `url` beyond this machine; the secret is then unencrypted."""
+    ca_file: Path | None = None
+    """The authorities trusted for `url`, as PEM; default: those of the system."""
+    cert_file: Path | None = None
+    """The client certificate, as PEM, where `service.tls_client_ca` requires one."""
+    key_file: Path | None = None
+    """Its key, as PEM and not encrypted; without it the key is in `cert_file`."""
+    timeout: float = 2.0
+    """Most seconds that a run waits for this service; greater than zero, at most 30."""
+
+
 class SyncSettings(Table, frozen=True):
     """The sync job: sources, creators and grants ([more](../how-to/operate-the-sync.md))."""
 
@@ -81,7 +102,7 @@ class SyncSettings(Table, frozen=True):
     sources: tuple[SourceSettings, ...] = ()
     """The sources: one table `[[sync.sources]]` each."""
     hold_back: float = 120.0
-    """Hold-back: seconds for every source to report an event before it is decided; 0 for a single source only."""
+    """Hold-back in seconds ([what waits](../explanation/ownership.md#when-it-is-decided)); 0 for one source only."""
     clock_skew: float = 2.0
     """Maximum difference of the clocks of two processes, in seconds."""
     unfinished_after: float = 600.0
@@ -118,3 +139,5 @@ class SyncSettings(Table, frozen=True):
     """The metrics file of each run, for the textfile collector of Prometheus's node exporter."""
     confirm: ConfirmSettings = ConfirmSettings()
     """Confirmation by CDAP: the table `[sync.confirm]`."""
+    notify: tuple[NotifySettings, ...] = ()
+    """Decision services to notify: one table `[[sync.notify]]` each."""

@@ -18,6 +18,7 @@ from ranger_cdap.doctor.local import (
     examine_state,
 )
 from ranger_cdap.doctor.network import examine_encryption, reach
+from ranger_cdap.doctor.notification import examine_notification
 from ranger_cdap.doctor.ownership import examine_ownership
 from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.service import examine_decision_service
@@ -57,6 +58,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     yield from examine_decision_service(settings, users)
     yield from examine_sources(settings, users)
     yield from examine_ownership(settings, now())
+    yield from examine_notification(settings)
     yield from examine_state(settings, users)
     yield from examine_secret_files(settings, users)
     yield from examine_secrets(configuration.exposed)

@@ -23,7 +23,7 @@ _SEQUENCE, _EXPLICIT_VERSION, _UTC_TIME = 0x30, 0xA0, 0x17
 def examine_certificates(settings: Settings, now: float) -> Iterator[Finding]:
     """Check the certificates of service, clients and authorities; `now` is in seconds since 1970.
 
-    Those of the decision service only if it has callers, that of the sync job only if it asks CDAP.
+    Those of the decision service only if it has callers, those of the sync job only if it uses them.
     """
     ranger, service, confirm = settings.ranger, settings.service, settings.sync.confirm
     chains: dict[str, str | Path | None] = {"ranger.cert_file": ranger.cert_file}
@@ -32,6 +32,8 @@ def examine_certificates(settings: Settings, now: float) -> Iterator[Finding]:
         chains["service.tls_probe_certificate"] = service.tls_probe_certificate
     if confirm.url:
         chains["sync.confirm.cert_file"] = confirm.cert_file
+    for n, notified in enumerate(settings.sync.notify):
+        chains[f"sync.notify[{n}].cert_file"] = notified.cert_file
     for setting, file in chains.items():
         if file:
             yield _examine(setting, Path(file), now)

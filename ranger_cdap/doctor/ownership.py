@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,8 @@ from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from ranger_cdap.service.events.watermark import WATERMARK, WatermarkFile
 
 _KIND: Final = "data-plane"
+_MESSAGES: Final = frozenset({"audit", "audit-kafka", "audit-messaging"})
+"""Kinds that report what CDAP did and never who sent a request that CDAP ran as its master user."""
 _KNOWN: Final = EntityId("namespace", ("default",))
 _TIMEOUT: Final = 5.0
 _LARGEST: Final = 1 << 20
@@ -37,6 +39,7 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
     if settings.sync.confirm.url:
         yield _cdap(settings)
         yield _decision(settings)
+    yield from _hold_back(settings)
 
 
 def _corroboration(settings: Settings) -> Finding:
@@ -72,6 +75,32 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
         seen = "CDAP's extension delivers no records, so lost requests are not detected; the hold-back applies"
         return note(check, seen, "with CDAP 6.11 and later, give the extension the secret of a caller that has `audit`")
     return well(check, f"its watermark is {max(0.0, age):.0f} s old")
+
+
+def _hold_back(settings: Settings) -> Iterator[Finding]:
+    """Yield the creations that wait for the hold-back; nothing if none does."""
+    sync, check = settings.sync, "creations that wait"
+    if not sync.hold_back:
+        return
+    most = f"{sync.hold_back:g} s (`sync.hold_back`)"
+    if all(source.kind != _KIND for source in sync.sources):
+        names = _listed(sync.sources)
+        seen = f"every creation waits {most}: only a decision service says that all events of {names} have come"
+        yield note(check, seen, f"add a source of the kind `{_KIND}`: it decides a creation within seconds")
+        return
+    naming = [source for source in sync.sources if source.kind not in (_KIND, *_MESSAGES)]
+    if naming:
+        names = _listed(naming)
+        seen = f"uploads of jars, which CDAP runs as its master user, wait up to {most} for lines of {names}"
+        advice = "set `sync.hold_back` to the longest delay of these lines, plus `sync.clock_skew`"
+        yield note(f"{check} for lines", seen, advice)
+    if sync.uncorroborated == "grant":
+        seen = f"creations whose record has no journalled check wait {most}"
+        yield note(f"{check} for their rivals", seen, "use CDAP's extension of this version: its checks are journalled")
+
+
+def _listed(sources: Iterable[SourceSettings]) -> str:
+    return " and ".join(f"`{source.name}`" for source in sources)
 
 
 def _cdap(settings: Settings) -> Finding:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
-from ranger_cdap.audit import SinkFactory
-from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.engine import ConditionFactory
-
 if TYPE_CHECKING:
     import click
+
+    from ranger_cdap.audit import SinkFactory
+    from ranger_cdap.cdap.answer import Answer
+    from ranger_cdap.engine import ConditionFactory
 
 PROJECT = "ranger_cdap"
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pluggy
 
-from ranger_cdap.audit import BUILT_IN_SINKS, SinkFactory
-from ranger_cdap.engine import ConditionFactory
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins import hookspecs
 from ranger_cdap.plugins.hook_trace import trace_if_wanted
+
+if TYPE_CHECKING:
+    from ranger_cdap.audit import SinkFactory
+    from ranger_cdap.engine import ConditionFactory
 
 _T = TypeVar("_T")
 _OURS: Final = "ranger-cdap"
@@ -25,6 +27,9 @@ class BuiltInSinks:
     @hookspecs.hookimpl
     def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
         """Return the sinks of `ranger_cdap.audit`."""
+        # Every command has a plugin manager, few audit.
+        from ranger_cdap.audit import BUILT_IN_SINKS
+
         return BUILT_IN_SINKS
 
 
@@ -71,8 +76,8 @@ class Provided:
     names: tuple[str, ...]
 
 
-def provided(manager: pluggy.PluginManager) -> Iterator[Provided]:
-    """Yield the hooks that each plugin implements."""
+def provided(manager: pluggy.PluginManager, hooks: Collection[str] | None = None) -> Iterator[Provided]:
+    """Yield the hooks, or those among `hooks`, that each plugin implements."""
     packages = {id(plugin): dist for plugin, dist in manager.list_plugin_distinfo()}
     for name, plugin in manager.list_name_plugin():
         dist = packages.get(id(plugin))
@@ -81,6 +86,8 @@ def provided(manager: pluggy.PluginManager) -> Iterator[Provided]:
         else:
             package, number = _OURS, version(_OURS)
         for hook in manager.get_hookcallers(plugin) or ():
+            if hooks is not None and hook.name not in hooks:
+                continue
             (implementation,) = (one for one in hook.get_hookimpls() if one.plugin is plugin)
             yield Provided(name, package, number, hook.name, _names(implementation))
 

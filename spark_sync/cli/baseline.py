@@ -14,7 +14,6 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from spark_sync.preflight import check_ledger
 from spark_sync.reconcile.baseline import enter_baseline, read_inventory
-from spark_sync.spark.session import spark_session
 
 
 @click.command(
@@ -37,8 +36,8 @@ def baseline(invocation: Invocation, path: Path) -> None:
     settings = invocation.settings
     check_ledger(settings)
     inventory = read_inventory(path, instance=settings.cdap.instance, now=time.time_ns() // 1_000_000)
-    with invocation.messages.status("entering the inventory"), spark_session(settings.sync) as spark:
-        report = enter_baseline(settings, spark, inventory)
+    with invocation.messages.status("entering the inventory"):
+        report = enter_baseline(settings, inventory)
     if invocation.as_json:
         invocation.print_json(asdict(report))
     else:

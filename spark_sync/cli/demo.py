@@ -12,7 +12,8 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.run import print_report
-from spark_sync.spark.session import require_spark, spark_session
+from spark_sync.spark.on_demand import SparkOnDemand
+from spark_sync.spark.session import require_spark
 
 EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
 
@@ -36,16 +37,16 @@ EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
 def demo(context: click.Context, invocation: Invocation, examples: Path) -> None:
     """Show the main job on recorded events: a creation in CDAP becomes a grant in Ranger.
 
-    Starts an embedded Ranger Admin and Spark on this machine, and removes everything afterwards.
+    Starts an embedded Ranger Admin on this machine, and removes everything afterwards.
     """
     require_spark()
     from spark_sync.demo import open_demo, run_demo
 
     with tempfile.TemporaryDirectory(prefix="ranger-cdap-demo-") as directory:
-        invocation.console.print("Starting an embedded Ranger Admin and Spark …")
+        invocation.console.print("Starting an embedded Ranger Admin …")
         with (
             open_demo(Path(directory), examples) as environment,
-            spark_session(environment.settings.sync, master="local[2]") as spark,
+            SparkOnDemand(environment.settings.sync, master="local[2]") as spark,
         ):
             wrong = run_demo(
                 environment, spark, invocation.console.print, lambda report: print_report(invocation, report)

@@ -13,10 +13,9 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
 from spark_sync.cli.lives import as_json, print_changes
-from spark_sync.grants.push import non_creators
+from spark_sync.grants.plan_settings import non_creators
 from spark_sync.preflight import check_ledger
 from spark_sync.reconcile import manual
-from spark_sync.spark.session import spark_session
 
 
 @click.command(
@@ -30,8 +29,8 @@ def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
     """Make grants that are blocked or failed pending again: those of the entities named, or all."""
     settings = invocation.settings
     check_ledger(settings)
-    with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        report = manual.retry(settings, spark, entities)
+    with invocation.messages.status("looking into the ledger"):
+        report = manual.retry(settings, entities)
     if invocation.as_json:
         invocation.print_json({name: [as_json(life) for life in getattr(report, name)] for name in report.__slots__})
         return
@@ -66,8 +65,8 @@ def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone
     check_ledger(settings)
     check_grantee(user, non_creators=non_creators(settings))
     now = time.time_ns() // 1_000_000
-    with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        lives = manual.assign(settings, spark, entity, user, now=now, why=why, anyone=anyone)
+    with invocation.messages.status("looking into the ledger"):
+        lives = manual.assign(settings, entity, user, now=now, why=why, anyone=anyone)
     if invocation.as_json:
         invocation.print_json({"lives": [as_json(life) for life in lives]})
     else:
@@ -88,8 +87,8 @@ def forget(invocation: Invocation, entity: EntityId, why: str) -> None:
     """Forget who created ENTITY: their grant is revoked, and no one else becomes its creator by touching it."""
     settings = invocation.settings
     check_ledger(settings)
-    with invocation.messages.status("looking into the ledger"), spark_session(settings.sync) as spark:
-        lives = manual.forget(settings, spark, entity, now=time.time_ns() // 1_000_000, why=why)
+    with invocation.messages.status("looking into the ledger"):
+        lives = manual.forget(settings, entity, now=time.time_ns() // 1_000_000, why=why)
     if invocation.as_json:
         invocation.print_json({"lives": [as_json(life) for life in lives]})
     else:

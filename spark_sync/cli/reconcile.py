@@ -19,7 +19,6 @@ from spark_sync.preflight import check_ledger, check_ranger
 from spark_sync.reconcile.baseline import read_inventory
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.repair import RepairAction, actions
-from spark_sync.spark.session import spark_session
 
 FORMER_NAMES: Final = {Drift.STALE: "leftover", Drift.ENTITY_DELETED: "gone", Drift.NO_CREATOR: "ownerless"}
 """Values of `drift` in JSON before `kind`; both are written for one release."""
@@ -77,10 +76,9 @@ def reconcile(
 
     now = time.time_ns() // 1_000_000
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
-    with invocation.messages.status("comparing ledger and Ranger"), spark_session(settings.sync) as spark:
+    with invocation.messages.status("comparing ledger and Ranger"):
         report = compare(
             settings,
-            spark,
             inventory=inventory,
             action=chosen[0] if chosen else None,
             entities=entities,

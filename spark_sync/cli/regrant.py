@@ -17,7 +17,6 @@ from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.life import State
 from spark_sync.preflight import check_ledger, check_ranger
 from spark_sync.reconcile.regrant import RegrantReport
-from spark_sync.spark.session import spark_session
 
 _SETTLED: Final = (State.APPLIED, State.KNOWN, State.CLOSED)
 
@@ -43,11 +42,8 @@ def regrant(invocation: Invocation, yes: bool, entities: tuple[EntityId, ...]) -
     check_ranger(settings)
     from spark_sync.reconcile.regrant import regrant as change
 
-    with (
-        invocation.messages.status("comparing grants with the settings") as shown,
-        spark_session(settings.sync) as spark,
-    ):
-        report = change(settings, spark, entities=entities, send=yes, progress=shown.update)
+    with invocation.messages.status("comparing grants with the settings") as shown:
+        report = change(settings, entities=entities, send=yes, progress=shown.update)
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:

@@ -82,6 +82,7 @@ def review_command(
         raise InvalidInput("`--users` and `--users-from` exclude each other; give one of them")
     require_spark("the review")
     from spark_sync.review.review import review
+    from spark_sync.spark.task_progress import task_progress
 
     settings = invocation.settings
     now = time.time_ns() // 1_000_000
@@ -97,9 +98,11 @@ def review_command(
         settings.ranger.service, settings.cdap.instance, in_force.documents, in_force.conditions, asked, now
     )
     version = in_force.snapshot.versions.policies
+    answers = f"{len(wanted):,} entities for {len(asked):,} users"
     with (
-        invocation.messages.status("asking about every user and entity"),
+        invocation.messages.status(f"asking about {answers}") as shown,
         spark_session(settings.sync, master=master) as spark,
+        task_progress(spark, shown.update, f"asking about {answers}"),
     ):
         report = review(spark, decides, wanted, out, policy_version=version)
     if invocation.as_json:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from spark_sync.cli import planned
@@ -18,10 +21,13 @@ from spark_sync.cli.lives import as_json, outdated_json, outdated_line, policy_t
 from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
-from spark_sync.spark.session import spark_session
+from spark_sync.run_trace import RunTrace
+from spark_sync.spark.on_demand import SparkOnDemand
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 
 @click.command(
@@ -41,17 +47,27 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0.1),
     default=5.0,
     show_default=True,
-    help="Seconds between runs with --follow.",
+    help="Seconds between runs with --follow while no event arrives.",
 )
 @click.option("--dry-run", is_flag=True, help="Read new events into the ledger, but only show the changes for Ranger.")
+@click.option(
+    "--trace",
+    "trace_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write to FILE where the time of the run went; not with --follow.",
+)
 @pass_invocation
-def run(invocation: Invocation, once: bool, follows: bool, interval: float, dry_run: bool) -> None:
+def run(
+    invocation: Invocation, once: bool, follows: bool, interval: float, dry_run: bool, trace_file: Path | None
+) -> None:
     """Read new events and bring Ranger's grants up to date.
 
     With --follow --json it prints a line of JSON for each run.
     """
-    if follows and (once or dry_run):
-        raise click.UsageError("--follow goes neither with --once nor with --dry-run")
+    if follows and (once or dry_run or trace_file):
+        raise click.UsageError("--follow goes with none of --once, --dry-run and --trace")
+    trace = RunTrace()
     settings = invocation.settings
     check_run(settings, dry=dry_run)
     if not settings.sync.sources:
@@ -59,26 +75,49 @@ def run(invocation: Invocation, once: bool, follows: bool, interval: float, dry_
     if follows:
         _follow(invocation, settings, interval)
         return
-    with invocation.messages.status("starting Spark") as shown, spark_session(settings.sync) as spark:
-        report = _one(settings, spark, shown.update, dry=dry_run)
+    with (
+        invocation.messages.status("opening the ledger") as shown,
+        SparkOnDemand(settings.sync, starting=lambda: shown.update("starting Spark")) as spark,
+    ):
+
+        def progress(message: str) -> None:
+            shown.update(message)
+            trace.progress(message)
+
+        try:
+            report = _one(settings, spark, progress, dry=dry_run)
+        finally:
+            if trace_file:
+                write_file(trace_file, trace.table().encode())
     print_result(invocation, report, dry=dry_run)
 
 
 def _follow(invocation: Invocation, settings: Settings, interval: float) -> None:
     from spark_sync.follow import follow, until_terminated
+    from spark_sync.job import open_ledger
+    from spark_sync.news import News
+    from spark_sync.notify import NotifyLog
 
-    with (
-        until_terminated() as ended,
-        invocation.messages.status("starting Spark") as shown,
-        spark_session(settings.sync) as spark,
-    ):
-        shown.stop()
-        invocation.messages.print(f"a run every {interval:g} s, until Ctrl-C or SIGTERM")
+    news, notify_log = News(settings), NotifyLog()
+    with until_terminated() as ended, SparkOnDemand(settings.sync) as spark:
+        ledger = open_ledger(settings, spark)
+
+        def run_and_note() -> RunReport:
+            news.run_begins()
+            report = _one(settings, spark, lambda _: None, ledger=ledger)
+            news.run_ended(report)
+            if report.notified:
+                notify_log.add(report.notified)
+            spark.release_idle()
+            return report
+
+        invocation.messages.print(f"a run when events arrive, and every {interval:g} s, until Ctrl-C or SIGTERM")
         follow(
-            lambda: _one(settings, spark, lambda _: None),
+            run_and_note,
             interval=interval,
             ended=ended,
-            on_report=lambda report: _print_changes(invocation, report),
+            on_report=lambda report: _print_changes(invocation, replace(report, notified=())),
+            has_news=news,
         )
 
 
@@ -98,11 +137,18 @@ def print_result(invocation: Invocation, report: RunReport, *, dry: bool = False
         raise report.error
 
 
-def _one(settings: Settings, spark: SparkSession, progress: Callable[[str], None], *, dry: bool = False) -> RunReport:
+def _one(
+    settings: Settings,
+    spark: Callable[[], SparkSession],
+    progress: Callable[[str], None],
+    *,
+    dry: bool = False,
+    ledger: DeltaLedger | None = None,
+) -> RunReport:
     from spark_sync.job import run_once
 
     began = time.time()
-    report = run_once(settings, spark, now=round(began * 1000), progress=progress, dry=dry)
+    report = run_once(settings, spark, now=round(began * 1000), progress=progress, dry=dry, ledger=ledger)
     if settings.sync.metrics_file and not dry:
         from spark_sync.metrics_file import write_metrics
 
@@ -156,6 +202,9 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
         invocation.print_table(["state", "entity", "creator", "why"], rows(report.waiting))
     for source in report.silent:
         invocation.console.print(f"silent: the decision service of source `{source}`, so the hold-back applies")
+    for notified in report.notified:
+        if notified.problem:
+            invocation.messages.print(f"warning: {notified}")
     _print_outdated(invocation, report)
     if report.error:
         invocation.console.print(
@@ -184,6 +233,7 @@ def to_json(report: RunReport) -> dict[str, object]:
         "waiting": [as_json(life) for life in report.waiting],
         "planned": [planned.to_json(step) for step in report.planned],
         "silent": list(report.silent),
+        "notified": [{"url": each.url, "problem": str(each) if each.problem else ""} for each in report.notified],
         "unchanged": report.unchanged,
         "counts": {state.value: count for state, count in report.counts.items()},
         "outdated": outdated_json(report.outdated),

@@ -13,7 +13,6 @@ from spark_sync.cli.lives import as_json, outdated_json, outdated_line, rows
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 from spark_sync.preflight import check_reading
 from spark_sync.reconcile.overrides import candidates
-from spark_sync.spark.session import spark_session
 from spark_sync.status import WAITING, StatusReport
 
 
@@ -25,8 +24,8 @@ def status(invocation: Invocation) -> None:
     check_reading(settings)
     from spark_sync.status import status as read_status
 
-    with invocation.messages.status("reading the ledger"), spark_session(settings.sync) as spark:
-        report = read_status(settings, spark, now=time.time_ns() // 1_000_000)
+    with invocation.messages.status("reading the ledger"):
+        report = read_status(settings, now=time.time_ns() // 1_000_000)
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
-from ranger_cdap.cli.command import CommandGroup
-from spark_sync.cli.baseline import baseline
-from spark_sync.cli.inventory import inventory
-from spark_sync.cli.overrides import assign, forget, retry
-from spark_sync.cli.reconcile import reconcile
-from spark_sync.cli.regrant import regrant
-from spark_sync.cli.run import run
-from spark_sync.cli.status import status
+from ranger_cdap.cli.command import CommandGroup, add_lazily
+
+COMMANDS: Final = {
+    "run": "spark_sync.cli.run:run",
+    "inventory": "spark_sync.cli.inventory:inventory",
+    "baseline": "spark_sync.cli.baseline:baseline",
+    "status": "spark_sync.cli.status:status",
+    "lives": "spark_sync.cli.lives_command:lives",
+    "reconcile": "spark_sync.cli.reconcile:reconcile",
+    "regrant": "spark_sync.cli.regrant:regrant",
+    "retry": "spark_sync.cli.overrides:retry",
+    "assign": "spark_sync.cli.overrides:assign",
+    "forget": "spark_sync.cli.overrides:forget",
+}
 
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap sync run", "ranger-cdap sync status"))
@@ -19,5 +27,4 @@ def sync() -> None:
     """Give the creators of CDAP entities their privileges in Ranger (a PySpark job)."""
 
 
-for command in (run, inventory, baseline, status, reconcile, regrant, retry, assign, forget):
-    sync.add_command(command)
+add_lazily(sync, COMMANDS)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from uuid import UUID, uuid5
 
 import msgspec
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, grant_guid
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.ledger.life import Life
 
-NAMESPACE = UUID("6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11")
 DESCRIPTION = (
     "What the creator of this entity got by creating it. Written by ranger-cdap sync, deleted with the entity."
 )
@@ -22,9 +19,8 @@ NAME_LENGTH = 200
 
 
 def guid_of(life: Life, instance: str) -> str:
-    """Return the guid of a life's policy: stable across runs and unique to the life."""
-    key = [instance, life.entity.type, *life.entity.parts, life.number]
-    return str(uuid5(NAMESPACE, json.dumps(key)))
+    """Return the guid of a life's policy."""
+    return grant_guid(instance, life.entity, life.number)
 
 
 def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, group: str = "") -> Policy:

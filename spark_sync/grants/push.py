@@ -5,20 +5,18 @@ See docs/explanation/grants.md for what is written, what is never touched, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple
 
-from ranger_cdap.cdap.entity import EntityId, entity_types
-from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import ConfigError, RangerAdminError, UnsafeGrant
-from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
-from spark_sync.grants.plan import PlanSettings, Step, group_for, plan
+from spark_sync.grants.plan import PlanSettings, Step, plan
+from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.resultant import Resultant, resultant_of, resultant_plugins
+from spark_sync.grants.resultant import Resultant
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.ledger import Ledger, LedgerChange
@@ -26,6 +24,9 @@ from spark_sync.ledger.life import PUSH_STATES, Life, State
 
 CHUNK: Final = 5_000
 """Outcomes recorded at a time; a kill in a long back-fill repeats at most these."""
+SENDING: Final = "sending grants to Ranger"
+_SHOWN: Final = 50
+"""Grants from one progress message to the next."""
 ROUNDS: Final = 5
 """Most rounds for lives that need several steps (`spark_sync.grants.merger`); two are needed."""
 
@@ -59,6 +60,7 @@ def push(
     ranger: PolicyRest | None = None,
     *,
     resultant: Resultant | None = None,
+    planning: PlanSettings | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Pushed:
     """Send all pending changes and record the results.
@@ -66,16 +68,18 @@ def push(
     Args:
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
         resultant: the accesses of creators; those decided by the installed plugins if `None`.
-        progress: receives short progress messages.
+        planning: `plan_settings(settings, resultant)`, if that is known already.
+        progress: receives short messages that begin with `SENDING`.
 
     Raises:
         ConfigError: the settings do not go together.
         PluginError: a plugin cannot be loaded.
     """
-    pending: Iterable[Life] = ledger.lives(PUSH_STATES)
+    pending: Sequence[Life] = ledger.lives(PUSH_STATES)
     if not pending:
         return Pushed([])
-    planning = plan_settings(settings, resultant)
+    of_all = f"of {len(pending):,}"
+    planning = planning or plan_settings(settings, resultant)
     error = None
     last: dict[tuple[object, int], StepOutcome] = {}
     connection: AbstractContextManager[PolicyRest] = (
@@ -88,9 +92,10 @@ def push(
             for outcome in executor.carry_out(plan(pending, planning), rest):
                 chunk.append(outcome)
                 last[outcome.life.entity, outcome.life.number] = outcome
+                if len(last) % _SHOWN == 0:
+                    progress(f"{SENDING}: {len(last):,} {of_all}")
                 if len(chunk) == CHUNK:
                     _record(ledger, chunk)
-                    progress(f"{len(last)} grants are up to date")
                     chunk = []
             _record(ledger, chunk)
             pending = [outcome.life for outcome in last.values() if _has_more_to_do(outcome)]
@@ -108,54 +113,6 @@ def planned(ledger: Ledger, settings: Settings, *, resultant: Resultant | None =
         PluginError: a plugin cannot be loaded.
     """
     return list(plan(ledger.lives(PUSH_STATES), plan_settings(settings, resultant)))
-
-
-def plan_settings(settings: Settings, resultant: Resultant | None = None) -> PlanSettings:
-    """Return the settings of the plan.
-
-    Raises:
-        ConfigError: `sync.merge_into_foreign` lacks an account, or the extra group is not a single group.
-        PluginError: a plugin cannot be loaded.
-    """
-    sync = settings.sync
-    if sync.merge_into_foreign and not sync.username:
-        raise ConfigError("`sync.merge_into_foreign` needs `sync.username`, in whose name Ranger adds the grants")
-    try:
-        group_for(EntityId("namespace", ("ns1",)), sync.extra_group)
-    except UnsafeGrant as e:
-        raise ConfigError(str(e)) from None
-    plugins = ""
-    if resultant is None:
-        manager = plugin_manager()
-        resultant, plugins = resultant_of(manager), resultant_plugins(manager)
-    return PlanSettings(
-        instance=settings.cdap.instance,
-        service=settings.ranger.service,
-        non_creators=non_creators(settings),
-        delegate_admin=sync.delegate_admin,
-        extra_group=sync.extra_group,
-        grantor=sync.username,
-        merge_into_foreign=sync.merge_into_foreign,
-        resultant=resultant,
-        profile=settings.cdap.profile,
-        gives=given_accesses(settings),
-        plugins=plugins,
-    )
-
-
-def given_accesses(settings: Settings) -> dict[str, tuple[str, ...]]:
-    """Return the access types of a creator by the profile, by entity type.
-
-    Raises:
-        ConfigError: there is no such profile.
-    """
-    profile = load_profile(settings.cdap.profile)
-    return {name: profile.resultant(name) for name in entity_types()}
-
-
-def non_creators(settings: Settings) -> frozenset[str]:
-    """Return the users who never receive grants; the user CDAP runs as is one of them."""
-    return frozenset(settings.sync.non_creators) | {settings.master.name}
 
 
 def _has_more_to_do(outcome: StepOutcome) -> bool:

@@ -22,7 +22,7 @@ def unchanged_accesses(_entity: EntityId, _user: str, accesses: tuple[str, ...])
 
 def resultant_plugins(manager: pluggy.PluginManager) -> str:
     """Return the names and versions of a manager's plugins that may change the access types of creators."""
-    found = {f"{one.plugin} {one.version}" for one in provided(manager) if one.hook == "ranger_cdap_resultant"}
+    found = {f"{one.plugin} {one.version}" for one in provided(manager, ("ranger_cdap_resultant",))}
     return ", ".join(sorted(found))
 
 

@@ -12,13 +12,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from ranger_cdap.cdap.creations import ChangeKind, Strength, load_creations
 from ranger_cdap.cdap.entity import EntityType, entity_types
 from ranger_cdap.config import SourceSettings
-from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, DeadLetter
+from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, SHOWN, DeadLetter
 from spark_sync.ledger.event import NEVER, Outcome, Stage
+from spark_sync.sources.line_batches import CHECKED
 from spark_sync.sources.line_reader import MOST_AHEAD, TOO_EARLY
 from spark_sync.sources.source import FOUND, EventSource
-
-# Characters of a line in its dead letter.
-SHOWN = 500
 
 _REQUIRED = ("id", "type", "parts", "kind", "stage", "outcome", "user", "started", "ended")
 _TEXTS = ("requester", "clock", "check", "request", "version", "child", "caller")
@@ -34,18 +32,18 @@ class Extraction:
         self._seen = Observation()
         seen = self._lines.observe(self._seen, F.count(F.lit(1)).alias("lines"))
         parsed, found = source.parse(seen, settings, instance, now), F.col("found")
+        is_checked = CHECKED in parsed.columns
+        parsed = parsed.drop(CHECKED)
         # Spark evaluates an array only once; without it, it would parse each line again for every condition.
         once = parsed.select(F.inline(F.array(F.struct(*parsed.columns))))
         kept = once.where((F.size("found") > 0) | F.col("rejected").isNotNull())
-        # Built-in sources have already checked this; those of plugins may not have.
-        believed = F.filter(found, lambda event: ~_is_of_rejected(event))
-        refused = F.when(
-            F.size(found) > 0, F.coalesce(_incomplete(found), _bad_entity(believed), _too_early(believed, now))
-        )
+        refused = F.lit(None).cast("string") if is_checked else _refused(found, now)
+        # Of invalid UTF-8, Spark would also show bytes that are in memory after the line.
+        valid = F.make_valid_utf8("line")
         self._rows = kept.select(
             *(name for name in kept.columns if name not in ("line", "rejected", "found")),
             # Of accepted lines only the events are kept.
-            F.when(F.coalesce(F.col("rejected"), refused).isNotNull(), F.left("line", F.lit(SHOWN))).alias("line"),
+            F.when(F.coalesce(F.col("rejected"), refused).isNotNull(), F.left(valid, F.lit(SHOWN))).alias("line"),
             F.coalesce(F.col("rejected"), refused).alias("rejected"),
             F.when(F.col("rejected").isNotNull(), F.filter(found, _is_of_rejected))
             .when(refused.isNotNull(), _as_rejected(found))
@@ -150,6 +148,13 @@ def _time() -> Column:
     """Return the time in the order of events, as in `EntityEvent.position`."""
     is_over = (F.col("kind") == ChangeKind.DELETE.value) & (F.col("ended") < NEVER)
     return F.when(is_over, F.col("ended")).otherwise(F.col("started"))
+
+
+def _refused(found: Column, now: int) -> Column:
+    """Return the reason for rejecting a line for its events; their parser may have checked nothing."""
+    believed = F.filter(found, lambda event: ~_is_of_rejected(event))
+    reason = F.coalesce(_incomplete(found), _bad_entity(believed), _too_early(believed, now))
+    return F.when(F.size(found) > 0, reason)
 
 
 def _incomplete(found: Column) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import Outcome, Position
@@ -50,12 +51,17 @@ class Absences:
     doubts: tuple[EntityRequest, ...]
 
 
+_NO_ABSENCES: Final = Absences((), ())
+
+
 def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, listed: Listed | None) -> Absences:
     """Return the absences of an entity.
 
     Proofs are corroborated deletions of the entity, of an ancestor or of its last known version that succeeded, and
     answers of CDAP. `listed`: when it was known to exist without a request that created it.
     """
+    if not evidence.deletions and not evidence.gone:
+        return _NO_ABSENCES
     whole = [request for request in evidence.deletions if not (request.version and request.entity == entity)]
     single = [request for request in evidence.deletions if request.version and request.entity == entity]
     ends = [request for request in whole if _ends(request, settings)]

@@ -1,182 +1,162 @@
-"""`DeltaLedger`: the ledger as Delta tables that can be queried directly: `events`, `ledger`, `baseline`."""
+"""`DeltaLedger`: the ledger as Delta tables that can be queried directly; many rows at once are Spark's work.
+
+Events are appended to `events`. Changed lives are appended to `changes`, where the newest of a key counts, before the
+life in `ledger`; Spark merges `changes` into `ledger` (`bulk_ledger`). `baseline` holds the inventories.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from delta.tables import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import SyncError, reason
-from spark_sync.ledger.event import NEVER, EntityEvent, Stage
+from ranger_cdap.errors import SyncError
+from spark_sync.ledger.event import EntityEvent
+from spark_sync.ledger.few_histories import few_histories
 from spark_sync.ledger.fold import known_life
-from spark_sync.ledger.grant_terms import BY_SETTINGS, GrantGroup
-from spark_sync.ledger.histories import PLACE, affected_by, events_above, few_histories, histories
-from spark_sync.ledger.ledger import Baseline, History, LedgerChange, Scope
-from spark_sync.ledger.ledger_rows import (
-    BASELINE,
-    CHANGES,
-    EVENTS,
-    LIVES,
-    change_rows,
-    event_row,
-    folded,
-    life_column,
-    names_of,
-    read_life,
-    struct_of,
-    to_json,
-)
+from spark_sync.ledger.fold_progress import FoldProgress, FoldProgressFile, forget_progress
+from spark_sync.ledger.grant_terms import GrantGroup
+from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange, Scope
+from spark_sync.ledger.ledger_queries import EXISTING, LAST_CHANGE, NEWEST_CHANGES, OF_OTHERS, LedgerQueries, quoted
+from spark_sync.ledger.ledger_rows import Row, change_rows, event_row, life_of, life_row
+from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion
 from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.maintenance import is_due
 
-_ROWS_A_PART = 20_000
-_FEW = 1_000
-_group = msgspec.json.Decoder(GrantGroup)
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_sync.ledger.bulk_ledger import BulkLedger
+
+_MOST_CHANGES: Final = 20_000
+_MOST_FILES: Final = 16
+_IDS_A_QUERY: Final = 1_000
 _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
 _NO_JOURNALS: Mapping[str, str] = {}
-
-
-class _FoldProgress(msgspec.Struct, frozen=True):
-    """Progress of the fold: the last folded round and time. Losing it costs only time, because folding is idempotent.
-
-    Events of folded rounds at or after `until`, and checks received after `closed`, are folded again.
-    """
-
-    folded: int = 0
-    until: int = 0
-    closed: int = 0
 
 
 class DeltaLedger:
     """`spark_sync.ledger.ledger.Ledger` in Delta tables below one directory; one writer at a time (see `lease`)."""
 
-    def __init__(self, spark: SparkSession, directory: Path, instance: str, *, few: int = _FEW) -> None:
-        """Args: few: up to this many new events are folded in the driver, which needs a third of Spark's plans."""
-        self._spark = spark
-        self._few = few
+    def __init__(
+        self, directory: Path, instance: str, spark: Callable[[], SparkSession] | None = None, *, few: int = FEW_EVENTS
+    ) -> None:
+        """Open the tables.
+
+        Args:
+            spark: returns the session in which many rows are written and folded; without it a fold of many fails.
+            few: up to this many new events are folded without Spark.
+
+        Raises:
+            SyncError: the tables cannot be read or created.
+        """
         self._directory = directory.absolute()
         self._instance = instance
-        self._ids: dict[str, str] = {}
-        self._events = self._table("events", EVENTS)
-        self._lives = self._table("ledger", LIVES)
-        self._baseline = self._table("baseline", BASELINE)
+        self._spark = spark
+        self._few = few
+        self._tables = LedgerTables(directory)
+        self._queries = LedgerQueries(instance)
+        self._progress = FoldProgressFile(self._directory, instance)
+        self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
+        if self._tables.extended:
+            # Written by an earlier release: everything is folded once by the current rule.
+            forget_progress(self._directory)
 
-    def add_events(self, events: DataFrame) -> int:
+    def add_events(self, events: Sequence[EntityEvent]) -> int:
         """Implement `Ledger.add_events`."""
-        new = events.withColumn("round", F.lit(self._folded().folded + 1))
-        merged = (
-            self._events.alias("known")
-            .merge(new.alias("new"), "known.source = new.source AND known.id = new.id")
-            .whenNotMatchedInsertAll()
-            .execute()
-        )
-        return int(merged.collect()[0]["num_inserted_rows"])
+        rows = {(event.source, event.id): event_row(self._instance, event) for event in events}
+        new = rows.keys() - self._known(rows)
+        if new:
+            following = self._progress.read().folded + 1
+            self._tables.append("events", (row | {"round": following} for key, row in rows.items() if key in new))
+        return len(new)
 
-    def add_answers(self, events: Sequence[EntityEvent]) -> None:
-        """Implement `Ledger.add_answers`."""
-        if events:
-            rows = [msgspec.json.encode(event_row(self._instance, event)).decode() for event in events]
-            literals = F.explode(F.array(*map(F.lit, rows))).alias("row")
-            parsed = self._spark.range(1).select(literals).select(F.from_json("row", struct_of(EVENTS)).alias("event"))
-            self.add_events(parsed.select("event.*").drop("round"))
+    def add_frame(self, events: DataFrame) -> int:
+        """Store the events of a frame with the columns of `EVENTS` but `round`, as `add_events`."""
+        return self._bulk().add_events(events, self._progress.read().folded + 1)
 
     def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
-        """Implement `Ledger.fold`; `decide` runs where Spark's executors are."""
-        progress = self._folded()
-        received = F.coalesce("received", "time")
-        # The latest of the times by which a source may be decided; rejected lines wait for nothing.
-        latest = F.greatest(received, "time", "started", F.when(F.col("ended") < NEVER, F.col("ended")))
-        waits = (latest >= progress.until) & (F.coalesce("stage", F.lit("")) != Stage.REJECTED.value)
-        may_end = (F.col("stage") == Stage.CHECK.value) & (received > progress.closed)
-        is_new = (F.col("round") > progress.folded) | waits | F.coalesce(may_end, F.lit(False))
-        events = self._events_here().withColumn("is_new", is_new)
-        new = events.where("is_new").select(*PLACE, "kind", F.coalesce("child", F.lit("")).alias("child"))
-        first = new.limit(self._few + 1).collect()
-        if not first:
+        """Implement `Ledger.fold`; of many events `decide` runs where Spark's executors are."""
+        progress = self._progress.read()
+        new = list(self._tables.query(self._queries.new_events(progress, self._few + 1)))
+        if not new:
             return
-        few = few_histories(first, events, self._lives_here()) if len(first) <= self._few else None
-        if few is not None:
+        few = few_histories(new, self._select_events, self._select_lives) if len(new) <= self._few else None
+        if few is None:
+            self._bulk().fold(decide, progress)
+        else:
             self.record(change for history in few if (change := decide(history)))
-            return
-        with ExitStack() as kept:
-            touched = _persisted(kept, affected_by(_persisted(kept, new), events, self._lives_here()))
-            above = _persisted(kept, events_above(events))
-            found = histories(touched, events, above, self._lives_here()).select(to_json(F.struct("*"))).rdd
-            rows = found.mapPartitions(partial(folded, decide, self._instance))
-            # Persisted, because a merge reads its source more than once.
-            changes = _persisted(kept, self._spark.createDataFrame(rows, "row string", verifySchema=False))
-            if not changes.isEmpty():
-                self._write(changes)
 
     def mark_folded(self, scope: Scope) -> None:
         """Implement `Ledger.mark_folded`."""
-        folded = self._folded().folded
+        folded = self._progress.read().folded
         # Rounds count up by one; only if the progress was lost do the events hold more of them.
-        newest = folded + 1 if folded else self._events_here().agg(F.max("round")).collect()[0][0]
+        newest = folded + 1 if folded else self._one(self._queries.newest_round())["newest"]
         if newest is not None:
-            self._set_folded(_FoldProgress(newest, scope.decided, scope.closed))
+            self._progress.write(FoldProgress(newest, scope.decided, scope.closed))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         """Implement `Ledger.record`."""
         rows = [row for change in changes for row in change_rows(self._instance, change)]
-        if not rows:
-            return
-        if len(rows) <= self._few:
-            # Literals of the plan need no Python worker.
-            self._write(self._spark.range(1).select(F.explode(F.array(*(F.lit(row) for (row,) in rows))).alias("row")))
-        else:
-            # Small partitions, because Spark's driver holds several copies of a task's partition.
-            parts = self._spark.sparkContext.parallelize(rows, 1 + len(rows) // _ROWS_A_PART)
-            self._write(self._spark.createDataFrame(parts, "row string", verifySchema=False))
+        if rows:
+            last = self._one(LAST_CHANGE)["last"]
+            self._tables.append("changes", (row | {"sequence": last + n} for n, row in enumerate(rows, 1)))
 
     def lives(self, states: Collection[State]) -> list[Life]:
         """Implement `Ledger.lives`."""
-        wanted = self._lives_here().where(F.col("state").isin(*(state.value for state in states)))
-        return self._read(wanted)
+        return self._lives(f"state IN ({quoted(*(state.value for state in states))})")
 
     def lives_of(self, entity: EntityId) -> list[Life]:
         """Return all lives of one entity, by number."""
-        return self._read(self._lives_here().where(F.col("entity") == str(entity)))
+        return self._lives(f"entity = {quoted(str(entity))}")
+
+    def lives_with_grants(self) -> list[Life]:
+        """Return the lives that hold a grant, or may get one without a new event or a person."""
+        ended = quoted(State.CLOSED.value, State.UNCONFIRMED.value)
+        unowned = f"state = {quoted(State.KNOWN.value)} AND creator IS NULL"
+        return self._lives(f"state NOT IN ({ended}) AND NOT ({unowned})")
+
+    def find_lives(
+        self, *, entities: Collection[EntityId] = (), states: Collection[State] = (), creators: Collection[str] = ()
+    ) -> list[Life]:
+        """Return the lives that are one of each of these, by entity and number; an empty collection excludes none."""
+        wanted = {
+            "entity": list(map(str, entities)),
+            "state": [state.value for state in states],
+            "creator": list(creators),
+        }
+        conditions = (f"{column} IN ({quoted(*texts)})" for column, texts in wanted.items() if texts)
+        return self._lives(" AND ".join(conditions) or "true")
 
     def conflicts(self) -> list[Life]:
         """Return the open lives for which a late event reported an earlier creation by another user."""
-        marked = F.col("ended").isNull() & (F.coalesce("conflict", F.lit("")) != "")
-        return self._read(self._lives_here().where(marked))
+        return self._lives("ended IS NULL AND coalesce(conflict, '') <> ''")
 
     def decided_until(self) -> tuple[int | None, int]:
         """Return the time of the newest decided event, and the number of undecided events."""
-        progress = self._folded()
-        decided = (F.col("round") <= progress.folded) & (F.col("time") <= progress.until)
-        newest, waiting = F.max(F.when(decided, F.col("time"))), F.count_if(~decided)
-        row = self._events_here().agg(newest.alias("newest"), waiting.alias("waiting")).collect()[0]
-        return row.newest, row.waiting
+        row = self._one(self._queries.decided_until(self._progress.read()))
+        return row["newest"], row["waiting"]
+
+    def ahead(self, now: int) -> int:
+        """Return the number of events that began later than `now`, in epoch milliseconds."""
+        return int(self._one(self._queries.events(f"started > {now}", "count(*) AS ahead"))["ahead"])
 
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
-        """Implement `Ledger.grant_groups`."""
-        key = F.struct(
-            "state",
-            "type",
-            F.coalesce("accesses", F.array()).alias("accesses"),
-            "terms",
-            F.col("creator").isNotNull().alias("has_creator"),
-            ((F.col("policy_id") >= 0) & (F.size(F.coalesce("merged", F.array())) == 0)).alias("has_policy"),
-            F.col("reason").isin(*BY_SETTINGS).alias("by_settings"),
-        )
-        rows = self._lives_here().groupBy(key.alias("key")).count().select(to_json(F.col("key")).alias("key"), "count")
-        return [(_group.decode(row.key), row["count"]) for row in rows.collect()]
+        """Implement `Ledger.grant_groups`; counted again only if lives changed."""
+        versions = self._tables.versions()
+        lives = versions["changes"], versions["ledger"]
+        if self._groups is None or self._groups[0] != lives:
+            self._groups = lives, self._count_groups()
+        return self._groups[1]
 
     def baseline(self) -> Baseline | None:
         """Implement `Ledger.baseline`."""
-        newest = self._of_instance(self._baseline).orderBy(F.col("taken").desc()).limit(1).collect()
-        return Baseline(newest[0].taken, newest[0].journals or {}) if newest else None
+        row = next(self._tables.query(self._queries.newest_baseline()), None)
+        return None if row is None else Baseline(row["taken"], dict(row["journals"] or ()))
 
     def enter_baseline(
         self,
@@ -186,115 +166,83 @@ class DeltaLedger:
         journals: Mapping[str, str] = _NO_JOURNALS,
     ) -> int:
         """Implement `Ledger.enter_baseline`."""
-        lives: dict[EntityId, list[Life]] = {}
-        for old in self._read(self._lives_here()):
-            lives.setdefault(old.entity, []).append(old)
         found = sorted(set(entities))
-        known = [
-            life for entity in found if (life := known_life(entity, lives.get(entity, ()), taken, versions.get(entity)))
-        ]
+        existing = {row["entity"] for row in self._tables.query(self._queries.lives(EXISTING, "DISTINCT entity"))}
+        former: dict[EntityId, list[Life]] = {}
+        for old in self._lives(OF_OTHERS):
+            former.setdefault(old.entity, []).append(old)
+        missing = [entity for entity in found if str(entity) not in existing]
+        changed = {row["entity"] for row in self._tables.query(self._queries.changed_entities())}
         # The time first: after a kill here, creations up to that time no longer count, and repeating the command
         # enters the entities.
-        row = (self._instance, taken, len(found), dict(journals))
-        self._spark.createDataFrame([row], BASELINE).write.format("delta").mode("append").save(
-            str(self._directory / "baseline")
+        row = {"instance": self._instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
+        self._tables.append("baseline", [row])
+        self.record(
+            LedgerChange(entity, (life,), tuple(old.number for old in lives if old.state is State.UNCONFIRMED))
+            for entity in missing
+            if (lives := former.get(entity, [])) or str(entity) in changed
+            if (life := known_life(entity, lives, taken, versions.get(entity)))
         )
-        dropped = {
-            life.entity: (life.number,)
-            for life in known
-            for life in lives.get(life.entity, ())
-            if life.state is State.UNCONFIRMED
-        }
-        self.record([LedgerChange(life.entity, (life,), dropped.get(life.entity, ())) for life in known])
-        self._set_folded(_FoldProgress())
-        return len(known)
+        others = (entity for entity in missing if entity not in former and str(entity) not in changed)
+        first = (known_life(entity, (), taken, versions.get(entity)) for entity in others)
+        # No other row has their keys, not even one of a dropped life, so they need no merge.
+        self._tables.append("ledger", (life_row(self._instance, life) for life in first if life))
+        self._progress.write(FoldProgress())
+        return len(missing)
 
     def marks(self) -> dict[str, TableVersion]:
         """Return the ids and versions of the tables."""
-        tables = {"events": self._events, "ledger": self._lives}
-        for name in tables.keys() - self._ids.keys():
-            self._ids[name] = tables[name].detail().collect()[0].id
-        return {name: TableVersion(self._ids[name], self._version(name)) for name in tables}
+        return self._tables.versions()
 
-    def _version(self, name: str) -> int:
-        """Return the newest commit by its file name, which Delta's protocol fixes; Spark takes ten times as long."""
-        log = self._directory / name / "_delta_log"
-        return max(int(commit.stem) for commit in log.glob("*.json") if commit.stem.isdecimal())
+    def needs_maintenance(self, now: int) -> bool:
+        """Return whether maintenance is due by the time, in epoch milliseconds, or by the number of changed lives."""
+        return is_due(self._directory, now) or self._one(LAST_CHANGE)["changes"] > _MOST_CHANGES
 
-    def _table(self, name: str, schema: str) -> DeltaTable:
-        location = str(self._directory / name)
-        if not DeltaTable.isDeltaTable(self._spark, location):
-            DeltaTable.createIfNotExists(self._spark).location(location).addColumns(struct_of(schema)).execute()
-        table = DeltaTable.forPath(self._spark, location)
-        known = set(table.toDF().columns)
-        if lacking := [field for field in struct_of(schema).fields if field.name not in known]:
-            # Written by an earlier release: everything is folded once by the current rule.
-            for progress in self._directory.glob("progress-*.json"):
-                progress.unlink()
-            added = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in lacking)
-            self._spark.sql(f"ALTER TABLE delta.`{location}` ADD COLUMNS ({added})")
-            table = DeltaTable.forPath(self._spark, location)
-        return table
+    def tidy(self) -> None:
+        """Put the small files of former runs together, so that queries stay fast; no row is lost."""
+        if self._tables.file_count("changes") > _MOST_FILES:
+            self._tables.replace("changes", list(self._tables.query(NEWEST_CHANGES)))
+        if self._tables.file_count("events") > _MOST_FILES:
+            self._tables.compact("events")
 
-    def _write(self, rows: DataFrame) -> None:
-        """Write rows of `ledger_rows.change_rows` in one step."""
-        parsed = F.from_json("row", struct_of(CHANGES), {"mode": "FAILFAST"})
-        columns: dict[str, str | Column] = {name: f"new.{name}" for name in names_of(LIVES)}
-        new = rows.select(parsed.alias("life")).select("life.*")
-        (
-            self._lives.alias("known")
-            .merge(
-                new.alias("new"),
-                "known.instance = new.instance AND known.entity = new.entity AND known.number = new.number",
-            )
-            .whenMatchedDelete("new.dropped")
-            .whenMatchedUpdate(set=columns)
-            .whenNotMatchedInsert("NOT new.dropped", values=columns)
-            .execute()
-        )
+    def maintain(self, *, now: int, keep_days: int) -> None:
+        """Merge changed lives, delete old decided events, compact the tables (see `maintenance`); needs Spark."""
+        self._bulk().maintain(now=now, keep_days=keep_days)
 
-    def _read(self, lives: DataFrame) -> list[Life]:
+    def _select_lives(self, condition: str, most: int) -> Iterator[Row]:
+        return self._tables.query(self._queries.lives(condition, most=most))
+
+    def _select_events(self, condition: str, most: int) -> Iterator[Row]:
+        return self._tables.query(self._queries.events(condition, most=most))
+
+    def _lives(self, condition: str) -> list[Life]:
         """Return the lives, by entity and number."""
-        few = lives.select(to_json(life_column())).limit(self._few + 1).collect()
-        if len(few) <= self._few:
-            # Sorted here: a sorting plan costs more than everything else.
-            return sorted(map(read_life, few), key=lambda life: (str(life.entity), life.number))
-        # By partition, so that Spark's driver never holds a whole back-fill.
-        rows = lives.orderBy("entity", "number").select(to_json(life_column()))
-        return [read_life(row) for row in rows.toLocalIterator()]
+        rows = self._tables.query(self._queries.lives(condition))
+        return sorted(map(life_of, rows), key=lambda life: (str(life.entity), life.number))
 
-    def _of_instance(self, table: DeltaTable) -> DataFrame:
-        return table.toDF().where(F.col("instance") == self._instance)
+    def _count_groups(self) -> list[tuple[GrantGroup, int]]:
+        rows = self._tables.query(self._queries.groups())
+        return [(msgspec.convert({**row, "accesses": row["accesses"] or ()}, GrantGroup), row["lives"]) for row in rows]
 
-    def _events_here(self) -> DataFrame:
-        return self._of_instance(self._events)
+    def _known(self, keys: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return the keys of events that are stored, out of these."""
+        by_source: dict[str, list[str]] = {}
+        for source, id_ in keys:
+            by_source.setdefault(source, []).append(id_)
+        return {
+            (source, row["id"])
+            for source, ids in by_source.items()
+            for start in range(0, len(ids), _IDS_A_QUERY)
+            for row in self._tables.query(self._queries.known_ids(source, ids[start : start + _IDS_A_QUERY]))
+        }
 
-    def _lives_here(self) -> DataFrame:
-        return self._of_instance(self._lives)
+    def _one(self, sql: str) -> Mapping[str, Any]:
+        (row,) = self._tables.query(sql)
+        return row
 
-    @property
-    def _progress(self) -> Path:
-        return self._directory / f"progress-{self._instance}.json"
+    def _bulk(self) -> BulkLedger:
+        from spark_sync.ledger.bulk_ledger import BulkLedger
 
-    def _folded(self) -> _FoldProgress:
-        try:
-            return msgspec.json.decode(self._progress.read_bytes(), type=_FoldProgress)
-        except FileNotFoundError:
-            return _FoldProgress()
-        except (OSError, msgspec.DecodeError) as e:
-            raise SyncError(
-                f"`{self._progress}` cannot be read ({type(e).__name__}); delete it to fold all again"
-            ) from e
-
-    def _set_folded(self, progress: _FoldProgress) -> None:
-        try:
-            replace_file(self._progress, [msgspec.json.encode(progress)])
-        except OSError as e:
-            raise SyncError(f"`{self._progress}` cannot be written: {reason(e)}") from e
-
-
-def _persisted(kept: ExitStack, frame: DataFrame) -> DataFrame:
-    """Return the persisted frame, so that the parts of a plan list and read its tables only once."""
-    frame = frame.persist()
-    kept.callback(frame.unpersist)
-    return frame
+        if self._spark is None:
+            raise SyncError("so many events are new that only `ranger-cdap sync run` can fold them; run it first")
+        return BulkLedger(self._spark(), self._directory, self._instance)

@@ -344,26 +344,23 @@ class _EntityFold:
         return "creation not confirmed: its request failed or could not be read"
 
     def _life(self, number: int, claim: _Claim) -> Life:
-        first = claim.first
+        first, creator = claim.first, claim.creator
+        is_named = creator is not None and creator != UNKNOWN
+        accesses = self.settings.gives.get(self.entity.type, ()) if is_named else ()
         life = Life(
             self.entity,
             number,
-            None,
+            creator if is_named else None,
             first.position,
-            State.KNOWN,
+            State.PENDING if accesses else State.KNOWN,
             source=first.position.source,
             event=first.position.id,
             certain=first.interval.ended,
+            accesses=accesses,
+            terms=self.settings.terms if is_named else None,
+            reason="" if accesses else NO_ACCESS_TO_TYPE if is_named else "no possible creator is known",
         )
-        if claim.creator is None:
-            return contested(life, claim.users, claim.doubt)
-        accesses = self.settings.gives.get(self.entity.type, ())
-        if claim.creator == UNKNOWN:
-            return replace(life, reason="no possible creator is known")
-        life = replace(life, creator=claim.creator, terms=self.settings.terms)
-        if not accesses:
-            return replace(life, reason=NO_ACCESS_TO_TYPE)
-        return replace(life, state=State.PENDING, accesses=accesses)
+        return contested(life, claim.users, claim.doubt) if creator is None else life
 
 
 def _is_provisional(life: Life) -> bool:

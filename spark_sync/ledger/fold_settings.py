@@ -21,11 +21,12 @@ class FoldSettings:
     the highest names the user if no check does. `impersonated`: whether the impersonated user or the requester is the
     creator. `skew`: the greatest difference between the clocks of two processes. `unfinished_after`: when an allowed
     request without an end counts as lost. `journals`: the current time of each source that holds the check journal of
-    a decision service. `horizons`: events that these sources received before that time are decided, because everything
-    that could contradict them is known. `until`: later events of other sources are not decided yet. `named_elsewhere`:
-    whether other sources may name the user of a request that CDAP ran as another user. `uncorroborated`: whether
-    requests without a journalled check count. `recordless`: sources whose CDAP delivers no records, so that the end of
-    a check is never known.
+    a decision service. `horizons`: events that these sources received before that time are decided, because every check
+    that could contradict them is known. `held`: for events of these sources received until then the hold-back is over,
+    by the clock that stamped them, so that the lines of all other sources are known too. `until`: later events of other
+    sources are not decided yet. `named_elsewhere`: whether other sources may name the user of a request that CDAP ran
+    as another user. `uncorroborated`: whether requests without a journalled check count. `recordless`: sources whose
+    CDAP delivers no records, so that the end of a check is never known.
     """
 
     baseline: int | None = None
@@ -39,10 +40,16 @@ class FoldSettings:
     unfinished_after: int = 600_000
     journals: Mapping[str, int] = field(default_factory=dict)
     horizons: Mapping[str, int] = field(default_factory=dict)
+    held: Mapping[str, int] = field(default_factory=dict)
     until: int = NEVER
     named_elsewhere: bool = False
     uncorroborated: bool = False
     recordless: frozenset[str] = frozenset()
+
+    @property
+    def decided(self) -> int:
+        """Return the time before which every event is decided, whatever its source."""
+        return min([self.until, *self.horizons.values(), *self.held.values()])
 
     def creator_of(self, event: EntityEvent) -> str:
         """Return the creator that the event names; `UNKNOWN` if it names no user who may be one."""
@@ -53,17 +60,28 @@ class FoldSettings:
         return UNKNOWN if user in self.non_creators else user
 
     def is_settled(self, event: EntityEvent) -> bool:
-        """Return whether everything that could contradict the event is known."""
+        """Return whether everything that could contradict the event is known, if its checks are journalled."""
         if event.stage is Stage.ANSWER:
             return event.ended < self.horizons.get(event.clock, self.until)
         if event.source in self.horizons:
             return event.received < self.horizons[event.source]
         return event.started <= self.until
 
+    def is_held_back(self, event: EntityEvent) -> bool:
+        """Return whether sources without a journal may still report what contradicts the event."""
+        if event.source in self.horizons:
+            return event.received > self.held.get(event.source, self.until)
+        return event.started > self.until
+
     def is_lost(self, journal: str, lost_at: int) -> bool:
         """Return whether a request without an end counts as lost, by its journal's clock; true without a journal."""
         return lost_at <= self.journals.get(journal, lost_at)
 
-    def may_be_named(self, event: EntityEvent) -> bool:
-        """Return whether another source may still name the sender of a request whose check names no creator."""
-        return self.named_elsewhere and event.source in self.horizons and event.received > self.until
+    def may_be_named(self, event: EntityEvent, rank: int | None) -> bool:
+        """Return whether a source may still name another sender of a request whose check names no creator.
+
+        `rank`: that of the lines that name the sender; `None` if none does.
+        """
+        if not (self.named_elsewhere and self.is_held_back(event)):
+            return False
+        return rank is None or any(other > rank for other in self.ranks.values())

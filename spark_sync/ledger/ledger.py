@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Final, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.life import Life, State
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+FEW_EVENTS: Final = 5_000
+"""New events up to which the fold needs no Spark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,8 @@ class Baseline:
 class Ledger(Protocol):
     """Ledger of one CDAP instance. All writes are idempotent."""
 
-    def add_events(self, events: DataFrame) -> int:
-        """Store the events whose (source, id) is new, and return their number."""
-
-    def add_answers(self, events: Sequence[EntityEvent]) -> None:
-        """Store CDAP's answers about the existence of entities."""
+    def add_events(self, events: Sequence[EntityEvent]) -> int:
+        """Store the events whose (source, id) is new, CDAP's answers among them, and return their number."""
 
     def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
         """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.

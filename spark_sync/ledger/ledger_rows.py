@@ -1,135 +1,155 @@
-"""Rows of the ledger's tables, transferred between Spark and Python as one JSON text per row.
+"""Rows of the ledger's tables, as dictionaries by column; how Spark reads and writes them is in `spark_rows`.
 
-Spark writes and reads JSON faster than it transfers rows of many columns, and msgspec checks every type.
+Columns that an earlier release did not have are null in its rows; `life_of` and `event_of` say what that means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StructType
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId, entity_type
 from spark_sync.ledger.event import EntityEvent, Outcome, Stage, Strength
-from spark_sync.ledger.ledger import History, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life
 
-KEY = "instance string, entity string, type string, parts array<string>, namespace string, application string"
-EVENTS = (
-    f"source string, id string, {KEY}, kind string, strength string, user string, time bigint, requester string,"
-    " stage string, outcome string, started bigint, ended bigint, clock string, check string, request string,"
-    " version string, child string, received bigint, caller string, requested bigint, round bigint"
+Row = Mapping[str, Any]
+
+_TEXT, _NUMBER, _TEXTS = pa.string(), pa.int64(), pa.list_(pa.field("element", pa.string()))
+
+
+def _fields(kind: pa.DataType, *names: str) -> list[pa.Field]:
+    return [pa.field(name, kind) for name in names]
+
+
+_KEY = [
+    *_fields(_TEXT, "instance", "entity", "type"),
+    *_fields(_TEXTS, "parts"),
+    *_fields(_TEXT, "namespace", "application"),
+]
+EVENTS: Final = pa.schema(
+    [
+        *_fields(_TEXT, "source", "id"),
+        *_KEY,
+        *_fields(_TEXT, "kind", "strength", "user"),
+        *_fields(_NUMBER, "time"),
+        *_fields(_TEXT, "requester", "stage", "outcome"),
+        *_fields(_NUMBER, "started", "ended"),
+        *_fields(_TEXT, "clock", "check", "request", "version", "child"),
+        *_fields(_NUMBER, "received"),
+        *_fields(_TEXT, "caller"),
+        *_fields(_NUMBER, "requested", "round"),
+    ]
 )
-LIVES = (
-    f"{KEY}, number int, state string, reason string, creator string, accesses array<string>,"
-    " begun bigint, begun_source string, begun_id string, ended bigint, ended_source string, ended_id string,"
-    " policy_id bigint, policy_version bigint,"
-    " source string, event string, applied array<string>, merged array<string>, conflict string, written string,"
-    " certain bigint, candidates array<string>, former string, revoke boolean, versions array<string>, rule int,"
-    " terms struct<profile: string, delegate_admin: boolean, extra_group: string, plugins: string>"
+LIVES: Final = pa.schema(
+    [
+        *_KEY,
+        *_fields(pa.int32(), "number"),
+        *_fields(_TEXT, "state", "reason", "creator"),
+        *_fields(_TEXTS, "accesses"),
+        *_fields(_NUMBER, "begun"),
+        *_fields(_TEXT, "begun_source", "begun_id"),
+        *_fields(_NUMBER, "ended"),
+        *_fields(_TEXT, "ended_source", "ended_id"),
+        *_fields(_NUMBER, "policy_id", "policy_version"),
+        *_fields(_TEXT, "source", "event"),
+        *_fields(_TEXTS, "applied", "merged"),
+        *_fields(_TEXT, "conflict", "written"),
+        *_fields(_NUMBER, "certain"),
+        *_fields(_TEXTS, "candidates"),
+        *_fields(_TEXT, "former"),
+        *_fields(pa.bool_(), "revoke"),
+        *_fields(_TEXTS, "versions"),
+        *_fields(pa.int32(), "rule"),
+        pa.field(
+            "terms",
+            pa.struct(
+                [
+                    *_fields(_TEXT, "profile"),
+                    *_fields(pa.bool_(), "delegate_admin"),
+                    *_fields(_TEXT, "extra_group", "plugins"),
+                ]
+            ),
+        ),
+    ]
 )
-BASELINE = "instance string, taken bigint, entities bigint, journals map<string,string>"
-CHANGES = f"{LIVES}, dropped boolean"
+CHANGES: Final = pa.schema([*LIVES, *_fields(pa.bool_(), "dropped"), *_fields(_NUMBER, "sequence")])
+"""Lives as `LIVES`; of several with one key the one of the highest `sequence` counts, and it counts before `LIVES`."""
+BASELINE: Final = pa.schema(
+    [
+        *_fields(_TEXT, "instance"),
+        *_fields(_NUMBER, "taken", "entities"),
+        pa.field("journals", pa.map_(_TEXT, _TEXT)),
+    ]
+)
 
-_life = msgspec.json.Decoder(Life)
-_history = msgspec.json.Decoder(History)
-_encode = msgspec.json.Encoder().encode
+PLACE: Final = ("entity", "type", "parts", "namespace", "application")
+"""The columns that name an entity and what it is in."""
 
-Row = tuple[str]
-"""A row of one column, JSON."""
-
-
-def struct_of(schema: str) -> StructType:
-    """Return the schema as Spark's type."""
-    return cast(StructType, StructType.fromDDL(schema))
+_LIFE_TEXTS = ("source", "event", "written", "conflict", "former")
+_LIFE_LISTS = ("accesses", "applied", "merged", "candidates")
+_LIFE_SAME = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
+_EVENT_TEXTS = ("requester", "clock", "check", "request", "version", "child", "caller")
+_EVENT_TIMES = ("started", "ended", "received")
+_EVENT_SAME = ("kind", "user", "source", "id")
 
 
-def names_of(schema: str) -> list[str]:
-    """Return the names of a schema's columns."""
-    return list(struct_of(schema).names)
-
-
-def life_column() -> Column:
-    """Return a row of `LIVES` in the shape of `Life`."""
-    begun = _position(F.col("begun"), F.lit(False), F.col("begun_source"), F.col("begun_id"))
-    ended = _position(F.col("ended"), F.lit(True), F.col("ended_source"), F.col("ended_id"))
-    texts = ("source", "event", "written", "conflict", "former")
-    lists = ("accesses", "applied", "merged", "candidates")
-    same = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
-    return F.struct(
-        F.struct(F.col("type").alias("type"), F.col("parts").alias("parts")).alias("entity"),
-        begun.alias("begun"),
-        F.when(F.col("ended").isNotNull(), ended).alias("ended"),
-        *(F.coalesce(F.col(name), F.lit("")).alias(name) for name in texts),
-        *(F.coalesce(F.col(name), F.array()).alias(name) for name in lists),
-        *(F.col(name).alias(name) for name in same),
-        F.coalesce("certain", "begun").alias("certain"),
-        F.coalesce("revoke", F.lit(False)).alias("revoke"),
-        # A life without a rule was decided before there were two.
-        F.coalesce("rule", F.lit(1)).alias("rule"),
+def life_of(row: Row) -> Life:
+    """Return the life of a row of `LIVES`; a row without a rule was decided by the first one."""
+    certain, rule = row["certain"], row["rule"]
+    return msgspec.convert(
+        {
+            "entity": {"type": row["type"], "parts": row["parts"]},
+            "begun": _position(row, "begun", after_creations=False),
+            "ended": None if row["ended"] is None else _position(row, "ended", after_creations=True),
+            **{name: row[name] or "" for name in _LIFE_TEXTS},
+            **{name: row[name] or () for name in _LIFE_LISTS},
+            **{name: row[name] for name in _LIFE_SAME},
+            "certain": row["begun"] if certain is None else certain,
+            "revoke": bool(row["revoke"]),
+            "rule": 1 if rule is None else rule,
+        },
+        Life,
     )
 
 
-def event_column(event: Column) -> Column:
-    """Return a struct of columns of `EVENTS` in the shape of `EntityEvent`; old rows have a single time."""
-    same = [event[name].alias(name) for name in ("kind", "user", "source", "id")]
-    texts = ("requester", "clock", "check", "request", "version", "child", "caller")
-    times = ("started", "ended", "received")
-    by_cdap = event["strength"] == Strength.AUTHORITATIVE.value
-    stage = F.when(by_cdap, Stage.MESSAGE.value).otherwise(Stage.REQUEST.value)
-    return F.struct(
-        F.struct(event["type"].alias("type"), event["parts"].alias("parts")).alias("entity"),
-        *same,
-        F.coalesce(event["stage"], stage).alias("stage"),
-        F.coalesce(event["outcome"], F.lit(Outcome.DONE.value)).alias("outcome"),
-        *(F.coalesce(event[name], event["time"]).alias(name) for name in times),
-        *(F.coalesce(event[name], F.lit("")).alias(name) for name in texts),
-        F.coalesce(event["requested"], F.lit(0)).alias("requested"),
+def event_of(row: Row) -> EntityEvent:
+    """Return the event of a row of `EVENTS`; a row of the first release has a single time."""
+    by_cdap = row["strength"] == Strength.AUTHORITATIVE.value
+    return msgspec.convert(
+        {
+            "entity": {"type": row["type"], "parts": row["parts"]},
+            **{name: row[name] for name in _EVENT_SAME},
+            "stage": row["stage"] or (Stage.MESSAGE if by_cdap else Stage.REQUEST).value,
+            "outcome": row["outcome"] or Outcome.DONE.value,
+            **{name: row["time"] if row[name] is None else row[name] for name in _EVENT_TIMES},
+            **{name: row[name] or "" for name in _EVENT_TEXTS},
+            "requested": row["requested"] or 0,
+        },
+        EntityEvent,
     )
 
 
-def to_json(column: Column) -> Column:
-    """Return the column as text, with explicit nulls, so that a missing value is not taken for a default."""
-    return F.to_json(column, {"ignoreNullFields": "false"})
-
-
-def read_life(row: Row) -> Life:
-    """Read the text that `to_json(life_column())` wrote."""
-    return _life.decode(row[0])
-
-
-def folded(decide: Callable[[History], LedgerChange | None], instance: str, rows: Iterable[Row]) -> Iterator[Row]:
-    """Turn histories into the rows of `change_rows`; runs on Spark's executors."""
-    for row in rows:
-        change = decide(_history.decode(row[0]))
-        if change:
-            yield from change_rows(instance, change)
-
-
-def change_rows(instance: str, change: LedgerChange) -> Iterator[Row]:
-    """Return a row of `CHANGES` for each life that a change writes or drops."""
+def change_rows(instance: str, change: LedgerChange) -> Iterator[dict[str, Any]]:
+    """Return a row of `CHANGES`, but for `sequence`, for each life that a change writes or drops."""
     for life in change.lives:
-        yield (_encode({**_columns(instance, life), "dropped": False}).decode(),)
+        yield life_row(instance, life) | {"dropped": False}
+    written = {life.number for life in change.lives}
     for number in change.dropped:
-        row = {"instance": instance, "entity": str(change.entity), "number": number, "dropped": True}
-        yield (_encode(row).decode(),)
+        if number in written:
+            continue
+        yield {"instance": instance, "entity": str(change.entity), "number": number, "dropped": True}
 
 
-def _columns(instance: str, life: Life) -> dict[str, Any]:
-    entity, begun, ended = life.entity, life.begun, life.ended
-    return {
-        "instance": instance,
-        "entity": str(entity),
-        "type": entity.type,
-        "parts": entity.parts,
-        "namespace": entity.namespace,
-        "application": _application(entity),
+def life_row(instance: str, life: Life) -> dict[str, Any]:
+    """Return a row of `LIVES`."""
+    begun, ended = life.begun, life.ended
+    return _place(instance, life.entity) | {
         "number": life.number,
-        "state": life.state,
+        "state": life.state.value,
         "reason": life.reason,
         "creator": life.creator,
         "accesses": life.accesses,
@@ -153,21 +173,14 @@ def _columns(instance: str, life: Life) -> dict[str, Any]:
         "revoke": life.revoke,
         "versions": life.versions,
         "rule": life.rule,
-        "terms": life.terms,
+        "terms": msgspec.to_builtins(life.terms),
     }
 
 
 def event_row(instance: str, event: EntityEvent) -> dict[str, Any]:
     """Return a row of `EVENTS` without its round."""
-    entity = event.entity
     fields = ("source", "id", "user", "requester", "started", "ended", "clock", "check", "request", "version", "child")
-    return {
-        "instance": instance,
-        "entity": str(entity),
-        "type": entity.type,
-        "parts": list(entity.parts),
-        "namespace": entity.namespace,
-        "application": _application(entity),
+    return _place(instance, event.entity) | {
         "kind": event.kind.value,
         "strength": Strength.AUTHORITATIVE.value if event.stage is Stage.MESSAGE else Strength.AMBIGUOUS.value,
         "stage": event.stage.value,
@@ -180,12 +193,22 @@ def event_row(instance: str, event: EntityEvent) -> dict[str, Any]:
     }
 
 
-def _application(entity: EntityId) -> str | None:
+def _place(instance: str, entity: EntityId) -> dict[str, Any]:
     application = entity.ancestor("application") if "application" in entity_type(entity.type).path else None
-    return application.parts[-1] if application else None
+    return {
+        "instance": instance,
+        "entity": str(entity),
+        "type": entity.type,
+        "parts": entity.parts,
+        "namespace": entity.namespace,
+        "application": application.parts[-1] if application else None,
+    }
 
 
-def _position(time: Column, after_creations: Column, source: Column, id_: Column) -> Column:
-    return F.struct(
-        time.alias("time"), after_creations.alias("after_creations"), source.alias("source"), id_.alias("id")
-    )
+def _position(row: Row, name: str, *, after_creations: bool) -> dict[str, Any]:
+    return {
+        "time": row[name],
+        "after_creations": after_creations,
+        "source": row[f"{name}_source"],
+        "id": row[f"{name}_id"],
+    }

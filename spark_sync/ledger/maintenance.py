@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
-
-from delta.tables import DeltaTable
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from typing import TYPE_CHECKING, Final
 
 from spark_sync.ledger.life import UNDECIDED_STATES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DAY: Final = 86_400_000
 LAST: Final = "upkeep"
@@ -28,13 +27,16 @@ def is_due(directory: Path, now: int) -> bool:
         return False
 
 
-def vacuum(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> None:
+def clean(spark: SparkSession, directory: Path, *, now: int, keep_days: int) -> None:
     """Delete decided events older than `keep_days`, compact small files, drop old table versions.
 
     An event read again after its deletion changes nothing: lives stay, and with them the time before which events no
     longer count. Kept are the events of undecided lives, and those that name the versions of an existing entity, which
     ends with its last version.
     """
+    from delta.tables import DeltaTable
+    from pyspark.sql import functions as F  # noqa: N812
+
     events = DeltaTable.forPath(spark, str(directory / "events"))
     lives = DeltaTable.forPath(spark, str(directory / "ledger")).toDF()
     undecided = lives.where(F.col("state").isin(*UNDECIDED_STATES)).select("instance", "entity").distinct()
@@ -46,7 +48,7 @@ def vacuum(spark: SparkSession, directory: Path, *, now: int, keep_days: int) ->
     if not gone.isEmpty():
         same = "known.instance = gone.instance AND known.source = gone.source AND known.id = gone.id"
         events.alias("known").merge(gone.alias("gone"), same).whenMatchedDelete().execute()
-    for name in ("events", "ledger"):
+    for name in ("events", "ledger", "changes"):
         table = DeltaTable.forPath(spark, str(directory / name))
         table.optimize().executeCompaction()
         table.vacuum(_KEPT_HOURS)

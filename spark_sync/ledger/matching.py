@@ -171,9 +171,10 @@ def _match_views(
     for m, seen in enumerate(checked):
         user = settings.creator_of(seen.record)
         mine = [n for n, fitting in views.items() if m in fitting]
-        users = {user}
+        users, naming = {user}, list[EntityEvent]()
         if user == UNKNOWN:
-            users = _named_by([others[n] for n in mine], checked, open_checks, settings)
+            naming = _naming([others[n] for n in mine], checked, open_checks, settings)
+            users = _named_by(naming, checked, open_checks, settings)
         if seen.check is not None or user == UNKNOWN:
             explained.update(mine)
         else:
@@ -183,7 +184,8 @@ def _match_views(
                 views[n] == [m] and _confirms(others[n], seen, open_checks, settings) for n in explained & {*mine}
             )
             seen_by = seen.records.union((others[n].source, others[n].id) for n in explained & {*mine})
-            found.append(replace(_request(seen, frozenset(users), settings), confirmed=confirmed, reported_by=seen_by))
+            request = _request(seen, frozenset(users), naming, settings)
+            found.append(replace(request, confirmed=confirmed, reported_by=seen_by))
     waiting = list(open_checks)
     for n, other in enumerate(others):
         if n not in explained and _may_report_change(other, settings):
@@ -226,31 +228,46 @@ def _is_view(other: EntityEvent, seen: _RecordedRequest, settings: FoldSettings)
     return other.started - settings.skew <= seen.ended and begun <= ended + settings.skew
 
 
-def _named_by(
+def _naming(
     views: Sequence[EntityEvent],
     checked: Sequence[_RecordedRequest],
     open_checks: Sequence[EntityEvent],
     settings: FoldSettings,
-) -> set[str]:
-    """Return who may have sent a request whose check names no creator: the users in the lines of the highest rank.
+) -> list[EntityEvent]:
+    """Return the lines of the highest rank that may name the sender of a request whose check names no creator.
 
     A message of CDAP names the user of its check, so one that names another user is not about this request. A line that
-    fits a request of its own user is about that one. If more requests than lines may be meant, a line is missing, and
-    the sender may be anyone.
+    fits a request of its own user is about that one, also if its record is missing.
+    """
+    own = [seen for seen in checked if settings.creator_of(seen.record) != UNKNOWN]
+
+    def is_of_its_own(line: EntityEvent) -> bool:
+        user = settings.creator_of(line)
+        return any(_is_view(line, seen, settings) and settings.creator_of(seen.record) == user for seen in own) or any(
+            _may_be_check_of(check, line, settings) and settings.creator_of(check) == user for check in open_checks
+        )
+
+    lines = [view for view in views if view.stage is Stage.REQUEST and settings.creator_of(view) != UNKNOWN]
+    # Before their own lines are left out: a source of lower rank names no one where a higher one saw the request.
+    rank = _rank_of(lines, settings)
+    return [line for line in lines if settings.ranks.get(line.source, 0) == rank and not is_of_its_own(line)]
+
+
+def _rank_of(lines: Iterable[EntityEvent], settings: FoldSettings) -> int:
+    return max((settings.ranks.get(line.source, 0) for line in lines), default=0)
+
+
+def _named_by(
+    naming: Sequence[EntityEvent],
+    checked: Sequence[_RecordedRequest],
+    open_checks: Sequence[EntityEvent],
+    settings: FoldSettings,
+) -> set[str]:
+    """Return who may have sent a request whose check names no creator: the users in these lines.
+
+    If more requests than lines may be meant, a line is missing, and the sender may be anyone.
     """
     unnamed = [seen for seen in checked if settings.creator_of(seen.record) == UNKNOWN]
-    own = [seen for seen in checked if settings.creator_of(seen.record) != UNKNOWN]
-    naming = [
-        view
-        for view in views
-        if view.stage is Stage.REQUEST
-        and settings.creator_of(view) != UNKNOWN
-        and not any(
-            _is_view(view, s, settings) and settings.creator_of(s.record) == settings.creator_of(view) for s in own
-        )
-    ]
-    rank = max((settings.ranks.get(view.source, 0) for view in naming), default=0)
-    naming = [view for view in naming if settings.ranks.get(view.source, 0) == rank]
     meant = sum(any(_is_view(view, seen, settings) for view in naming) for seen in unnamed)
     meant += sum(
         any(_may_be_check_of(check, view, settings) for view in naming)
@@ -261,9 +278,12 @@ def _named_by(
     return users if len(naming) >= meant > 0 else users | {UNKNOWN}
 
 
-def _request(seen: _RecordedRequest, users: frozenset[str], settings: FoldSettings) -> EntityRequest:
+def _request(
+    seen: _RecordedRequest, users: frozenset[str], naming: Sequence[EntityEvent], settings: FoldSettings
+) -> EntityRequest:
     record = replace(seen.record, received=seen.stored)
-    unnamed = UNKNOWN in users and settings.may_be_named(record)
+    rank = None if UNKNOWN in users else _rank_of(naming, settings)
+    unnamed = settings.creator_of(record) == UNKNOWN and settings.may_be_named(record, rank)
     return EntityRequest(
         entity=record.entity,
         kind=record.kind,
@@ -272,9 +292,19 @@ def _request(seen: _RecordedRequest, users: frozenset[str], settings: FoldSettin
         outcome=seen.outcome,
         position=record.position,
         corroborated=seen.check is not None,
-        settled=settings.is_settled(record) and not unnamed,
+        settled=_is_settled(record, seen.check, settings) and not unnamed,
         version=record.version,
     )
+
+
+def _is_settled(event: EntityEvent, check: EntityEvent | None, settings: FoldSettings) -> bool:
+    """Return whether everything that could contradict the event is known.
+
+    Without a journalled check of its own a creation may have rivals without one, who are known by their records only.
+    """
+    if check is None and event.kind is ChangeKind.CREATE and settings.is_held_back(event):
+        return False
+    return settings.is_settled(event)
 
 
 def _unmatched(other: EntityEvent, waiting: list[EntityEvent], settings: FoldSettings) -> EntityRequest:
@@ -297,7 +327,7 @@ def _unmatched(other: EntityEvent, waiting: list[EntityEvent], settings: FoldSet
         authoritative=other.stage is Stage.MESSAGE,
         checked=own is not None,
         reported_by=frozenset({(other.source, other.id)}),
-        settled=settings.is_settled(other),
+        settled=_is_settled(other, own, settings),
         version=other.version,
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -19,10 +19,9 @@ from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput, reason
 from ranger_cdap.service.events.watermark import Watermark
+from spark_sync.ledger.lease import lease
+from spark_sync.ledger.ledger_version import CHECKPOINTS, save
 from spark_sync.sources import watermarks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 MARGIN: Final = 300_000
 """An inventory is dated this many milliseconds before its first request: CDAP's clock may be behind ours.
@@ -91,30 +90,27 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
     return Inventory(instance, taken, entities, _known_versions(found))
 
 
-def take_baseline(settings: Settings, spark: SparkSession, path: Path, *, now: int) -> BaselineReport:
+def take_baseline(settings: Settings, path: Path, *, now: int) -> BaselineReport:
     """Enter the inventory of a file into the ledger; `now` is the time in epoch milliseconds.
 
     Raises:
         InvalidInput: the inventory is invalid; nothing was entered.
         SyncError: as `enter_baseline`.
     """
-    return enter_baseline(settings, spark, read_inventory(path, instance=settings.cdap.instance, now=now))
+    return enter_baseline(settings, read_inventory(path, instance=settings.cdap.instance, now=now))
 
 
-def enter_baseline(settings: Settings, spark: SparkSession, inventory: Inventory) -> BaselineReport:
+def enter_baseline(settings: Settings, inventory: Inventory) -> BaselineReport:
     """Enter an inventory into the ledger.
 
     Raises:
         LeaseHeld: a run is in progress.
-        SyncError: Spark or the ledger failed.
+        SyncError: the ledger failed.
     """
     from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.ledger.lease import lease
-    from spark_sync.ledger.ledger_version import CHECKPOINTS, save
-    from spark_sync.spark.spark_errors import spark_errors
 
-    with lease(settings.sync.state_dir), spark_errors():
-        ledger = DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
+    with lease(settings.sync.state_dir):
+        ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
         journals = journals_of(watermarks.read(settings.sync.sources), inventory.taken)
         became_known = ledger.enter_baseline(inventory.taken, inventory.entities, inventory.versions, journals)
         save(settings.sync.state_dir / CHECKPOINTS, ledger.marks())

@@ -241,19 +241,38 @@ def _users(policy: Policy, entity: EntityId, instance: str) -> Iterator[str]:
             yield grant_for(entity, user, instance, ACCESS_TYPES, non_creators=()).user
 
 
+def may_be_ours(policy: Policy) -> bool:
+    """Return whether the guid of a policy may be that of a life."""
+    with suppress(ValueError):
+        return UUID(policy.guid).version == _OURS_BY_GUID
+    return False
+
+
+def unexplained(lives: Iterable[Life], policies: Iterable[Policy], instance: str) -> Iterator[Policy]:
+    """Yield the policies that may be ours but belong neither to one of the lives nor to the entity they are on."""
+    lives_of: dict[EntityId, list[Life]] = {}
+    guids = set()
+    for life in lives:
+        lives_of.setdefault(life.entity, []).append(life)
+        guids.add(guid_of(life, instance))
+    for policy in filter(may_be_ours, policies):
+        if policy.guid not in guids and _unrecorded(policy, lives_of, instance) is None:
+            yield policy
+
+
 def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], instance: str) -> Life | None:
     """Return the life to which the guid of a policy belongs, if the policy is on exactly its entity."""
-    with suppress(ValueError):
-        if UUID(policy.guid).version == _OURS_BY_GUID and (entity := _named(policy, instance)):
-            newest = max((life.number for life in lives_of.get(entity, ())), default=0)
-            for number in range(1, newest + AHEAD + 1):
-                life = Life(entity, number, None, BEGINNING, State.KNOWN)
-                if guid_of(life, instance) == policy.guid:
-                    return life
+    if may_be_ours(policy) and (entity := named_entity(policy, instance)):
+        newest = max((life.number for life in lives_of.get(entity, ())), default=0)
+        for number in range(1, newest + AHEAD + 1):
+            life = Life(entity, number, None, BEGINNING, State.KNOWN)
+            if guid_of(life, instance) == policy.guid:
+                return life
     return None
 
 
-def _named(policy: Policy, instance: str) -> EntityId | None:
+def named_entity(policy: Policy, instance: str) -> EntityId | None:
+    """Return the entity that a policy is on, if it is exactly one."""
     values = {level: resource.values for level, resource in policy.resources.items()}
     if any(len(several) != 1 for several in values.values()) or values.get("instance") != [instance]:
         return None

@@ -10,34 +10,31 @@ from typing import TYPE_CHECKING
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
+from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile import overrides
 from spark_sync.reconcile.override_audit import Override, audit_record, on_record, override_audit
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
 
 @contextmanager
-def manual_ledger(settings: Settings, spark: SparkSession) -> Iterator[DeltaLedger]:
+def manual_ledger(settings: Settings) -> Iterator[DeltaLedger]:
     """Open the ledger for manual overrides, under the lease; the next run finds the changes in it.
 
     Raises:
         LeaseHeld: a run is in progress.
         LedgerLost: the ledger is older than what was read, or another one.
-        SyncError: Spark or the ledger failed.
+        SyncError: the ledger failed.
     """
     from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.ledger.lease import lease
-    from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
-    from spark_sync.spark.spark_errors import spark_errors
 
     state = settings.sync.state_dir
-    with lease(state), spark_errors():
-        ledger = DeltaLedger(spark, state, settings.cdap.instance)
+    with lease(state):
+        ledger = DeltaLedger(state, settings.cdap.instance)
         before = ledger.marks()
         verify(state / CHECKPOINTS, before)
         yield ledger
@@ -53,14 +50,14 @@ class Retried:
     not_stuck: tuple[Life, ...]
 
 
-def retry(settings: Settings, spark: SparkSession, entities: Collection[EntityId]) -> Retried:
+def retry(settings: Settings, entities: Collection[EntityId]) -> Retried:
     """Make blocked and failed lives pending again: of these entities, or of all if none is given.
 
     Raises:
         InvalidInput: an entity is not in the ledger.
         SyncError: as `manual_ledger`.
     """
-    with manual_ledger(settings, spark) as ledger:
+    with manual_ledger(settings) as ledger:
         if entities:
             lives = [life for entity in entities for life in _lives_of(ledger, entity) if life.is_open]
         else:
@@ -73,7 +70,6 @@ def retry(settings: Settings, spark: SparkSession, entities: Collection[EntityId
 
 def assign(
     settings: Settings,
-    spark: SparkSession,
     entity: EntityId,
     user: str,
     *,
@@ -92,10 +88,10 @@ def assign(
         UnsafeGrant, InvalidInput: as `overrides.assign`.
         SyncError: as `manual_ledger`.
     """
-    from spark_sync.grants.push import plan_settings
+    from spark_sync.grants.plan_settings import plan_settings
 
     planning = plan_settings(settings)
-    with override_audit(settings) as audit, manual_ledger(settings, spark) as ledger:
+    with override_audit(settings) as audit, manual_ledger(settings) as ledger:
         lives = _lives_of(ledger, entity)
         before = overrides.current(entity, lives)
         change = overrides.assign(
@@ -115,14 +111,14 @@ def assign(
     return change.lives
 
 
-def forget(settings: Settings, spark: SparkSession, entity: EntityId, *, now: int, why: str = "") -> tuple[Life, ...]:
+def forget(settings: Settings, entity: EntityId, *, now: int, why: str = "") -> tuple[Life, ...]:
     """Remove the creator of an entity; return its changed lives.
 
     Raises:
         InvalidInput: as `overrides.forget`.
         SyncError: as `manual_ledger`.
     """
-    with override_audit(settings) as audit, manual_ledger(settings, spark) as ledger:
+    with override_audit(settings) as audit, manual_ledger(settings) as ledger:
         lives = _lives_of(ledger, entity)
         before = overrides.current(entity, lives)
         change = overrides.forget(entity, lives, decided=_decided(settings, now))

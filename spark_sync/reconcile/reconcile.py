@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -13,17 +13,28 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import guid_of
 from spark_sync.grants.plan import PlanSettings
+from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.push import plan_settings, ranger_admin
-from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.grants.push import ranger_admin
+from spark_sync.ledger.ledger import FEW_EVENTS, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import Inventory
-from spark_sync.reconcile.drift import Drift, DriftFinding, Facts, drift_of, find_drift, survey
+from spark_sync.reconcile.drift import (
+    Drift,
+    DriftFinding,
+    Facts,
+    drift_of,
+    find_drift,
+    may_be_ours,
+    named_entity,
+    survey,
+    unexplained,
+)
 from spark_sync.reconcile.manual import manual_ledger
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 
 class PolicyReader(Protocol):
@@ -54,7 +65,6 @@ class ReconcileReport:
 
 def reconcile(
     settings: Settings,
-    spark: SparkSession,
     *,
     inventory: Inventory | None = None,
     action: RepairAction | None = None,
@@ -71,14 +81,21 @@ def reconcile(
     Raises:
         LeaseHeld: a run is in progress.
         LedgerLost: the ledger is older than what was read, or another one.
-        SyncError: Spark or the ledger failed.
+        SyncError: the ledger failed.
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
     planning = plan_settings(settings)
     connection: AbstractContextManager[PolicyReader] = nullcontext(ranger) if ranger else ranger_admin(settings)
-    with manual_ledger(settings, spark) as ledger:
+    with manual_ledger(settings) as ledger:
         with connection as reader:
-            known = gather_facts(ledger.lives(list(State)), inventory, planning, reader, entities)
+            policies = reader.list_policies(planning.service)
+            everything = inventory is not None or no_creator
+            lives = (
+                ledger.lives(list(State))
+                if everything
+                else lives_to_compare(ledger, policies, planning.instance, entities)
+            )
+            known = gather_facts(lives, policies, inventory, planning, reader, entities)
         if action is None:
             found = (finding for facts in known for finding in drift_of(facts, planning, no_creator=no_creator))
             return ReconcileReport(tuple(found))
@@ -87,14 +104,31 @@ def reconcile(
     return ReconcileReport(repairs.left, repairs.settled, repairs.changes)
 
 
+def lives_to_compare(
+    ledger: DeltaLedger, policies: Sequence[Policy], instance: str, entities: Collection[EntityId] = ()
+) -> list[Life]:
+    """Return all lives of these entities, and of all that policies can differ about from the ledger.
+
+    Most lives of a large ledger are none of these: known without a creator, or ended.
+    """
+    granted = {life.entity for life in ledger.lives_with_grants()}
+    named = {entity for policy in policies if may_be_ours(policy) and (entity := named_entity(policy, instance))}
+    if len(touched := {*granted, *named, *entities}) <= FEW_EVENTS:
+        lives = ledger.find_lives(entities=touched) if touched else []
+        if not any(unexplained(lives, policies, instance)):
+            return lives
+    return ledger.lives(list(State))
+
+
 def gather_facts(
     lives: Collection[Life],
+    policies: Sequence[Policy],
     inventory: Inventory | None,
     settings: PlanSettings,
     ranger: PolicyReader,
     entities: Collection[EntityId] = (),
 ) -> list[Facts]:
-    """Return the facts about these entities, or all. A policy absent from Ranger's list is looked up before it counts.
+    """Return the facts about these entities, or all. A policy absent from the list is looked up before it counts.
 
     Ranger gives an account without rights an empty list, but refuses it a single policy.
 
@@ -102,7 +136,7 @@ def gather_facts(
         InvalidInput: an entity is unknown.
         RangerAdminError: Ranger Admin cannot be read.
     """
-    policies = ranger.list_policies(settings.service)
+    found_too: list[Policy] = []
     missing = [f for f in find_drift(lives, policies, inventory, settings) if f.drift is Drift.MISSING and f.life]
     for life in (finding.life for finding in missing if not entities or finding.entity in entities):
         if life is None:
@@ -112,8 +146,8 @@ def gather_facts(
         else:
             found = ranger.policy_by_guid(settings.service, guid_of(life, settings.instance))
         if found is not None:
-            policies.append(found)
-    known = survey(lives, policies, inventory, settings)
+            found_too.append(found)
+    known = survey(lives, [*policies, *found_too], inventory, settings)
     for entity in set(entities) - {facts.entity for facts in known}:
         raise InvalidInput(f"neither the ledger nor Ranger nor an inventory knows `{entity}`")
     return [facts for facts in known if not entities or facts.entity in entities]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
 from spark_sync.grants.plan import PlanSettings, Step, plan
-from spark_sync.grants.push import plan_settings, push, ranger_admin
+from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.push import SENDING, push, ranger_admin
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.ledger import Ledger, LedgerChange
@@ -23,9 +24,6 @@ from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
 from spark_sync.reconcile.manual import manual_ledger
 from spark_sync.reconcile.reconcile import RangerClient, gather_facts
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 FOLLOWING_STATES: Final = (State.KNOWN, State.PENDING, State.APPLIED, State.FAILED)
 """The states of lives whose grant settings may decide."""
@@ -46,7 +44,6 @@ class RegrantReport:
 
 def regrant(
     settings: Settings,
-    spark: SparkSession,
     *,
     entities: Collection[EntityId] = (),
     send: bool = False,
@@ -62,10 +59,10 @@ def regrant(
     Raises:
         LeaseHeld: a run is in progress.
         LedgerLost: the ledger is older than what was read, or another one.
-        SyncError: Spark or the ledger failed.
+        SyncError: the ledger failed.
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
-    with manual_ledger(settings, spark) as ledger:
+    with manual_ledger(settings) as ledger:
         planning = plan_settings(settings)
         changes = regrants(ledger, settings, planning, entities=entities, ranger=ranger)
         sent = [after for before, after in changes if is_changed(before, after)]
@@ -74,7 +71,7 @@ def regrant(
         if not send:
             return RegrantReport(planned, kept)
         record(ledger, changes)
-        progress("sending grants to Ranger")
+        progress(SENDING)
         outcomes, error = push(ledger, settings, ranger, progress=progress)
     return RegrantReport(planned, kept, tuple(outcomes), error)
 
@@ -97,7 +94,7 @@ def regrants(
     with connection as reader:
         # Of an entity that is named, any life makes it a known one.
         lives = ledger.lives(list(State) if entities else FOLLOWING_STATES)
-        known = gather_facts(lives, None, planning, reader, entities)
+        known = gather_facts(lives, reader.list_policies(planning.service), None, planning, reader, entities)
     return list(changes_of(known, planning))
 
 

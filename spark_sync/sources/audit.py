@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +27,10 @@ from spark_sync.sources.strict_json import BadLine, convert_strictly, quoted, re
 
 _VERSIONS: Final = (1, 2)
 _READ: Final = ("version", "time", "entityId", "metadataEntity", "user", "type")
+_NOTHING: Final = LineReading()
+
+_encode: Final = msgspec.json.Encoder().encode
+_encode_float: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class _AuditMessage(msgspec.Struct, frozen=True):
@@ -57,10 +62,13 @@ def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineRe
         return LineReading(str(e))
     try:
         message, kind, details = _message(found)
+        rows = _rows().get(message.type)
+        if rows is None:  # most messages: they create and delete nothing
+            return _NOTHING
         events = [
             _event(row, _parts(row, details), message.user, message.time, message.time, found, settings)
-            for row in load_creations().audit
-            if row.message == message.type and kind in row.entity.cdap_names and found["version"] in row.versions
+            for row in rows
+            if kind in row.entity.cdap_names and found["version"] in row.versions
         ]
     except BadLine as e:
         return checked_reading(line, _salvaged(found, settings), now, rejected=str(e))
@@ -111,9 +119,7 @@ def _event(
     settings: SourceSettings,
 ) -> EntityEvent:
     # Messages have no id; a hash of the fields read makes a repeated message the same event.
-    read = json.dumps(
-        {name: found[name] for name in _READ if name in found}, ensure_ascii=False, separators=(",", ":")
-    ).encode("utf-8")
+    read = {name: found[name] for name in _READ if name in found}
     return EntityEvent(
         entity=EntityId(row.entity.name, parts),
         kind=row.kind,
@@ -122,9 +128,32 @@ def _event(
         started=started,
         ended=ended,
         source=settings.name,
-        id=hashlib.sha256(read).hexdigest(),
+        id=hashlib.sha256(canonical(read)).hexdigest(),
         received=started,
     )
+
+
+def canonical(value: dict[str, Any]) -> bytes:
+    """Return the JSON text that identifies an object, as `json.dumps` writes it without spaces and in UTF-8.
+
+    Other encoders write all but numbers with a fraction or an exponent in the same way, in a tenth of the time.
+    """
+    return _encode_float(value).encode() if _has_float(value) else _encode(value)
+
+
+def _has_float(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_float, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_float, value))
+    return isinstance(value, float)
+
+
+@cache
+def _rows() -> Mapping[str, tuple[AuditRow, ...]]:
+    """Return the rows by the type of message."""
+    rows = load_creations().audit
+    return {message: tuple(row for row in rows if row.message == message) for message in {row.message for row in rows}}
 
 
 def _salvaged(found: Mapping[str, Any], settings: SourceSettings) -> list[EntityEvent]:

@@ -7,11 +7,6 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.sources import audit
-from spark_sync.sources.line_batches import parsed_by
-from spark_sync.sources.source import EventSource
-
-PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
 
 # The job itself decides which messages are read: another start or group would silently lose events.
 _OURS = ("subscribe", "subscribepattern", "assign", "startingoffsets", "failondataloss", "kafka.bootstrap.servers")
@@ -57,8 +52,3 @@ def lines_of(messages: DataFrame) -> DataFrame:
         F.concat(F.lit("kafka:"), F.col("topic"), F.lit("/"), F.col("partition").cast("string")).alias("file"),
         F.col("offset").alias("block"),
     )
-
-
-AUDIT_KAFKA = EventSource(
-    read=read, parse=parsed_by(audit.read), check=check, rank=10, line_is_block=True, packages=(PACKAGE,)
-)

@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from ranger_cdap.config import SourceSettings
 from spark_sync.ledger.event import EntityEvent
-from spark_sync.sources.line_reader import LineReader, LineReading
+from spark_sync.sources.line_reader import LineReader, LineReading, sure_reading
 from spark_sync.sources.source import FOUND, Parse
 from spark_sync.sources.strict_json import HALF, LONGEST
 
@@ -26,6 +26,12 @@ _READ: Final = StructType(
         StructField("found", ArrayType(FOUND)),
     ]
 )
+CHECKED: Final = "__checked_by_sure_reading"
+"""Column of a frame whose events have all passed `sure_reading`, so that Spark need not check them.
+
+No source of a plugin has a column of that name by chance.
+"""
+
 _ARROW: Final = {"string": pa.string(), "bigint": pa.int64(), "array<string>": pa.list_(pa.string())}
 _OF_ENTITY: Final = {"type": "entity.type", "parts": "entity.parts"}
 _COLUMNS: Final[Sequence[tuple[str, Callable[[EntityEvent], Any], pa.DataType]]] = [
@@ -39,15 +45,20 @@ def parsed_by(reader: LineReader) -> Parse:
 
     def parse(lines: DataFrame, settings: SourceSettings, instance: str, now: int) -> DataFrame:
         def read_batch(raw: pa.Array) -> pa.Array:
-            texts = ((line or b"").decode("utf-8", "surrogateescape") for line in raw.to_pylist())
-            return _as_arrow([reader(text, settings, instance, now) for text in texts])
+            texts = [(line or b"").decode("utf-8", "surrogateescape") for line in raw.to_pylist()]
+            readings = (reader(text, settings, instance, now) for text in texts)
+            return _as_arrow([sure_reading(reading, text, now) for text, reading in zip(texts, readings, strict=True)])
 
         # A deterministic function would be run again for each column and condition that uses its result. (The stub of
         # `arrow_udf` lacks the form that takes the kind of function from its type hints, which PySpark recommends.)
         read = arrow_udf(read_batch, _READ).asNondeterministic()  # type: ignore[call-overload]
         others = [name for name in lines.columns if name != "line"]
         return lines.withColumn("read", read(_cut(F.col("line")))).select(
-            F.coalesce("read.shown", "line").alias("line"), *others, F.col("read.rejected"), F.col("read.found")
+            F.coalesce("read.shown", "line").alias("line"),
+            *others,
+            F.col("read.rejected"),
+            F.col("read.found"),
+            F.lit(True).alias(CHECKED),
         )
 
     return parse

@@ -7,7 +7,7 @@ The readable events of a rejected line are kept: they may be the only trace of a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -48,15 +48,31 @@ def checked_reading(
     once: dict[str, EntityEvent] = {}
     for event in events:
         once.setdefault(event.id, event)
-    named = tuple(once.values())
-    reason = rejected or _bad_name(named) or _too_early(named, now)
-    counting = (event for event in named if is_well_formed(event.entity) and not is_skipped(event.entity))
+    if not once:
+        return LineReading(rejected, (), shown)
+    well_formed = [event for event in once.values() if is_well_formed(event.entity)]
+    reason = rejected or _bad_name(once.values(), well_formed) or _too_early(once.values(), now)
+    counting = (event for event in well_formed if not is_skipped(event.entity))
     if reason is None:
         return LineReading(None, tuple(counting), shown)
     name = hashlib.sha256(bytes_of(line)).hexdigest()
     # A change that did not happen is irrelevant.
     kept = (_as_rejected(event, name, now) for event in counting if event.outcome is not Outcome.NOTHING)
     return LineReading(reason, tuple(kept), shown)
+
+
+def sure_reading(reading: LineReading, line: str, now: int) -> LineReading:
+    """Return a reader's reading of a line, checked if the reader has not done it."""
+    events = reading.events
+    if not events:
+        return reading
+    if reading.rejected is not None:
+        if all(event.stage is Stage.REJECTED for event in events):
+            return reading
+        return replace(reading, events=tuple(event for event in events if event.stage is Stage.REJECTED))
+    if all(is_well_formed(event.entity) for event in events) and not _too_early(events, now):
+        return reading
+    return checked_reading(line, events, now, shown=reading.shown)
 
 
 def event_id(name: str, change: RecordedChange | EntityEvent) -> str:
@@ -79,14 +95,17 @@ def bad_name(entity: EntityId) -> str:
     return f"`{str(entity)[:120]}` is not a valid CDAP name"
 
 
-def _bad_name(events: Iterable[EntityEvent]) -> str | None:
+def _bad_name(events: Collection[EntityEvent], well_formed: Collection[EntityEvent]) -> str | None:
+    if len(events) == len(well_formed):
+        return None
     said = (event for event in events if event.outcome is not Outcome.NOTHING)
-    return next((bad_name(event.entity) for event in said if not is_well_formed(event.entity)), None)
+    return next((bad_name(event.entity) for event in said if event not in well_formed), None)
 
 
 def _too_early(events: Iterable[EntityEvent], now: int) -> str | None:
-    last = (event.started if event.ended == NEVER else max(event.started, event.ended) for event in events)
-    return TOO_EARLY if max(last, default=0) > now + MOST_AHEAD else None
+    latest = now + MOST_AHEAD
+    ahead = any(event.started > latest or NEVER != event.ended > latest for event in events)
+    return TOO_EARLY if ahead else None
 
 
 def _as_rejected(event: EntityEvent, name: str, now: int) -> EntityEvent:

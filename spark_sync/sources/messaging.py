@@ -18,11 +18,9 @@ from pyspark.sql.types import StructType
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.config.address import SOURCE
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
-from spark_sync.sources import audit
 from spark_sync.sources.avro import TopicMessage, messages, poll_request
 from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
-from spark_sync.sources.line_batches import parsed_by
-from spark_sync.sources.source import LINES, EventSource
+from spark_sync.sources.source import LINES
 
 FORMAT: Final = "cdap-messaging"
 _PAGE: Final = 1000
@@ -213,6 +211,3 @@ def _line(payload: bytes) -> str:
         return payload.decode()
     except UnicodeDecodeError:
         return "\ufffd" + payload.decode(errors="replace")
-
-
-AUDIT_MESSAGING = EventSource(read=read, parse=parsed_by(audit.read), check=check, rank=10, line_is_block=True)

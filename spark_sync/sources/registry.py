@@ -26,7 +26,7 @@ def event_sources() -> dict[str, EventSource]:
 
 
 def configured_sources(settings: Settings) -> list[tuple[SourceSettings, EventSource]]:
-    """Return each configured source with its event source; needs PySpark, and starts nothing.
+    """Return each configured source with its event source; starts nothing.
 
     Raises:
         ConfigError: a kind is unknown, or the settings of a source cannot be used.

@@ -24,6 +24,9 @@ PATIENCE: Final = 5.0
 """Seconds to wait for a watermark later than now; it is renewed each second."""
 
 _KIND: Final = "data-plane"
+_NAME_NO_SENDER: Final = frozenset({_KIND, "audit", "audit-kafka", "audit-messaging"})
+"""Kinds whose records and messages name the user of the check, never the sender of a request run as another user."""
+
 _POLL: Final = 0.1
 _RENEWALS: Final = 2
 _PATTERN: Final = re.compile(r"[*?\[{\\]")
@@ -32,14 +35,20 @@ _LARGEST: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Horizons:
-    """Extent of decided events, by source; all times are epoch milliseconds.
+    """Extent of decided events; all times are epoch milliseconds. The fields of `FoldSettings` have the same names.
 
     `journals`: the current time of each check journal. `horizons`: events that a source received before that time are
-    decided. `silent`: the sources whose decision service has no watermark, or one so old that the hold-back applies.
+    decided, by source. `held`: until when the hold-back of events that the source received is over, by the clock that
+    stamped them. `until`: events of sources without a watermark are decided until then. `named_elsewhere`: whether a
+    source may name the sender of a request that CDAP ran as another user. `silent`: the sources whose decision service
+    has no watermark, or one so old that the hold-back applies.
     """
 
     journals: Mapping[str, int]
     horizons: Mapping[str, int]
+    held: Mapping[str, int]
+    until: int
+    named_elsewhere: bool
     silent: tuple[str, ...]
 
 
@@ -76,18 +85,23 @@ def horizons(
     """Return what a run at `now` may decide; `hold_back` and `skew` are milliseconds too.
 
     A source is decided as far as every decision service is known: its own up to its watermark, stamped by the same
-    clock; another one up to its watermark minus the clock skew. No source waits longer than the hold-back.
+    clock; another one up to its watermark minus the clock skew. No source waits longer than the hold-back, counted by
+    its own watermark or, if it is silent, by our clock minus the skew.
     """
+    configured = tuple(sources)
     held = now - hold_back
-    names = [source.name for source in journalled_sources(sources)]
+    names = [source.name for source in journalled_sources(configured)]
     marks = {name: watermarks[name].watermark if name in watermarks else 0 for name in names}
+    known = [name for name in names if name in watermarks]
     return Horizons(
-        journals={name: marks[name] for name in names if name in watermarks},
+        journals={name: marks[name] for name in known},
         horizons={
             name: min(max(mark - (skew if other != name else 0), held) for other, mark in marks.items())
-            for name in names
-            if name in watermarks
+            for name in known
         },
+        held={name: (marks[name] if marks[name] >= held else now - skew) - hold_back for name in known},
+        until=held,
+        named_elsewhere=any(source.kind not in _NAME_NO_SENDER for source in configured),
         silent=tuple(name for name in names if marks[name] < held),
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ CONFIGURATION = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+_PACKAGES = ("pyspark", "delta", "deltalake", "pyarrow")
 _CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 # A driver of our own; `spark-submit` and a cluster bring theirs.
@@ -69,11 +71,9 @@ def require_spark(what: str = "the sync job") -> None:
     Raises:
         SparkMissing: it is not.
     """
-    try:
-        import delta  # noqa: F401
-        import pyspark  # noqa: F401
-    except ImportError:
-        raise SparkMissing(f"{what} needs PySpark; install it with `pip install 'ranger-cdap[spark]'`") from None
+    # Not imported: only a run of many events uses it.
+    if any(find_spec(name) is None for name in _PACKAGES):
+        raise SparkMissing(f"{what} needs PySpark; install it with `pip install 'ranger-cdap[spark]'`")
 
 
 @contextmanager

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 
 from ranger_cdap.errors import SyncError
 
@@ -27,13 +25,27 @@ def spark_errors() -> Iterator[None]:
     """
     try:
         yield
-    except PySparkException as e:
-        condition = e.getCondition() or type(e).__name__
-        # The full text of a failed stream begins with its query ids and ends with its plan.
-        message = (e.getMessageParameters() or {}).get("message") if condition == _STREAM_FAILED else None
-        raise SyncError(f"Spark failed with {condition}: {reason(message or str(e))}") from e
-    except Py4JJavaError as e:
-        raise SyncError(f"Spark failed: {reason(str(e.java_exception.getMessage()))}") from e
+    except Exception as e:
+        translated = _translated(e) if "pyspark" in sys.modules else None
+        if translated is None:
+            raise
+        raise translated from e
+
+
+def _translated(error: Exception) -> SyncError | None:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    match error:
+        case PySparkException():
+            condition = error.getCondition() or type(error).__name__
+            # The full text of a failed stream begins with its query ids and ends with its plan.
+            message = (error.getMessageParameters() or {}).get("message") if condition == _STREAM_FAILED else None
+            return SyncError(f"Spark failed with {condition}: {reason(message or str(error))}")
+        case Py4JJavaError():
+            return SyncError(f"Spark failed: {reason(str(error.java_exception.getMessage()))}")
+        case _:
+            return None
 
 
 def reason(text: str) -> str:

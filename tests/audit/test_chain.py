@@ -62,6 +62,7 @@ def breaks(data: bytes, *expected: Link) -> list[Break]:
 USERS = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @given(USERS)
 def test_untouched_records_are_one_chain(users: list[str]) -> None:
     lines = chain(users)

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from pyspark.sql import SparkSession
 
 from ranger_cdap.cdap.entity import parse_entity, to_resource
 from ranger_cdap.config import ConfirmSettings, Settings, SourceSettings
@@ -19,6 +18,7 @@ from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import take_baseline
 from tests.cdap_master.fixtures import World, wait_until
 from tests.cdap_master.stored_events import stored
+from tests.spark_sync.conftest import without_spark
 
 
 class Job:
@@ -27,12 +27,12 @@ class Job:
     def __init__(
         self,
         world: World,
-        spark: SparkSession,
         directory: Path,
         *sources: SourceSettings,
         confirm: ConfirmSettings | None = None,
     ) -> None:
-        self.world, self._spark = world, spark
+        self.world = world
+        self._ended = 0
         sync = msgspec.structs.replace(
             world.settings.sync,
             hold_back=120.0,
@@ -46,7 +46,7 @@ class Job:
         header = {"v": 1, "instance": "cdap", "taken": datetime.now(UTC).isoformat(timespec="milliseconds")}
         listed = [{"type": "namespace", "parts": ["default"]}]
         inventory.write_text("".join(json.dumps(line) + "\n" for line in [header, *listed]), "utf-8")
-        take_baseline(self.settings, spark, inventory, now=_now())
+        take_baseline(self.settings, inventory, now=_now())
 
     def run(self, *requests: tuple[str, str]) -> dict[str, Life]:
         """A run once the records of these requests can be decided; the open lives of the ledger, by entity.
@@ -54,10 +54,18 @@ class Job:
         A request that was made several times is named as often.
         """
         wait_until(lambda: Counter(requests) <= self._decidable(), f"records of {requests}")
-        report = run_once(self.settings, self._spark, now=_now())
+        # CDAP's answers of the run before are decided by then.
+        wait_until(lambda: self._watermark() > self._ended, "the journal is later than the run before")
+        report = run_once(self.settings, without_spark, now=_now())
+        self._ended = _now()
         assert report.trouble == ""
         self.world.refresh()
         return {str(life.entity): life for life in self._lives() if life.is_open}
+
+    def pass_skew(self) -> None:
+        """Return when a request is later than all before it, whichever process stamps its times."""
+        then = _now() + round(self.settings.sync.clock_skew * 1000) + 100
+        wait_until(lambda: self._watermark() > then, "the clock skew is over")
 
     def lives_of(self, entity: str) -> list[Life]:
         """All lives of an entity, by number."""
@@ -88,7 +96,7 @@ class Job:
         )
 
     def _lives(self) -> list[Life]:
-        return DeltaLedger(self._spark, self.settings.sync.state_dir, "cdap").lives(tuple(State))
+        return DeltaLedger(self.settings.sync.state_dir, "cdap").lives(tuple(State))
 
     def _watermark(self) -> int:
         try:

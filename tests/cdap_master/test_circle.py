@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ranger_cdap.testing import EmbeddedRanger
 from spark_sync.job import run_once
@@ -19,8 +18,7 @@ from spark_sync.reconcile.baseline import take_baseline
 from spark_sync.report import RunReport
 from tests.cdap_master.builder import KEY_VALUE
 from tests.cdap_master.fixtures import World, wait_until, world
-
-pytestmark = pytest.mark.spark
+from tests.spark_sync.conftest import without_spark
 
 CREATOR, COLLEAGUE, SUCCESSOR = "dora", "erin", "frank"
 NAMESPACE = "/v3/namespaces/orders"
@@ -58,25 +56,25 @@ def own_world(ranger: EmbeddedRanger, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_from_the_creation_to_the_grant_and_from_the_deletion_to_its_end(
-    own_world: World, spark: SparkSession, tmp_path: Path, clock: Clock
+    own_world: World, tmp_path: Path, clock: Clock
 ) -> None:
     world = own_world
     # The colleague sees the namespace. A policy on the namespace itself would be somebody else's, and block the grant.
     world.people({CREATOR: ["WRITE instance:"], COLLEAGUE: ["READ application:orders.Purchases"]})
     creator, colleague = world.user(CREATOR), world.user(COLLEAGUE)
     with clock.times("baseline: what CDAP has is known and grants nothing"):
-        take_baseline(world.settings, spark, inventory(tmp_path), now=time.time_ns() // 1_000_000)
+        take_baseline(world.settings, inventory(tmp_path), now=time.time_ns() // 1_000_000)
 
     with clock.times(f"CDAP: {CREATOR} creates the namespace"):
         creator.must(f"PUT {NAMESPACE}", {})
     assert creator.ask(f"PUT {DATASET}", KEY_VALUE).status_code == 403
-    granted = told_and_granted(world, spark, clock, "PUT", NAMESPACE)
+    granted = told_and_granted(world, clock, "PUT", NAMESPACE)
     assert [(str(life.entity), life.creator) for life in granted.granted] == [("namespace:orders", CREATOR)]
 
     with clock.times(f"CDAP: {CREATOR} creates a dataset in it"):
         creator.must(f"PUT {DATASET}", KEY_VALUE)
     assert creator.ask(TRUNCATE).status_code == 403
-    granted = told_and_granted(world, spark, clock, "PUT", DATASET)
+    granted = told_and_granted(world, clock, "PUT", DATASET)
     assert [(str(life.entity), life.creator) for life in granted.granted] == [("dataset:orders.open", CREATOR)]
 
     with clock.times(f"CDAP: {CREATOR} may truncate it, {COLLEAGUE} may not"):
@@ -85,7 +83,7 @@ def test_from_the_creation_to_the_grant_and_from_the_deletion_to_its_end(
 
     with clock.times(f"CDAP: {CREATOR} deletes it"):
         creator.must(f"DELETE {DATASET}")
-    ended = told_and_granted(world, spark, clock, "DELETE", DATASET)
+    ended = told_and_granted(world, clock, "DELETE", DATASET)
     assert [str(life.entity) for life in ended.revoked] == ["dataset:orders.open"]
     with clock.times(f"CDAP: somebody else creates one of that name, and {CREATOR} may do nothing with it"):
         world.people({SUCCESSOR: ["ADMIN dataset:orders.open"]})
@@ -93,12 +91,12 @@ def test_from_the_creation_to_the_grant_and_from_the_deletion_to_its_end(
         assert creator.ask(TRUNCATE).status_code == 403
 
 
-def told_and_granted(world: World, spark: SparkSession, clock: Clock, method: str, uri: str) -> RunReport:
+def told_and_granted(world: World, clock: Clock, method: str, uri: str) -> RunReport:
     """From CDAP's answer until what it means is in force."""
     with clock.times("extension: the record is stored"):
         wait_until(lambda: (method, uri, 200) in stored(world), f"{method} {uri} is told")
     with clock.times("sync: the record becomes a grant in Ranger, or its end"):
-        report = run_once(world.settings, spark, now=time.time_ns() // 1_000_000)
+        report = run_once(world.settings, without_spark, now=time.time_ns() // 1_000_000)
     assert report.trouble == ""
     with clock.times("service: the policies are downloaded"):
         world.refresh()

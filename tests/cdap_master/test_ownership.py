@@ -12,7 +12,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ranger_cdap.config import Secret, SourceSettings
 from ranger_cdap.testing import EmbeddedRanger
@@ -23,15 +22,13 @@ from tests.cdap_master.slow_request import slow_put
 from tests.cdap_master.stored_events import checks, records
 from tests.cdap_master.sync_job import Job
 
-pytestmark = pytest.mark.spark
-
 MARKER = "Kd83hfPq0Zm5Lw2x"
 _DENIED = 403
 
 
 @pytest.fixture
-def job(cdap_world: World, spark: SparkSession, tmp_path: Path) -> Job:
-    return Job(cdap_world, spark, tmp_path)
+def job(cdap_world: World, tmp_path: Path) -> Job:
+    return Job(cdap_world, tmp_path)
 
 
 def test_a_slow_body_wins_nothing(job: Job) -> None:
@@ -120,9 +117,7 @@ def test_what_cdap_checks_early_is_not_left_open(job: Job) -> None:
     assert checked <= {check.id for record in records(world) for check in record.checks}
 
 
-def test_a_jar_that_cdap_uploads_as_its_master_user_is_the_uploaders(
-    ranger: EmbeddedRanger, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_jar_that_cdap_uploads_as_its_master_user_is_the_uploaders(ranger: EmbeddedRanger, tmp_path: Path) -> None:
     (tmp_path / "world").mkdir()
     log = tmp_path / "router"
     log.mkdir()
@@ -130,7 +125,7 @@ def test_a_jar_that_cdap_uploads_as_its_master_user_is_the_uploaders(
     jar = "ranger-cdap-extension-6.11.jar"
     with world(ranger, tmp_path / "world", jar, as_by_default, master_create="allow") as its_world:
         router = SourceSettings(name="router", kind="http-access", path=log, marker=Secret(MARKER))
-        job = Job(its_world, spark, tmp_path, router)
+        job = Job(its_world, tmp_path, router)
         its_world.people({"alice5": ["WRITE instance:", "WRITE namespace:jars", "READ namespace:jars"]})
         alice = its_world.user("alice5")
         alice.must("PUT /v3/namespaces/jars", {})

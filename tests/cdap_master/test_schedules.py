@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import requests
-from pyspark.sql import SparkSession
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.service.wire.event_wire import JournalledCheck
@@ -15,8 +14,6 @@ from tests.cdap_master.in_memory_cdap import CdapUser
 from tests.cdap_master.slow_request import slow_put
 from tests.cdap_master.stored_events import checks, records
 from tests.cdap_master.sync_job import Job
-
-pytestmark = pytest.mark.spark
 
 NAMESPACE = "/v3/namespaces/rota"
 APP = f"{NAMESPACE}/apps/Flow"
@@ -45,8 +42,8 @@ def flow(cdap_world: World) -> World:
 
 
 @pytest.fixture(scope="module")
-def job(flow: World, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Job:
-    return Job(flow, spark, tmp_path_factory.mktemp("job"))
+def job(flow: World, tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return Job(flow, tmp_path_factory.mktemp("job"))
 
 
 @pytest.fixture

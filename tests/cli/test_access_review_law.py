@@ -191,6 +191,7 @@ NOTHING: dict[str, Any] = {
 KV = {level: {"values": [value]} for level, value in resource(ENTITIES[1]).items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(WORLDS)
 @example(

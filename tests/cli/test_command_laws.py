@@ -48,10 +48,11 @@ WITH_POLICIES = ("explain", "who", "matrix", "policies lint", "policies test")
 
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
-    "audit verify",
-    "setup", "check", "doctor", "policies diff", "policies import", "policies refresh", "serve", "embedded-admin",
-    "cdap-extension", "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync reconcile",
-    "sync regrant", "sync retry", "sync assign", "sync forget",
+    "audit verify", "policies impact",
+    "setup", "check", "doctor", "policies diff", "policies plan", "policies apply", "policies import",
+    "policies refresh", "serve", "embedded-admin",
+    "cdap-extension", "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync lives",
+    "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip
 
 
@@ -241,6 +242,7 @@ def test_the_exit_codes_are_what_they_are_for_ever() -> None:
         "INVALID_INPUT": 3,
         "NOT_READY": 4,
         "LEASE_HELD": 5,
+        "ACCESS_CHANGED": 6,
         "INTERRUPTED": 130,
     }
     assert set(MEANINGS) == set(ExitCode)

@@ -16,6 +16,7 @@ from ranger_cdap.config import (
     CallerSettings,
     ConfirmSettings,
     JwtSettings,
+    NotifySettings,
     ProxySettings,
     Settings,
     SourceSettings,
@@ -60,6 +61,7 @@ TABLES: dict[str, type[Table]] = {
     **{f"[{field.name}]": field.type for field in msgspec.structs.fields(Settings)},
     "[[sync.sources]]": SourceSettings,
     "[sync.confirm]": ConfirmSettings,
+    "[[sync.notify]]": NotifySettings,
     "[[service.callers]]": CallerSettings,
     "[service.jwt]": JwtSettings,
     "[service.proxy]": ProxySettings,
@@ -116,7 +118,7 @@ def test_what_has_no_variable_has_none(row: Row, tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", [row for row in ROWS if row.default == "required"], ids=label)
 def test_what_must_be_given_has_no_default(row: Row) -> None:
     table, name = row.table.strip("[]").split(".")
-    given = {"name": "n", "kind": "audit", "roles": ["audit"]}
+    given = {"name": "n", "kind": "audit", "roles": ["audit"], "url": "https://s", "caller": "c", "secret": "s"}
     wanted = {other.key for other in ROWS if other.table == row.table and other.default == "required"}
     full = {key: given[key] for key in wanted}
     assert parse_settings({table: {name: [full]}}, origin="a test")

@@ -1,6 +1,7 @@
 """No room for the answer, nobody to ask, the wrong file at hand: one sentence that says what to do, no traceback."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -72,8 +73,8 @@ def test_a_file_may_come_from_a_pipe(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("policies diff wrong.bin", "`wrong.bin` cannot be used: the file holds no policies"),
-        ("policies import wrong.bin", "`wrong.bin` cannot be used: the file holds no policies"),
+        ("policies diff wrong.bin", "`wrong.bin` cannot be used: it is not UTF-8"),
+        ("policies import wrong.bin", "`wrong.bin` cannot be used: it is not UTF-8"),
         ("policies test wrong.bin", "`wrong.bin` is not a TOML file: it is not UTF-8"),
         ("--config wrong.bin config show", "`wrong.bin` cannot be read: it is not UTF-8"),
     ],
@@ -101,13 +102,20 @@ def test_a_password_is_asked_for_on_a_terminal_only(
     assert "RANGER_CDAP_SETUP_PASSWORD to the password of admin" in capsys.readouterr().err
 
 
-def test_an_export_is_no_download_and_that_is_said(
+def test_an_export_is_as_good_as_a_download(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both hold policies, and a newcomer has the export at hand."""
     monkeypatch.chdir(tmp_path)
-    Path("all.json").write_text('{"policies": [{"name": "a"}]}')
+    item = {"users": ["alice"], "accesses": [{"type": "read"}]}
+    resources = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}}
+    Path("all.json").write_text(
+        json.dumps({"policies": [{"name": "a", "resources": resources, "policyItems": [item]}]})
+    )
+    Path("none.jsonl").write_text("")
 
-    for command in (["who", "namespace:ns1"], ["policies", "lint"], ["eval", "--requests", "-"]):
-        assert main([*command, "--policies", "all.json"]) == 3
-        assert "`all.json` cannot be used: not a policy download; use a plugin's cache" in capsys.readouterr().err
+    assert main(["who", "namespace:ns1", "--policies", "all.json", "--json"]) == 0
+    (alice,) = (row for row in json.loads(capsys.readouterr().out) if row["name"] == "alice")
+    assert alice["accesses"]["read"]["policy"] == {"id": 1, "name": "a"}
+    assert main(["policies", "lint", "--policies", "all.json"]) == 0
+    assert main(["eval", "--requests", "none.jsonl", "--policies", "all.json"]) == 0

@@ -146,6 +146,9 @@ HOLDERS = {
     ("sync.confirm.decision_service", "sync.confirm.allow_plain_http"): {
         "sync": {"confirm": {"decision_service": PLAIN}}
     },
+    ("sync.notify[].url", "sync.notify[].allow_plain_http"): {
+        "sync": {"notify": [{"url": PLAIN, "caller": "c", "secret": "s"}]}
+    },
     ("service.jwt.jwks_url", ""): {"service": {"jwt": {"jwks_url": PLAIN}}},
 }
 ONLY_LINKS = {"service.ranger_ui"}

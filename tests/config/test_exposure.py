@@ -30,6 +30,13 @@ FILES: list[tuple[str, str, str, set[str]]] = [
     ("a private key", '[ranger]\ncert_file = "c.pem"\nkey_file = "{here}/key.pem"', "", {"key.pem"}),
     ("a certificate with its key", '[ranger]\ncert_file = "{here}/key.pem"', "", {"key.pem"}),
     ("a key to ask the service", '[sync.confirm]\ncert_file = "c.pem"\nkey_file = "{here}/key.pem"', "", {"key.pem"}),
+    (
+        "a secret and a key to notify the service",
+        '[[sync.notify]]\nurl = "https://s"\ncaller = "c"\nsecret = "file:{here}/password"\n'
+        'cert_file = "c.pem"\nkey_file = "{here}/key.pem"',
+        "",
+        {"password", "key.pem"},
+    ),
     ("a key to probe the service", '[service]\ntls_probe_certificate = "{here}/key.pem"', "", {"key.pem"}),
     ("Java's file", '[hadoop]\nsecurity_file = "{here}/security.xml"', PASSWORD_OF_JAVA, {"security.xml"}),
     (

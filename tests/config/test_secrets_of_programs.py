@@ -78,6 +78,10 @@ user = "reader"
 caller = "confirm"
 token_file = "{sync.confirm.token_file}"
 secret = "file:{sync.confirm.secret}"
+[[sync.notify]]
+url = "http://127.0.0.1:6500"
+caller = "notify"
+secret = "file:{sync.notify.secret}"
 """
 SECRETS = [name for name in NEEDS if f"{{{name}}}" in CONFIGURATION]
 

@@ -8,6 +8,8 @@ import pytest
 from ranger_cdap.config import Secret, load_settings, read_configuration, resolve_secret
 from ranger_cdap.errors import ConfigError
 
+NOTIFIED = '[[sync.notify]]\nurl = "https://s"\ncaller = "c"\nsecret = "s"\n'
+
 
 def write(path: Path, text: str) -> Path:
     file = path / "ranger-cdap.toml"
@@ -56,6 +58,19 @@ def test_numbers_can_come_from_the_environment(tmp_path: Path) -> None:
             "`sync.confirm.key_file` is set and `sync.confirm.cert_file` is not; set both",
         ),
         ('[service]\ntls_probe_key = "k"', "`service.tls_probe_key` is set and `service.tls_probe_certificate` is not"),
+        ("[[sync.notify]]", r"`sync.notify\[0\]`: object missing required field `url`"),
+        ('[[sync.notify]]\nurl = "https://s"\ncaller = "c"', r"`sync.notify\[0\]`: .* missing required field `secret`"),
+        ('[[sync.notify]]\ncaler = "c"', r"did you mean `sync.notify\[0\].caller`"),
+        (NOTIFIED.replace('"c"', '""'), r"`sync.notify\[0\].caller` is empty; set it, or remove"),
+        (NOTIFIED.replace('"s"', '""'), r"`sync.notify\[0\].secret` is empty"),
+        (NOTIFIED.replace('"https://s"', '""'), r"`sync.notify\[0\].url` is empty"),
+        (f"{NOTIFIED}timeout = 0", r"`sync.notify\[0\].timeout` must be greater than zero and at most 30, not `0.0`"),
+        (f"{NOTIFIED}timeout = 31", "at most 30, not `31.0`"),
+        (f"{NOTIFIED}timeout = nan", "at most 30, not `nan`"),
+        (
+            f'{NOTIFIED}{NOTIFIED}key_file = "k"',
+            r"`sync.notify\[1\].key_file` is set and .*cert_file` is not; set both",
+        ),
         ('[sync.confirm]\nurll = "x"', "did you mean `sync.confirm.url`"),
         ("[ranger", "is not TOML"),
         ('[plugin]\npassword = "file:/"', "secret file `/` cannot be read"),

@@ -62,8 +62,8 @@ def is_built() -> bool:
 
 def build() -> None:
     """Build once for all processes; a second caller waits and finds it done."""
-    TARGET.mkdir(parents=True, exist_ok=True)
-    with FileLock(TARGET / ".lock"):
+    # Beside what `clean` deletes, or a second caller would lock another file of the same name.
+    with FileLock(HARNESS / ".build.lock"):
         if is_built():
             return
         command = ["mvn", "-q", "-B", "-f", str(HARNESS), "clean", "package"]

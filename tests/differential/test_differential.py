@@ -25,5 +25,6 @@ def test_our_engine_answers_as_java_does(java: JavaEngine, phenomenon: str) -> N
     compare(PHENOMENA[phenomenon](), decide, java.decide, AT_LEAST.get(phenomenon, OTHERS))
 
 
+@pytest.mark.slow
 def test_our_engine_answers_as_the_reference_engine_does() -> None:
     compare(core_scenarios(), decide, reference, at_least=6_000, known=KNOWN)

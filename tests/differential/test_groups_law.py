@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from tests.differential.phenomena_zones import zone_scenarios
 from tests.differential.strategies import GROUPS, core_scenarios
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(core_scenarios(), zone_scenarios()), st.sets(st.sampled_from(GROUPS)))
 def test_not_knowing_groups_allows_nothing(scenario: Mapping[str, Any], truth: set[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def newly_allowed(before: Json, after: Json, options: EngineOptions = SAFE) -> l
     return [request for request, old, new in pairs if new["allowed"] and not old["allowed"]]
 
 
+@pytest.mark.slow
 @laws
 @given(tag_and_zone_scenarios(), st.randoms(use_true_random=False))
 def test_the_order_of_policies_in_the_download_does_not_matter(before: Json, random: Any) -> None:
@@ -69,6 +71,7 @@ def test_adding_a_deny_allows_nothing(before: Json, priority: int) -> None:
     assert newly_allowed(before, scenario) == []
 
 
+@pytest.mark.slow
 @laws
 @given(condition_scenarios(), st.integers(0, 3))
 def test_what_cannot_be_evaluated_allows_nothing_that_ranger_would_not(before: Json, every: int) -> None:
@@ -85,6 +88,7 @@ def test_what_cannot_be_evaluated_allows_nothing_that_ranger_would_not(before: J
     assert [request for request, safe, as_ranger in pairs if safe["allowed"] and not as_ranger["allowed"]] == []
 
 
+@pytest.mark.slow
 @laws
 @given(
     st.one_of(core_scenarios(), condition_scenarios(), validity_scenarios()),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def with_lists(plain: Json) -> Json:
     return plain
 
 
+@pytest.mark.slow
 @laws
 @given(core_scenarios(), st.data())
 def test_doubled_ids(scenario: Json, data: st.DataObject) -> None:

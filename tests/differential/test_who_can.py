@@ -73,6 +73,7 @@ def contradictions(phenomenon: str, options: EngineOptions, judge: Callable[[Jso
     return found
 
 
+@pytest.mark.slow
 @each_claim
 @pytest.mark.parametrize("options", [EngineOptions(), AS_RANGER], ids=["safe", "ranger"])
 def test_who_can_says_what_evaluate_decides(options: EngineOptions, phenomenon: str) -> None:
@@ -85,6 +86,7 @@ def test_who_can_says_what_java_decides(java: JavaEngine, phenomenon: str) -> No
     assert contradictions(phenomenon, AS_RANGER, java.decide) == []
 
 
+@pytest.mark.slow
 @each_claim
 def test_only_conditions_and_times_make_an_entry_conditional(phenomenon: str) -> None:
     @laws

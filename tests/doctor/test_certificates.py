@@ -63,6 +63,8 @@ BRANCH = Authority("branch", above=ROOT, days=20.5)
 CALLERS = [{"name": "one", "roles": ["enforce"], "secret": "a-secret-of-more-than-sixteen"}]
 CONFIRM = {"url": "https://c", "user": "u", "caller": "c", "secret": "a-secret-of-more-than-sixteen"}
 
+NOTIFY = {"url": "https://s", "caller": "c", "secret": "a-secret-of-more-than-sixteen"}
+
 
 def pem(*days: float) -> bytes:
     return b"".join(Authority("one", days=each).pem for each in days)
@@ -93,6 +95,7 @@ SETTINGS = (
     ("service", "tls_probe_certificate"),
     ("ranger", "cert_file"),
     ("sync.confirm", "cert_file"),
+    ("sync.notify[0]", "cert_file"),
 )
 
 
@@ -100,10 +103,12 @@ def examined(table: str, key: str, file: Path, *, used: bool = True) -> list[Fin
     tables: dict[str, dict[str, object]] = {
         "service": {"callers": CALLERS if used else []},
         "sync.confirm": dict(CONFIRM) if used else {},
+        "sync.notify[0]": dict(NOTIFY),
         "ranger": {},
     }
     tables[table][key] = str(file)
-    sync = {"sync": {"confirm": tables.pop("sync.confirm")}}
+    notified = tables.pop("sync.notify[0]")
+    sync = {"sync": {"confirm": tables.pop("sync.confirm"), "notify": [notified] if used else []}}
     return list(examine_certificates(parse_settings(tables | sync, origin="a test"), NOW))
 
 

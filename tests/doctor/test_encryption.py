@@ -7,6 +7,7 @@ import pytest
 from ranger_cdap.config import (
     AuditSettings,
     ConfirmSettings,
+    NotifySettings,
     RangerSettings,
     Secret,
     Settings,
@@ -39,6 +40,10 @@ EXPOSED = {
     f"`sync.confirm.decision_service` {PLAIN}": (
         "sync.confirm.allow_plain_http",
         Settings(sync=SyncSettings(confirm=ConfirmSettings(decision_service=PLAIN))),
+    ),
+    f"`sync.notify[].url` {PLAIN}": (
+        "sync.notify[].allow_plain_http",
+        Settings(sync=SyncSettings(notify=(NotifySettings(url=PLAIN, caller="c", secret=Secret("s")),))),
     ),
     "source `n`": ("kafka.security.protocol", kafka("127.0.0.1:9092, k.example:9092")),
 }

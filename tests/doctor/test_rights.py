@@ -97,6 +97,7 @@ def summary(found: dict[str, dict[str, Finding]]) -> dict[str, dict[str, tuple[H
     return {name: {right: (f.health, f.seen) for right, f in own.items()} for name, own in found.items()}
 
 
+@pytest.mark.slow
 def test_findings_are_the_lists_for_every_combination_of_rights(world: World) -> None:
     size = len(COMBINATIONS)
     for number in range(size):

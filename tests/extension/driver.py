@@ -61,9 +61,8 @@ def is_built() -> bool:
 
 def build() -> None:
     """Build once for all processes; a second caller waits and finds it done."""
-    lock = JVM / "extension-common" / "target" / ".lock"
-    lock.parent.mkdir(exist_ok=True)
-    with FileLock(lock):
+    # Beside what `clean` deletes, or a second caller would lock another file of the same name.
+    with FileLock(JVM / ".build.lock"):
         if is_built():
             return
         both = ("extension-common", "-pl", "../extension,../extension-6.11")

@@ -1,23 +1,25 @@
-"""The main job on real events: what the demo tells, and the deletions at the end of the recording."""
+"""The main job on real events, without Spark and on it: what the demo tells, and the deletions at the end."""
 
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ranger_cdap.cli.main import main
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, DemoEnvironment, open_demo, run_demo
 from spark_sync.report import RunReport
+from tests.spark_sync.conftest import BOTH_WAYS, Way, way_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-pytestmark = pytest.mark.spark
+
+@pytest.fixture(params=BOTH_WAYS)
+def way(request: pytest.FixtureRequest) -> Way:
+    return way_of(request)
 
 
 def values(policy: Policy) -> tuple[str, ...]:
@@ -28,12 +30,12 @@ def policies_within(environment: DemoEnvironment, namespace: str) -> list[Policy
     return [policy for policy in environment.admin.list_policies(SERVICE) if namespace in values(policy)]
 
 
-def test_creations_become_grants_and_the_deletions_take_them_back(spark: SparkSession, tmp_path: Path) -> None:
+def test_creations_become_grants_and_the_deletions_take_them_back(way: Way, tmp_path: Path) -> None:
     with open_demo(tmp_path, EXAMPLES) as environment:
         said: list[str] = []
         shown: list[RunReport] = []
 
-        assert run_demo(environment, spark, said.append, shown.append) == []
+        assert run_demo(environment, way.spark, said.append, shown.append, way.few) == []
 
         granted = {str(life.entity): life.creator for life in shown[0].granted}
         assert granted[str(DATASET)] == CREATOR
@@ -47,7 +49,7 @@ def test_creations_become_grants_and_the_deletions_take_them_back(spark: SparkSe
         assert policies_within(environment, "ns1")
 
         environment.deliver("2-from-the-deletions")
-        report = environment.run_sync(spark)
+        report = environment.run_sync(way.spark, few=way.few)
 
         assert "dataset:ns1.kv" in {str(life.entity) for life in report.revoked}
         assert policies_within(environment, "ns1") == []
@@ -60,12 +62,12 @@ def test_creations_become_grants_and_the_deletions_take_them_back(spark: SparkSe
         }
 
 
-def test_every_grant_is_one_policy_for_one_user_on_one_entity(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_grant_is_one_policy_for_one_user_on_one_entity(way: Way, tmp_path: Path) -> None:
     with open_demo(tmp_path, EXAMPLES) as environment:
         before = {policy.id for policy in environment.admin.list_policies(SERVICE)}
-        environment.take_baseline(spark)
+        environment.take_baseline()
         environment.deliver("1-until-the-deletions")
-        report = environment.run_sync(spark)
+        report = environment.run_sync(way.spark, few=way.few)
 
         ours = [policy for policy in environment.admin.list_policies(SERVICE) if policy.id not in before]
         assert len(ours) == len(report.granted) > 0
@@ -92,14 +94,8 @@ def processes_with(marker: str) -> list[str]:
     return found
 
 
-def wait_for_java(marker: str) -> None:
-    deadline = time.monotonic() + 60
-    while not any("java" in command for command in processes_with(marker)):
-        assert time.monotonic() < deadline, "Spark's driver was never started"
-        time.sleep(0.02)
-
-
-@pytest.mark.parametrize("moment", ["while Spark starts", "once it runs"])
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["Starting", "Ranger has service", "Sync: "])
 def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(moment: str, tmp_path: Path) -> None:
     # As from a terminal: what a shell starts in the background ignores interrupts.
     interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -114,11 +110,9 @@ def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(moment: str, tmp_path: 
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if line.startswith("Ranger has service"):
+            if line.startswith(moment):
                 break
-            if moment == "while Spark starts" and line.startswith("Starting"):
-                wait_for_java(f"TMPDIR={tmp_path}")
-                break
+        assert not any("java" in command for command in processes_with(f"TMPDIR={tmp_path}"))
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
 

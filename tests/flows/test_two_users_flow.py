@@ -33,7 +33,6 @@ PROCESS = "2e" * 16
 JARS = Path(sys.prefix) / "jars"
 
 pytestmark = [
-    pytest.mark.spark,
     pytest.mark.slow,
     *only_root,
     pytest.mark.skipif(not JARS.is_dir(), reason="needs the jars of the virtual environment"),

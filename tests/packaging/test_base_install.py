@@ -17,6 +17,7 @@ EXTRAS = {
     "service": ["anyio", "cryptography", "httptools", "jwt", "prometheus_client", "starlette", "uvicorn"],
     "spark": ["delta", "prometheus_client", "py4j", "pyarrow", "pyspark"],
     "kerberos": ["gssapi", "requests_gssapi"],
+    "yaml": ["yaml"],
 }
 NEEDS = {
     "serve": "service",
@@ -32,6 +33,7 @@ NEEDS = {
     "sync assign dataset:ns1.kv alice": "spark",
     "sync forget dataset:ns1.kv": "spark",
     "--set ranger.auth=kerberos policies export --out x": "kerberos",
+    "policies lint --policies x.yaml": "yaml",
 }
 
 PROGRAM = """
@@ -64,7 +66,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What each command ends with and says, where nothing of any extra is installed."""
     without = sorted({name for names in EXTRAS.values() for name in names})
     folder = tmp_path_factory.mktemp("base")
-    Path(folder, "x").write_text("", encoding="utf-8")
+    for name in ("x", "x.yaml"):
+        Path(folder, name).write_text("", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([without, list(NEEDS)])],
         env={"RANGER_CDAP_SETUP_PASSWORD": "x", "HOME": str(folder), "PATH": ""},
@@ -86,8 +89,8 @@ def test_every_command_has_its_help(told: Any) -> None:
 @pytest.mark.parametrize("command", NEEDS)
 def test_what_is_missing_is_one_sentence(told: Any, command: str) -> None:
     code, message = told[1][command]
-    # That Kerberos is wanted is a setting, so it counts as invalid input.
-    assert code == (ExitCode.INVALID_INPUT if NEEDS[command] == "kerberos" else ExitCode.ERROR)
+    # That Kerberos is wanted is a setting and that YAML is, a file, so they count as invalid input.
+    assert code == (ExitCode.INVALID_INPUT if NEEDS[command] in ("kerberos", "yaml") else ExitCode.ERROR)
     assert message.startswith("ranger-cdap: ")
     assert message.count("\n") == 1
     assert f"pip install 'ranger-cdap[{NEEDS[command]}]'" in message

@@ -124,7 +124,7 @@ def test_licences_fit_and_the_list_of_them_is_that_of_the_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    "direct", [*DIRECT, *(r for e in ("service", "spark", "kerberos") for r in EXTRAS[e])], ids=str
+    "direct", [*DIRECT, *(r for e in ("service", "spark", "kerberos", "yaml") for r in EXTRAS[e])], ids=str
 )
 def test_every_direct_dependency_is_in_the_list(direct: Requirement) -> None:
     page = (ROOT / "THIRD-PARTY.md").read_text(encoding="utf-8")

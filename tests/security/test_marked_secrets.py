@@ -33,6 +33,7 @@ SECRETS = {
     "solr": "marked-6-solr/password",
     "marker": "marked7markerOfTheAccessLog",
     "token": "marked-8-token-of-cdap",
+    "notify": "marked-9-notify/secret-of-the-hint",
 }
 
 SETTINGS = """
@@ -73,12 +74,17 @@ name = "router"
 kind = "http-access"
 path = "{left}/access"
 marker = "file:{secrets}/marker"
+
+[[sync.notify]]
+url = "http://127.0.0.1:1"
+caller = "cdap-sync"
+secret = "file:{secrets}/notify"
 """
 
 
 def forms(secret: str) -> set[bytes]:
     """The secret as it is, and as it travels."""
-    users = ("admin", "cdapplugin", "cdapsync", "cdap-enforce", "solr")
+    users = ("admin", "cdapplugin", "cdapsync", "cdap-enforce", "cdap-sync", "solr")
     basic = {base64.b64encode(f"{user}:{secret}".encode()) for user in users}
     return {secret.encode(), quote(secret, safe="").encode(), base64.b64encode(secret.encode()), *basic}
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace as replaced
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
 from ranger_cdap.config import Secret, SourceSettings
 from spark_sync.demo import open_demo
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from spark_sync.ledger.ledger_tables import LedgerTables
+from tests.spark_sync.conftest import BOTH_WAYS, WITHOUT_SPARK, Way, way_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MARKER = "marked7markerOfTheAccessLog"
@@ -28,10 +26,14 @@ LINES = [
 ]
 
 
-@pytest.mark.spark
-@pytest.mark.slow
+@pytest.fixture
+def way(request: pytest.FixtureRequest) -> Way:
+    return way_of(request)
+
+
+@pytest.mark.parametrize("way", BOTH_WAYS, indirect=True)
 def test_what_the_job_keeps_and_says_holds_no_secret(
-    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    way: Way, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     log = tmp_path / "log"
     log.mkdir()
@@ -42,15 +44,17 @@ def test_what_the_job_keeps_and_says_holds_no_secret(
         router = SourceSettings(name="router", kind="http-access", path=log, marker=Secret(MARKER))
         sync = msgspec.structs.replace(stage.settings.sync, sources=(router,))
         stage = replaced(stage, settings=msgspec.structs.replace(stage.settings, sync=sync))
-        report = stage.run_sync(spark)
+        report = stage.run_sync(way.spark, few=way.few)
         password = sync.password.reveal()
 
     (read,) = report.sources
     assert (read.lines, read.rejected, read.events) == (4, 3, 1)
     state = kept / "ledger"
     places = {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
-    for table in ("events", "ledger"):  # what their files hold is compressed
-        rows = spark.read.format("delta").load(str(state / table)).collect()
+    tables = LedgerTables(state)
+    of_lives = "changes" if way is WITHOUT_SPARK else "ledger"
+    for table in ("events", of_lives):  # what their files hold is compressed
+        rows = list(tables.query(f"SELECT * FROM {table}"))
         assert "ns9" in str(rows)
         places[f"table {table}"] = str(rows).encode()
     assert any("dead-letters" in name for name in places)

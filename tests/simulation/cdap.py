@@ -51,7 +51,10 @@ class Incarnation:
 
 @dataclass
 class Request:
-    """A request; `principal` is whom CDAP's check names, `user` who sent it."""
+    """A request; `principal` is whom CDAP's check names, `user` who sent it.
+
+    `propagated`: CDAP runs even an upload as the user who sent it. `pooled`: the user of a pool whom the router names.
+    """
 
     name: str
     user: str
@@ -68,6 +71,8 @@ class Request:
     allowed: bool = False
     process: int = 0
     took_effect: bool = False
+    propagated: bool = False
+    pooled: str = ""
     record_lost: bool = False
     line_lost: bool = False
     listed: tuple[EntityId, ...] = ()

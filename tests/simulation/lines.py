@@ -80,11 +80,15 @@ def check_of(entity: EntityId, request: Request, stamp: Json) -> Json:
     }
 
 
-def record_of(request: Request, checks: list[Json], clock: tuple[int, int]) -> Json:
+def record_of(request: Request, checks: list[Json], clock: tuple[int, int], *, stamped: bool = True) -> Json:
+    """The record as the extension sends it; earlier releases of it stamp no checks."""
     method, path = method_and_path(request)
+    if not stamped:
+        stamps = ("id", "process", "at")
+        checks = [{name: value for name, value in check.items() if name not in stamps} for check in checks]
     started, ended = clock
     return {
-        "v": 2,
+        "v": 2 if stamped else 1,
         "instance": INSTANCE,
         "method": method,
         "uri": path,
@@ -95,11 +99,11 @@ def record_of(request: Request, checks: list[Json], clock: tuple[int, int]) -> J
     }
 
 
-def router_line(request: Request, at: int) -> str:
+def router_line(request: Request, at: int, user: str) -> str:
     """The router's line; of an upload it shows the response, which names what was made."""
     method, path = method_and_path(request)
     time = datetime.fromtimestamp(at // 1000, UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
-    head = f'{MARKER} 10.1.2.3 - {request.user} [{time}] "{method} {path} HTTP/1.1"'
+    head = f'{MARKER} 10.1.2.3 - {user} [{time}] "{method} {path} HTTP/1.1"'
     if request.act is Act.UPLOAD and request.status == 200:
         artifact, application = (entity.parts[1] for entity in request.entities)
         response = json.dumps({"name": application, "artifact": {"name": artifact, "version": request.version}})
@@ -115,5 +119,5 @@ def message(user: str, entity: EntityId, at: int, kind: str) -> str:
 
 
 def principal_of(request: Request) -> str:
-    """Whom CDAP checks: it finishes the upload of a jar as its master user."""
-    return MASTER if request.act is Act.UPLOAD else request.user
+    """Whom CDAP checks: it finishes the upload of a jar as its master user, unless credentials are propagated."""
+    return MASTER if request.act is Act.UPLOAD and not request.propagated else request.user

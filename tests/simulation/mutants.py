@@ -10,7 +10,9 @@ from unittest.mock import patch
 
 from spark_sync.ledger import absence, fold, matching
 from spark_sync.ledger.event import NEVER, Outcome
+from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.request import UNKNOWN, Interval
+from spark_sync.sources import watermarks
 
 Mutant = Callable[[], Any]
 
@@ -20,7 +22,10 @@ _named_by = matching._named_by
 _concerns = matching.concerns
 _open = matching._open
 _left_by = absence._left_by
+_naming = matching._naming
+_horizons = watermarks.horizons
 _united = matching._united
+_contested = fold.contested
 
 
 def _swap(owner: Any, name: str, new: Any) -> Mutant:
@@ -85,6 +90,35 @@ def _names_whoever_is_there(views: Any, checked: Any, open_checks: Any, settings
     return _named_by(views, [], [], settings) - {UNKNOWN} or {settings.creator_of(v) for v in views} or {UNKNOWN}
 
 
+def _whatever_its_rank(self: FoldSettings, event: Any, rank: int | None) -> bool:
+    return rank is None and self.named_elsewhere and self.is_held_back(event)
+
+
+def _own_lines_of_records_only(views: Any, checked: Any, open_checks: Any, settings: Any) -> Any:
+    return _naming(views, checked, [], settings)
+
+
+def _own_lines_before_ranks(views: Any, checked: Any, open_checks: Any, settings: Any) -> Any:
+    """The lines that remain of a lower rank name the sender."""
+    by_rank = [_naming([view], checked, open_checks, settings) for view in views]
+    return _naming([view for found in by_rank for view in found], checked, open_checks, settings)
+
+
+def _own_watermark_only(sources: Any, watermarks: Any, **now: Any) -> Any:
+    found = _horizons(sources, watermarks, **now)
+    return replace(found, horizons={name: max(found.horizons[name], mark) for name, mark in found.journals.items()})
+
+
+def _doubt_keeps_the_grant(life: Any, users: Any, doubt: Any) -> Any:
+    return replace(_contested(life, users, doubt), revoke=False)
+
+
+def _owner_moves(life: Any, users: Any, doubt: Any) -> Any:
+    """The life goes to whom the late evidence names, if it names one."""
+    others = users - {life.creator, life.former, UNKNOWN}
+    return replace(life, creator=min(others)) if len(others) == 1 and life.creator else _contested(life, users, doubt)
+
+
 def _one_clock(self: Interval, other: Interval, skew: int) -> bool:
     return self.ended < other.started
 
@@ -111,6 +145,10 @@ RARE: Final = {
     "a 200 restores whatever came between": 595,
     "an author is believed whatever was deleted since": 71_238,
     "without records a deletion without an end leaves no doubt": 2_469,
+    "a line of higher rank is not waited for": 601,
+    "a user's line without its record names another's sender": 18_803,
+    "what no service journalled waits for its watermark only": 11_050,
+    "the watermark of another service is ignored": 930,
 }
 """Where the search begins for what few scenarios show."""
 
@@ -131,5 +169,12 @@ MUTANTS: dict[str, Mutant] = {
     "a deletion that failed leaves no doubt": _swap(fold, "is_doubtful", lambda *_: False),
     "an author is believed whatever was deleted since": _swap(fold._EntityFold, "_author", _whatever_was_deleted),
     "without records a deletion without an end leaves no doubt": _swap(matching, "_open", _no_end_no_doubt),
+    "a line of higher rank is not waited for": _swap(FoldSettings, "may_be_named", _whatever_its_rank),
+    "a user's line without its record names another's sender": _swap(matching, "_naming", _own_lines_of_records_only),
+    "a line of lower rank names the user": _swap(matching, "_naming", _own_lines_before_ranks),
+    "what no service journalled waits for its watermark only": _swap(FoldSettings, "is_held_back", lambda *_: False),
+    "the watermark of another service is ignored": _swap(watermarks, "horizons", _own_watermark_only),
+    "a doubt keeps the grant": _swap(fold, "contested", _doubt_keeps_the_grant),
+    "late evidence moves the owner": _swap(fold, "contested", _owner_moves),
     "a 200 restores whatever came between": _swap(fold._EntityFold, "_others_between", lambda *_: frozenset()),
 }

@@ -13,7 +13,7 @@ from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, S
 from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.push import push
+from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.writer import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.ledger.event import EntityEvent
@@ -173,11 +173,12 @@ GIVES = dict.fromkeys(("namespace", "dataset", "application", "artifact"), ACCES
 
 @dataclass(frozen=True)
 class Run:
-    """What a run that came to its end read, how it folded, and what CDAP answered then."""
+    """What a run that came to its end read, how it folded, what CDAP answered then, and whose grants it revoked."""
 
     events: tuple[EntityEvent, ...]
     settings: FoldSettings
     answers: tuple[EntityEvent, ...]
+    revoked: frozenset[tuple[EntityId, int]]
 
 
 @dataclass
@@ -203,18 +204,20 @@ class Pipeline:
         self.fold(settings)
         answers = tuple(self.look_up(self.ledger, settings)) if self.look_up is not None else ()
         self.ledger.add(answers)
-        send(self.ledger, self.ranger)  # type: ignore[arg-type]
-        self.runs.append(Run(batch, settings, answers))
+        pushed = send(self.ledger, self.ranger)  # type: ignore[arg-type]
+        revoked = {(each.step.life.entity, each.step.life.number) for each in pushed.outcomes if each.revoked}
+        self.runs.append(Run(batch, settings, answers, frozenset(revoked)))
 
     def fold(self, settings: FoldSettings) -> None:
         changes = (refold(self.ledger.history(entity), settings) for entity in sorted(self.ledger.entities()))
         self.ledger.record([change for change in changes if change])
 
 
-def send(ledger: Ledger, ranger: MemoryRanger) -> None:
-    """Push what the ledger owes."""
+def send(ledger: Ledger, ranger: MemoryRanger) -> Pushed:
+    """Push what is pending in the ledger."""
     pushed = push(ledger, _SETTINGS, ranger, resultant=unchanged_accesses)
     assert pushed.error is None, pushed.error
+    return pushed
 
 
 _SETTINGS = Settings(

@@ -38,13 +38,18 @@ class Deployment(StrEnum):
     """What tells the sync job of CDAP's requests.
 
     `recordless`: CDAP 6.5 to 6.10 delivers no records. `unjournalled`: no service journals checks, and
-    `sync.uncorroborated` is `grant`.
+    `sync.uncorroborated` is `grant`. `unstamped`: the same with a service that stores records and writes watermarks.
     """
 
     ONE_SERVICE = "one service"
     TWO_SERVICES = "two services"
     RECORDLESS = "recordless"
     UNJOURNALLED = "unjournalled"
+    UNSTAMPED = "unstamped"
+
+    @property
+    def is_journalled(self) -> bool:
+        return self not in (Deployment.UNJOURNALLED, Deployment.UNSTAMPED)
 
 
 @dataclass
@@ -59,7 +64,11 @@ class Forgery:
 
 @dataclass
 class Scenario:
-    """Everything that is drawn before the simulation begins."""
+    """Everything that is drawn before the simulation begins.
+
+    `edge`: a log of higher rank than the router's, which then names any user of a pool. `silent`: for how long at most
+    a service may publish nothing.
+    """
 
     seed: int
     requests: list[Request] = field(default_factory=list)
@@ -73,6 +82,8 @@ class Scenario:
     confirm: bool = False
     router: bool = False
     topic: bool = False
+    edge: bool = False
+    silent: int = 0
     skew: int = 2_000
     process_offsets: list[int] = field(default_factory=lambda: [0])
     service_offsets: list[int] = field(default_factory=lambda: [0, 0])
@@ -92,7 +103,7 @@ class Scenario:
     @property
     def hold_back(self) -> int:
         """As configured: without a journal it must cover the difference of the clocks too."""
-        return HOLD_BACK + (self.skew if self.deployment is Deployment.UNJOURNALLED else 0)
+        return HOLD_BACK + (0 if self.deployment.is_journalled else self.skew)
 
     @property
     def end(self) -> int:
@@ -135,12 +146,33 @@ def draw(seed: int) -> Scenario:
             at = START + rng.randrange(span)
             scenario.forgeries.append(Forgery(at, rng.choice(NAMES), user, rng.random() < 0.4))
     scenario.service_offsets.append(rng.randint(-reach, reach))
+    _decide_early(random.Random(f"early {seed}"), scenario)
     return scenario
+
+
+def _decide_early(rng: random.Random, scenario: Scenario) -> None:
+    """What shows a decision that comes too early: runs soon after requests, and evidence that comes after them."""
+    if rng.random() < 0.4:
+        for request in rng.sample(scenario.requests, min(6, len(scenario.requests))):
+            scenario.runs.append(request.ended + rng.choice([1_500, 5_500, 20_000, 65_000]))
+    if scenario.deployment is Deployment.UNJOURNALLED and rng.random() < 0.6:
+        scenario.deployment, scenario.confirm = Deployment.UNSTAMPED, False
+    if scenario.deployment is Deployment.TWO_SERVICES and rng.random() < 0.25:
+        scenario.silent = 6 * MINUTE
+    records = scenario.deployment in (Deployment.ONE_SERVICE, Deployment.TWO_SERVICES)
+    if scenario.router and records:
+        scenario.edge = rng.random() < 0.4
+        if rng.random() < 0.3:
+            for request in scenario.requests:
+                request.propagated = request.act is Act.UPLOAD and rng.random() < 0.5
+    if scenario.edge:
+        uploads = [request for request in scenario.requests if request.act is Act.UPLOAD]
+        scenario.runs += [request.ended + 10_000 for request in uploads[:3]]
 
 
 def _deploy(rng: random.Random, scenario: Scenario) -> None:
     """What is deployed, and what an adversary can hold there."""
-    scenario.deployment = rng.choices([*Deployment], [0.55, 0.2, 0.15, 0.1])[0]
+    scenario.deployment = rng.choices([*Deployment][:4], [0.55, 0.2, 0.15, 0.1])[0]
     match scenario.deployment:
         case Deployment.RECORDLESS:
             scenario.router = True

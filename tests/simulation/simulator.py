@@ -17,12 +17,12 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.life import UNDECIDED_STATES, Life
+from spark_sync.ledger.life import UNDECIDED_STATES, Life, State
 from spark_sync.reconcile.confirmation import Existence, Round, answers, events_of, questions
+from spark_sync.sources import watermarks
 from spark_sync.sources.audit import read as read_audit
 from spark_sync.sources.data_plane import read as read_data_plane
 from spark_sync.sources.http_access import read as read_http_access
-from spark_sync.sources.watermarks import horizons
 from tests.simulation.cdap import ADMIN, MASTER, Act, Cdap, Failure, Incarnation, Request
 from tests.simulation.lines import (
     AUDITOR,
@@ -44,9 +44,10 @@ SERVICES = ("data-plane", "second")
 SOURCES = {
     **{name: (read_data_plane, SourceSettings(name=name, kind="data-plane", callers=(AUDITOR,))) for name in SERVICES},
     "router": (read_http_access, SourceSettings(name="router", kind="http-access", marker=ConfigSecret(MARKER))),
+    "edge": (read_http_access, SourceSettings(name="edge", kind="http-access", marker=ConfigSecret(MARKER))),
     "audit": (read_audit, SourceSettings(name="audit", kind="audit")),
 }
-RANKS = {"audit": 10, **dict.fromkeys(SERVICES, 20), "router": 30}
+RANKS = {"audit": 10, **dict.fromkeys(SERVICES, 20), "router": 30, "edge": 40}
 QUIET_RUNS = 6
 
 
@@ -76,14 +77,16 @@ class Simulation:
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._n = 0
         self.now = START
+        logs = {"audit": scenario.topic, "router": scenario.router, "edge": scenario.edge}
+        names = (*self.services, *(name for name, is_read in logs.items() if is_read))
+        self.configured = [SOURCES[name][1] for name in names]
         self.pipeline = Pipeline(
             FoldSettings(
                 non_creators=frozenset({MASTER, "cdap"}),
-                ranks=RANKS,
+                ranks={name: RANKS[name] for name in names},
                 skew=scenario.skew,
                 unfinished_after=UNFINISHED,
-                named_elsewhere=scenario.router or scenario.topic,
-                uncorroborated=not self._is_journalled,
+                uncorroborated=not scenario.deployment.is_journalled,
                 recordless=frozenset(() if self._delivers_records else self.services),
                 **(settings or {}),
             ),
@@ -91,6 +94,8 @@ class Simulation:
         )
         self.listed: tuple[Life, ...] = ()
         self.history: list[tuple[int, dict[tuple[str, ...], str]]] = []
+        self.owners: dict[tuple[EntityId, int], set[str]] = {}
+        self.unreported: list[str] = []
 
     def play(self, quiet_runs: int = QUIET_RUNS) -> Simulation:
         scenario = self.scenario
@@ -133,30 +138,56 @@ class Simulation:
         rng = random.Random(f"run {self.scenario.seed} {self.now}")
         marks = {name: self._service_time(name) - rng.randrange(1_500) for name in self.services}
         if len(marks) > 1 and rng.random() < 0.3:
-            marks[rng.choice(self.services)] -= rng.randrange(90_000)
+            marks[rng.choice(self.services)] -= rng.randrange(self.scenario.silent or 90_000)
         self._marks = {
             name: Watermark(v=1, service=name, watermark=mark, records=self._delivers_records)
             for name, mark in marks.items()
-            if self._is_journalled
+            if self.scenario.deployment is not Deployment.UNJOURNALLED
         }
         found = {name: self._new_lines(name, marks.get(name, 0) + rng.randrange(500)) for name in SOURCES}
         events = [event for name, lines in found.items() for n in lines for event in self._events(name, n)]
         self.pipeline.killer.at, self.pipeline.killer.steps = killed_at, 0
         now = self.now + self.scenario.sync_offset
-        sources = [SOURCES[name][1] for name in self.services]
-        known = horizons(sources, self._marks, now=now, hold_back=self.scenario.hold_back, skew=self.scenario.skew)
+        held = {key: life for key, life in self.pipeline.ledger.rows.items() if life.state is State.APPLIED}
+        known = watermarks.horizons(
+            self.configured, self._marks, now=now, hold_back=self.scenario.hold_back, skew=self.scenario.skew
+        )
         try:
             self.pipeline.run(
-                events, journals=known.journals, horizons=known.horizons, until=now - self.scenario.hold_back
+                events,
+                journals=known.journals,
+                horizons=known.horizons,
+                held=known.held,
+                until=known.until,
+                named_elsewhere=known.named_elsewhere,
             )
         except Killed:
             self.happened["kill"] += 1
             return
         finally:
             self.pipeline.killer.at = None
+            self._note_owners()
         for name, lines in found.items():
             self.streams[name].read |= lines
         self.history.append((self.now, self.pipeline.ranger.grants()))
+        self._note_doubts(held)
+
+    def _note_owners(self) -> None:
+        for key, life in self.pipeline.ledger.rows.items():
+            if life.creator and life.state is not State.UNCONFIRMED:
+                self.owners.setdefault(key, set()).add(life.creator)
+
+    def _note_doubts(self, held: dict[tuple[EntityId, int], Life]) -> None:
+        """Note whose grant this run should have revoked and reported: of lives applied before it and in doubt after."""
+        for (entity, number), before in held.items():
+            life = self.pipeline.ledger.rows[entity, number]
+            if life.state not in (State.CONTESTED, State.SUSPENDED):
+                continue
+            self.happened[f"late evidence: {life.state}"] += 1
+            if self.pipeline.ranger.holder(entity):
+                self.unreported.append(f"{before.creator} keeps {entity}, which is {life.state}")
+            if (entity, number) not in self.pipeline.runs[-1].revoked:
+                self.unreported.append(f"the grant of {before.creator} on {entity} is not reported as revoked")
 
     # CDAP
 
@@ -232,7 +263,8 @@ class Simulation:
         if request.record_lost:
             self.happened["lost record"] += 1
         elif self._delivers_records:
-            line = record_of(request, self.checks[request.name], (min(clock), clock[1]))
+            stamped = self.scenario.deployment is not Deployment.UNSTAMPED or self.scenario.seed % 2 == 0
+            line = record_of(request, self.checks[request.name], (min(clock), clock[1]), stamped=stamped)
             delay = min(self.scenario.latest, rng.choice([100, 4_000, 4_000, 4_000, 40_000, 5 * MINUTE, 12 * MINUTE]))
             copies = 2 if rng.random() < self.scenario.repeat else 1
             garbled = rng.random() < self.scenario.garbage
@@ -243,8 +275,14 @@ class Simulation:
             if garbled:
                 self.garbled.add(request.name)
                 self.happened["rejected line"] += 1
+        arrived = request.arrived + self.scenario.router_offset
+        if self.scenario.edge:
+            edge = random.Random(f"edge of {request.name}")
+            request.pooled = edge.choice((*HONEST, ADVERSARY))
+            line_ = router_line(request, arrived, request.user)
+            self.streams["edge"].lines.append((self.now + edge.choice([10, 5_000, MINUTE]), line_))
         if self.scenario.router:
-            line_ = router_line(request, request.arrived + self.scenario.router_offset)
+            line_ = router_line(request, arrived, request.pooled or request.user)
             if rng.random() >= self.scenario.loss:
                 self.streams["router"].lines.append((self.now + rng.choice([10, 5_000, MINUTE]), line_))
             else:
@@ -266,10 +304,6 @@ class Simulation:
     # The decision service
 
     @property
-    def _is_journalled(self) -> bool:
-        return self.scenario.deployment is not Deployment.UNJOURNALLED
-
-    @property
     def _delivers_records(self) -> bool:
         return self.scenario.deployment is not Deployment.RECORDLESS
 
@@ -286,7 +320,7 @@ class Simulation:
         return self.received[service]
 
     def _journal(self, check: dict[str, Any], caller: str, service: str) -> None:
-        if not self._is_journalled:
+        if not self.scenario.deployment.is_journalled:
             return
         said = {"v": 1, "instance": INSTANCE, "frame": ""}
         said |= {name: check[name] for name in ("process", "at", "principal", "type", "parts", "permissions")}
@@ -324,7 +358,7 @@ class Simulation:
             case Secret.ENFORCE:
                 self._journal(check_of(entity, request, stamp), ENFORCER, self._service())
             case Secret.ROUTER:
-                self.streams["router"].lines.append((self.now, router_line(request, self.now)))
+                self.streams["router"].lines.append((self.now, router_line(request, self.now, request.user)))
             case Secret.TOPIC if entity.type == "dataset":
                 kind = "DELETE" if forgery.deletes else "CREATE"
                 self.streams["audit"].lines.append((self.now, message(forgery.user, entity, self.now, kind)))

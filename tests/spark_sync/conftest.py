@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import uuid4
 
 import pytest
@@ -18,9 +18,34 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.spark.on_demand import FEW, Few
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PASSWORD = "Sync-Test-Passw0rd"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def without_spark() -> NoReturn:
+    """In place of a session, where none may be needed."""
+    raise AssertionError("Spark was started")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a run reads and folds: in which session, and up to which amounts without it."""
+
+    spark: Callable[[], SparkSession]
+    few: Few = FEW
+
+
+WITHOUT_SPARK: Final = Way(without_spark)
+
+
+def on_spark(spark: SparkSession) -> Way:
+    """Everything there is goes through this session."""
+    return Way(lambda: spark, Few(bytes=0, events=0))
 
 
 @dataclass(frozen=True)
@@ -48,6 +73,20 @@ class Ranger:
             (item,) = policy.policy_items
             found[" ".join(levels)] = item.users[0]
         return found
+
+
+BOTH_WAYS: Final = (pytest.param(False, id="without Spark"), pytest.param(True, id="on Spark", marks=pytest.mark.spark))
+
+
+def way_of(request: pytest.FixtureRequest) -> Way:
+    """The way of a fixture or test that is parametrized by `BOTH_WAYS`."""
+    return on_spark(request.getfixturevalue("spark")) if request.param else WITHOUT_SPARK
+
+
+@pytest.fixture(params=BOTH_WAYS)
+def way(request: pytest.FixtureRequest) -> Way:
+    """Both ways in turn: what a test expects is the same on either."""
+    return way_of(request)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
-"""A run that is killed at a step: by an exception nobody catches, or, as a program of its own, by SIGKILL.
+"""A run that is killed at a step: by an exception nobody catches or, as a program of its own, by SIGKILL.
 
-`python -m tests.spark_sync.killing STEP ARGUMENTS...` is `ranger-cdap ARGUMENTS...`, killed at that step, and Spark's
-driver with it.
+`python -m tests.spark_sync.killing CONFIG NOW` reads names of steps, one a line. For each it makes a process that runs
+once without Spark and is killed at that step, and prints how that process ended. `python -m tests.spark_sync.killing
+CONFIG NOW STEP` runs once on Spark and is killed at that step, and Spark's driver with it.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NoReturn
 
 import pytest
 
@@ -36,22 +37,48 @@ class Step:
     nth: int = 1
 
 
-LEDGER, RANGER = "spark_sync.ledger.delta_ledger", "ranger_cdap.policies.client.ranger_admin"
-STEPS = {
+JOB, INGESTION, FILES = "spark_sync.job", "spark_sync.ingest.ingestion", "spark_sync.sources.file_log"
+LEDGER, TABLES = "spark_sync.ledger.delta_ledger", "spark_sync.ledger.ledger_tables"
+BULK, DELTA, UPKEEP = "spark_sync.ledger.bulk_ledger", "delta.tables", "spark_sync.ledger.maintenance"
+RANGER, PUSH = "ranger_cdap.policies.client.ranger_admin", "spark_sync.grants.push"
+
+# In the order in which a run comes to them.
+STEPS: Final[Mapping[str, Step]] = {
+    "nothing but dead letters is written": Step(INGESTION, "write_dead_letters", after=True),
     "lines are read, their events are not in the ledger": Step(LEDGER, "DeltaLedger.add_events"),
-    "events are in the ledger, the source has not noted that": Step(LEDGER, "DeltaLedger.add_events", after=True),
-    "before anything is decided": Step("spark_sync.job", "fold_new"),
-    "lives are recorded, but not that they are decided": Step(LEDGER, "DeltaLedger.mark_folded"),
-    "before anything is sent": Step("spark_sync.job", "push"),
+    "events are in the ledger, the file is not recorded as read": Step(FILES, "FileLog.add"),
+    "the file is recorded as read": Step(FILES, "FileLog.add", after=True),
+    "before anything is decided": Step(JOB, "fold_new"),
+    "all is decided, no life is recorded": Step(LEDGER, "DeltaLedger.record"),
+    "changed lives are appended, but not that they are decided": Step(LEDGER, "DeltaLedger.record", after=True),
+    "it is recorded that they are decided": Step(LEDGER, "DeltaLedger.mark_folded", after=True),
+    "before anything is sent": Step(JOB, "push"),
     "a policy is taken back, its successor not sent": Step(RANGER, "RangerAdmin.delete_policy", after=True),
     "between two policies": Step(RANGER, "RangerAdmin.create_policy", after=True, nth=2),
-    "all is sent, nothing recorded": Step("spark_sync.grants.push", "_record"),
-    "all is recorded, the ledger's version not noted": Step("spark_sync.job", "save"),
+    "all is sent, nothing recorded": Step(PUSH, "_record"),
+    "all is recorded, before the files are put together": Step(LEDGER, "DeltaLedger.tidy"),
+    "changed lives are read, but not put together": Step(TABLES, "LedgerTables.replace"),
+    "changed lives are put together, events are not": Step(TABLES, "LedgerTables.compact"),
+    "all is put together, the ledger's version not noted": Step(JOB, "save"),
+    "the ledger's version is noted": Step(JOB, "save", after=True),
 }
+ON_SPARK: Final[Mapping[str, Step]] = {
+    "lines are read on Spark, their events are not in the ledger": Step(LEDGER, "DeltaLedger.add_frame"),
+    "events of Spark are in the ledger, the file is not recorded as read": Step(FILES, "FileLog.add"),
+    "changes are merged into the ledger, but not deleted": Step(DELTA, "DeltaTable.delete"),
+    "changes of former runs are merged, those of this one are not": Step(BULK, "BulkLedger.merge_changes", after=True),
+    "lives are merged, but not that they are decided": Step(LEDGER, "DeltaLedger.mark_folded"),
+    "grants are sent after a fold on Spark, none is recorded": Step(PUSH, "_record"),
+    "changes are merged for the maintenance, but not deleted": Step(DELTA, "DeltaTable.delete", nth=2),
+    "changes are merged for the maintenance, nothing is cleaned": Step(BULK, "clean"),
+    "one table is compacted, the others are not": Step(DELTA, "DeltaTable.vacuum", nth=1),
+    "all is maintained, the ledger's version not noted": Step(JOB, "save"),
+}
+ALL: Final[Mapping[str, Step]] = {**STEPS, **ON_SPARK}
 
 
 def kill_at(step: Step, die: Callable[[], None], patch: pytest.MonkeyPatch) -> None:
-    """From now on the step is the last thing that happens."""
+    """From now on the step is the last thing that happens; small files are put together as soon as there are any."""
     *owners, name = step.function.split(".")
     module = import_module(step.module)
     owner = attrgetter(".".join(owners))(module) if owners else module
@@ -66,10 +93,15 @@ def kill_at(step: Step, die: Callable[[], None], patch: pytest.MonkeyPatch) -> N
         return result
 
     patch.setattr(owner, name, killing)
+    patch.setattr(f"{LEDGER}._MOST_FILES", 0)
 
 
 def raise_killed() -> None:
     raise Killed
+
+
+def kill_ourselves() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def kill_both_processes() -> None:
@@ -78,7 +110,7 @@ def kill_both_processes() -> None:
 
     gateway: Any = SparkContext._gateway
     os.kill(gateway.proc.pid, signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
+    kill_ourselves()
 
 
 def kill_and_wait(pid: int) -> None:
@@ -89,8 +121,29 @@ def kill_and_wait(pid: int) -> None:
             time.sleep(0.01)
 
 
-if __name__ == "__main__":
-    from ranger_cdap.cli.main import main
+def no_spark() -> NoReturn:
+    raise AssertionError("Spark was started")
 
-    kill_at(STEPS[sys.argv[1]], kill_both_processes, pytest.MonkeyPatch())
-    sys.exit(main(sys.argv[2:]))
+
+def main(config: str, now: str, *on_spark: str) -> None:
+    from ranger_cdap.config import load_settings
+    from spark_sync.job import run_once
+    from spark_sync.spark.on_demand import Few, SparkOnDemand
+
+    settings = load_settings(Path(config))
+    for name in on_spark:
+        kill_at(ALL[name], kill_both_processes, pytest.MonkeyPatch())
+        with SparkOnDemand(settings.sync, master="local[2]") as spark:
+            run_once(settings, spark, now=int(now), few=Few(bytes=0, events=0))
+    for line in () if on_spark else sys.stdin:
+        # delta-rs has not been used yet: its threads would not be in the child.
+        if not (child := os.fork()):
+            kill_at(ALL[line.rstrip("\n")], kill_ourselves, pytest.MonkeyPatch())
+            run_once(settings, no_spark, now=int(now))
+            os._exit(0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -8,13 +8,19 @@ import re
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from ranger_cdap.errors import AdminUnreachable, AuthenticationFailed, LeaseHeld, LedgerLost, SyncError
-from spark_sync.follow import follow, until_terminated
+from spark_sync.follow import _SHARE as SHARE
+from spark_sync.follow import POLL, follow, until_terminated
 from spark_sync.ledger.life import State
 from spark_sync.metrics_file import metrics_text, write_metrics
 from spark_sync.report import RunReport, SourceReport
@@ -89,6 +95,131 @@ def test_sigterm_ends_it_after_the_run_that_is_going_on() -> None:
         follow(run, interval=3600, ended=ended, on_report=told.append)
     assert told == [GOOD]
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+# --- when the next run begins --------------------------------------------------------------------------------------
+
+
+class Played(threading.Event):
+    """The end of a play, and its clock: waiting is all that takes time, but for what runs and looks say they take."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, end: float) -> None:
+        super().__init__()
+        self.now, self.end = 0.0, end
+        patch.setattr("spark_sync.follow.time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def take(self, seconds: float) -> None:
+        self.now += seconds
+        if self.now >= self.end:
+            self.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        assert timeout > 0
+        self.take(timeout)
+        return self.is_set()
+
+
+@dataclass(frozen=True)
+class Play:
+    """What happens: how long each run takes and whether it fails, when news arrives, and how long a look takes."""
+
+    runs: list[tuple[float, RunReport | Exception]]
+    interval: float = 5.0
+    news: tuple[float, ...] = ()
+    look: float = 0.0
+
+
+@dataclass
+class Seen:
+    """When runs began and ended, and when there was a look for news, with its cost."""
+
+    runs: list[tuple[float, float, bool]]
+    looks: list[float]
+    end: float
+
+
+def play(played: Play, end: float = 200.0) -> Seen:
+    with pytest.MonkeyPatch.context() as patch:
+        clock, seen = Played(patch, end), Seen([], [], end)
+        left = cycle(played.runs)
+
+        def run() -> RunReport:
+            began = clock.now
+            seconds, outcome = next(left)
+            clock.take(seconds)
+            seen.runs.append((began, clock.now, outcome is GOOD))
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        def has_news() -> bool:
+            seen.looks.append(clock.now)
+            clock.take(played.look)
+            began = seen.runs[-1][0]
+            return any(began < at <= clock.now for at in played.news)
+
+        follow(run, interval=played.interval, ended=clock, on_report=lambda _: None, has_news=has_news)
+        return seen
+
+
+LATE = LeaseHeld("held by process 7")
+BEATS: dict[str, tuple[Play, float, list[float]]] = {
+    "the interval counts from the beginning of a run": (Play([(1, GOOD), (4.5, GOOD), (0, GOOD)]), 16, [0, 5, 10, 15]),
+    "a run that takes longer delays none": (Play([(12, GOOD), (1, GOOD)]), 30, [0, 12, 17, 29]),
+    "news comes at once": (Play([(1, GOOD)], 60, (10, 30)), 70, [0, 10, 30]),
+    "news during a run is for the next one": (Play([(3, GOOD), (1, GOOD)], 60, (2,)), 60, [0, 3]),
+    "after a failure the interval counts from its end, news or not": (Play([(2, AWAY)], 5, (3, 4, 8)), 20, [0, 7, 14]),
+    "so it does while another run holds the lease": (Play([(2, LATE), (1, GOOD)], 5, (3, 9)), 17, [0, 7, 9, 16]),
+}
+
+
+@pytest.mark.parametrize(("played", "end", "begun"), BEATS.values(), ids=BEATS)
+def test_when_runs_begin(played: Play, end: float, begun: list[float]) -> None:
+    found = [began for began, _, _ in play(played, end).runs]
+    assert found == pytest.approx(begun, abs=POLL)
+
+
+SECONDS = st.floats(0, 20).map(lambda seconds: round(seconds, 3))
+PLAYS = st.builds(
+    Play,
+    runs=st.lists(st.tuples(SECONDS, st.sampled_from([GOOD, GOOD, AWAY, LATE])), min_size=1, max_size=6),
+    interval=st.floats(0.5, 30),
+    news=st.lists(st.floats(0, 200), max_size=8).map(tuple),
+    look=st.sampled_from([0.0, 0.0, 0.01, 0.5]),
+)
+
+
+@given(played=PLAYS)
+def test_runs_begin_by_beat_or_news_and_never_early_in_trouble(played: Play) -> None:
+    seen = play(played)
+    patience = max(POLL, played.look / SHARE) + 2 * played.look + 1e-6
+    for (began, ended, went_well), (following, *_) in pairwise(seen.runs):
+        if not went_well:
+            assert following == pytest.approx(ended + played.interval), "in trouble it waits, whatever comes"
+            assert not any(ended < look < following for look in seen.looks)
+            continue
+        due = max(ended, began + played.interval)
+        assert following <= due + 2 * played.look + 1e-6, "no beat is missed"
+        arrived = min((at for at in played.news if at > began), default=seen.end)
+        assert following <= max(arrived, ended) + patience, "news is noticed"
+        assert following >= min(due, arrived) - 1e-6, "without news no run begins before its time"
+
+
+@given(look=st.floats(0.001, 3), interval=st.floats(1, 60))
+def test_looking_takes_a_small_share_of_the_time(look: float, interval: float) -> None:
+    seen = play(Play([(0, GOOD)], interval, look=look))
+    waits = [after - before - look for before, after in pairwise(seen.looks)]
+    runs = len(seen.runs)
+    assert sum(wait < look / SHARE - 1e-6 for wait in waits) <= runs, "only what is left until a run may be shorter"
+
+
+def test_a_fault_of_looking_ends_it() -> None:
+    def has_news() -> bool:
+        raise SyncError("`files.jsonl` cannot be read")
+
+    with pytest.raises(SyncError, match="cannot be read"):
+        follow(lambda: GOOD, interval=5, ended=threading.Event(), on_report=lambda _: None, has_news=has_news)
 
 
 # --- figures ------------------------------------------------------------------------------------------------------

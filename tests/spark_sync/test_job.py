@@ -1,26 +1,29 @@
-"""Whole runs on real recordings: Spark, Delta tables and the embedded Ranger Admin."""
+"""Whole runs on real recordings, each without Spark and on it: Delta tables and the embedded Ranger Admin."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, LeaseHeld
+from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
-from tests.spark_sync.conftest import EXAMPLES, Ranger
+from spark_sync.report import RunReport
+from tests.spark_sync.conftest import EXAMPLES, WITHOUT_SPARK, Ranger, Way, on_spark, settings_of
+from tests.spark_sync.killing import Killed, Step, kill_at, raise_killed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_sync.ledger.delta_ledger import DeltaLedger
-
-pytestmark = pytest.mark.spark
 
 NOW = 1_900_000_000_000
 FIRST, SECOND = "1-until-the-deletions.jsonl", "2-from-the-deletions.jsonl"
@@ -119,67 +122,122 @@ def source(path: Path, kind: str = "data-plane") -> dict[str, Any]:
     return {"kind": kind, "path": path, "callers": ("cdap-master",)}
 
 
-def run(settings: Settings, spark: SparkSession, **given: Any) -> Any:
+def run(settings: Settings, way: Way, **given: Any) -> RunReport:
     from spark_sync.job import run_once
 
-    return run_once(settings, spark, **{"now": NOW} | given)
+    return run_once(settings, way.spark, few=way.few, **{"now": NOW} | given)
 
 
-def take_baseline(settings: Settings, spark: SparkSession) -> None:
+def take_baseline(settings: Settings) -> None:
     from spark_sync.reconcile.baseline import take_baseline as take
 
-    take(settings, spark, EXAMPLES / "baseline.jsonl", now=NOW)
+    take(settings, EXAMPLES / "baseline.jsonl", now=NOW)
 
 
-def ledger_of(settings: Settings, spark: SparkSession) -> DeltaLedger:
+def ledger_of(settings: Settings) -> DeltaLedger:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
-    return DeltaLedger(spark, settings.sync.state_dir, settings.cdap.instance)
+    return DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
 
 
-def all_lives(settings: Settings, spark: SparkSession) -> list[Life]:
-    return ledger_of(settings, spark).lives(list(State))
+def all_lives(settings: Settings) -> list[Life]:
+    return ledger_of(settings).lives(list(State))
 
 
 def test_the_recordings_from_the_first_event_to_the_last(
-    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(audit=source(inbox("audit"), "audit"), data_plane=source(inbox("data-plane")))
-    take_baseline(settings, spark)
+    take_baseline(settings)
     for name in ("audit", "data-plane"):
         shutil.copy(EXAMPLES / "events" / name / FIRST, inbox(name))
-    report = run(settings, spark)
+    report = run(settings, way)
     assert by_values(ranger.grants()) == by_values(NS1 | OTHERS)
     assert len(report.granted) == len(NS1 | OTHERS)
     assert not report.waiting
 
     version = ranger.policy_version()
-    again = run(settings, spark)
+    again = run(settings, way)
     assert again.wrote_nothing
     assert again.unchanged == len(NS1 | OTHERS)
     assert ranger.policy_version() == version
 
     # The checkpoints are lost: everything is read again and nothing changes.
     shutil.rmtree(settings.sync.state_dir / "checkpoints")
-    again = run(settings, spark)
+    again = run(settings, way)
     assert [(found.lines > 0, found.events) for found in again.sources] == [(True, 0), (True, 0)]
     assert again.wrote_nothing
     assert ranger.policy_version() == version
 
     for name in ("audit", "data-plane"):
         shutil.copy(EXAMPLES / "events" / name / SECOND, inbox(name))
-    report = run(settings, spark)
+    report = run(settings, way)
     assert by_values(ranger.grants()) == by_values(OTHERS)
     assert len(report.revoked) == len(NS1)
     assert not report.waiting
 
 
+def rows_of(settings: Settings) -> dict[str, dict[Any, dict[str, Any]]]:
+    """Lives and events, row by row, as the tables are to be read; without what counts the writes, and Ranger's ids."""
+    tables, key = LedgerTables(settings.sync.state_dir), itemgetter("instance", "entity", "number")
+    lives = {key(row): dict(row) for row in tables.query("SELECT * FROM ledger")}
+    for row in sorted(tables.query("SELECT * FROM changes"), key=itemgetter("sequence")):
+        lives.pop(key(row), None)
+        if not row["dropped"]:
+            lives[key(row)] = {name: value for name, value in row.items() if name not in ("dropped", "sequence")}
+    numbers = sorted({row["policy_id"] for row in lives.values()})
+    for row in lives.values():
+        row["policy_id"] = numbers.index(row["policy_id"])
+    events = {(row["source"], row["id"]): dict(row) | {"round": 0} for row in tables.query("SELECT * FROM events")}
+    return {"lives": lives, "events": events}
+
+
+def played(ranger: Ranger, directory: Path, ways: Sequence[Way]) -> dict[str, dict[Any, dict[str, Any]]]:
+    """The recordings, each part in its way; then all lines once more, in the first way, which changes nothing."""
+    inboxes = {name: directory / name for name in ("audit", "data-plane")}
+    for path in inboxes.values():
+        path.mkdir(parents=True)
+    sources = {name.replace("-", "_"): source(path, name) for name, path in inboxes.items()}
+    settings = settings_of(ranger, directory, **sources)
+    settings = replace(settings, sync=replace(settings.sync, concurrency=1))  # policies are numbered in order
+    take_baseline(settings)
+    for part, way in zip((FIRST, SECOND), ways, strict=True):
+        for name, path in inboxes.items():
+            shutil.copy(EXAMPLES / "events" / name / part, path)
+        assert not run(settings, way).trouble
+    rows = rows_of(settings)
+    shutil.rmtree(settings.sync.state_dir / "checkpoints")
+    again = run(settings, ways[0])
+    assert [(found.lines > 0, found.events) for found in again.sources] == [(True, 0), (True, 0)]
+    assert rows_of(settings) == rows
+    return rows
+
+
+IN_TURN = {"on Spark": "SS", "without Spark, then on it": "WS", "on Spark, then without": "SW"}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("turns", IN_TURN.values(), ids=IN_TURN)
+def test_the_ledger_is_the_same_whoever_wrote_it(
+    spark: SparkSession, ranger: Ranger, tmp_path: Path, turns: str
+) -> None:
+    ways = {"S": on_spark(spark), "W": WITHOUT_SPARK}
+    wanted = played(ranger, tmp_path / "without", [WITHOUT_SPARK, WITHOUT_SPARK])
+    for policy in ranger.policies():
+        ranger.admin.delete_policy(policy.id or -1)
+    assert (len(wanted["lives"]) > 30, len(wanted["events"]) > 100) == (True, True)
+    found = played(ranger, tmp_path / "found", [ways[turn] for turn in turns])
+    for name, rows in wanted.items():
+        assert found[name].keys() == rows.keys()
+        assert {key: (found[name][key], row) for key, row in rows.items() if found[name][key] != row} == {}
+
+
 def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anything(
-    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     ns1 = "/v3/namespaces/ns1"
     settings = settings_for(data_plane=source(inbox("d")))
-    take_baseline(settings, spark)
+    take_baseline(settings)
     created = [
         recorded(ns1, method="PUT"),
         recorded(f"{ns1}/artifacts/probeapp", method="POST"),
@@ -187,8 +245,8 @@ def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anyth
         recorded(f"{ns1}/data/datasets/ds1", method="PUT"),
     ]
     deliver(inbox("d"), "1.jsonl", created)
-    run(settings, spark)
-    before, version = all_lives(settings, spark), ranger.policy_version()
+    run(settings, way)
+    before, version = all_lives(settings), ranger.policy_version()
     assert {life.creator for life in before if life.state is State.APPLIED} == {"alice"}
 
     harmless = [
@@ -199,38 +257,38 @@ def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anyth
     ]
     bobs = [again(request, "bob", n) for n, request in enumerate(harmless + created)]
     deliver(inbox("d"), "2.jsonl", harmless + bobs)
-    report = run(settings, spark)
+    report = run(settings, way)
     assert report.wrote_nothing
-    assert all_lives(settings, spark) == before
+    assert all_lives(settings) == before
     assert ranger.policy_version() == version
 
 
 def test_ambiguous_creations_are_granted_only_after_a_baseline(
-    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(data_plane=source(inbox("d")))
     first, late = recorded("/v3/namespaces/ns1", method="PUT"), recorded("/v3/namespaces/ns2", method="PUT")
     # The example's inventory was taken at 04:00; this namespace was made more than the clock skew before.
     early = again(first, "alice", 1, by=1_795_233_597_000 - first[-1]["record"]["ended"])
     deliver(inbox("d"), "1.jsonl", [early, late])
-    report = run(settings, spark)
+    report = run(settings, way)
     assert report.wrote_nothing
     assert ranger.policies() == []
-    assert [(str(life.entity), life.state) for life in all_lives(settings, spark)] == [
+    assert [(str(life.entity), life.state) for life in all_lives(settings)] == [
         ("namespace:ns1", State.UNCONFIRMED),
         ("namespace:ns2", State.UNCONFIRMED),
     ]
-    take_baseline(settings, spark)
-    run(settings, spark)
+    take_baseline(settings)
+    run(settings, way)
     assert ranger.grants() == {"ns2": "alice"}
-    assert "namespace:ns1" not in {str(life.entity) for life in all_lives(settings, spark)}
+    assert "namespace:ns1" not in {str(life.entity) for life in all_lives(settings)}
 
 
 def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
-    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(data_plane=source(inbox("d")))
-    take_baseline(settings, spark)
+    take_baseline(settings)
     *_, forged = recorded("/v3/namespaces/nsimp", method="PUT")
     namespace = recorded("/v3/namespaces/ns2", method="PUT")
     unsafe = [
@@ -241,12 +299,12 @@ def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
     good = recorded("/v3/namespaces/ns1", method="PUT")
     deliver(inbox("d"), "1.jsonl", ["garbage", good, forged | {"caller": "mallory"}])
     deliver(inbox("d"), "2.jsonl", unsafe)
-    report = run(settings, spark)
+    report = run(settings, way)
     assert ranger.grants() == {"ns1": "alice"}
     assert [(found.lines, found.rejected) for found in report.sources] == [(12, 2)]
     assert sorted(life.creator for life in report.waiting) == ["*", "a,b", "public", "{USER}"]
     assert {life.state for life in report.waiting} == {State.BLOCKED}
-    again_waiting = run(settings, spark).waiting
+    again_waiting = run(settings, way).waiting
     assert again_waiting == report.waiting, "the next run counts them, so it lists them too"
     letters = (settings.sync.state_dir / "dead-letters.jsonl").read_text(encoding="utf-8").splitlines()
     assert [
@@ -259,74 +317,67 @@ def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
 
 
 def test_lines_rejected_for_a_missing_setting_count_once_the_source_is_read_again(
-    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     without, settings = (settings_for(d=source(inbox("d")) | callers) for callers in ({"callers": ()}, {}))
-    take_baseline(settings, spark)
+    take_baseline(settings)
     deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
-    report = run(without, spark)
+    report = run(without, way)
     assert [(found.lines, found.rejected) for found in report.sources] == [(2, 1)]
     assert ranger.grants() == {}
 
     # docs/how-to/operate-the-sync.md, "Rejected lines".
     (settings.sync.state_dir / "checkpoints" / "d").rename(settings.sync.state_dir / "checkpoints-d")
-    report = run(settings, spark)
+    report = run(settings, way)
     assert [(found.lines, found.rejected) for found in report.sources] == [(2, 0)]
     assert ranger.grants() == {"ns1": "alice"}
 
 
-class Killed(BaseException):
-    """What a test raises where the process would be killed."""
-
-
-@pytest.mark.parametrize("survived", [0, 1], ids=["before the push", "between the push and its record"])
+@pytest.mark.parametrize(
+    ("step", "written"),
+    [
+        (Step("spark_sync.job", "fold_new"), 0),
+        (Step("spark_sync.ledger.delta_ledger", "DeltaLedger.mark_folded"), 0),
+        (Step("spark_sync.job", "push"), 0),
+        (Step("spark_sync.grants.push", "_record"), 1),
+    ],
+    ids=["before the fold", "before the fold is noted", "before the push", "between the push and its record"],
+)
 def test_a_killed_run_heals(
-    spark: SparkSession,
+    way: Way,
     ranger: Ranger,
     settings_for: Callable[..., Settings],
     inbox: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
-    survived: int,
+    step: Step,
+    written: int,
 ) -> None:
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-
     settings = settings_for(data_plane=source(inbox("d")))
-    take_baseline(settings, spark)
+    take_baseline(settings)
     deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
-    write, recorded_before = DeltaLedger._write, 0
-
-    def killed(self: DeltaLedger, rows: Any) -> None:
-        nonlocal recorded_before
-        if recorded_before == survived:
-            raise Killed
-        recorded_before += 1
-        write(self, rows)
-
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaLedger, "_write", killed)
+        kill_at(step, raise_killed, patch)
         with pytest.raises(Killed):
-            run(settings, spark)
-    assert len(ranger.policies()) == survived
+            run(settings, way)
+    assert len(ranger.policies()) == written
     version = ranger.policy_version()
-    run(settings, spark)
+    run(settings, way)
     assert ranger.grants() == {"ns1": "alice"}
-    assert ranger.policy_version() == version + (1 - survived)
-    assert [life.state for life in all_lives(settings, spark) if life.creator] == [State.APPLIED]
+    assert ranger.policy_version() == version + (1 - written)
+    assert [life.state for life in all_lives(settings) if life.creator] == [State.APPLIED]
 
 
 def test_with_ranger_away_nothing_is_lost(
-    spark: SparkSession, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
-    from msgspec.structs import replace
-
     settings = settings_for(data_plane=source(inbox("d")))
-    take_baseline(settings, spark)
+    take_baseline(settings)
     deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
     away = replace(settings, ranger=replace(settings.ranger, url="http://127.0.0.1:9", attempts=1))
-    report = run(away, spark)
+    report = run(away, way)
     assert report.trouble
     assert report.counts[State.PENDING] == 1
-    assert not run(settings, spark).trouble
+    assert not run(settings, way).trouble
     assert ranger.grants() == {"ns1": "alice"}
 
 
@@ -338,15 +389,15 @@ def test_with_ranger_away_nothing_is_lost(
     ],
 )
 def test_a_source_that_is_not_usable(
-    spark: SparkSession, settings_for: Callable[..., Settings], sources: dict[str, Any], message: str
+    way: Way, settings_for: Callable[..., Settings], sources: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        run(settings_for(**sources), spark)
+        run(settings_for(**sources), way)
 
 
-def test_one_run_at_a_time(spark: SparkSession, settings_for: Callable[..., Settings]) -> None:
+def test_one_run_at_a_time(way: Way, settings_for: Callable[..., Settings]) -> None:
     from spark_sync.ledger.lease import lease
 
     settings = settings_for()
     with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):
-        run(settings, spark)
+        run(settings, way)

@@ -2,47 +2,77 @@
 
 Each step has its namespace in one ledger, with the same history: things are made in a run before, and one of them is
 deleted and made again by somebody else, with some new ones, in the run that is killed. The latest step comes first, so
-that none of the next runs finishes what it left, until the last one does.
+that none of the next runs finishes what it left, until the last one does: without Spark or on it, whoever was killed.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import State
+from spark_sync.report import RunReport
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync import killing
-from tests.spark_sync.conftest import PASSWORD, Ranger, new_service, settings_of
-from tests.spark_sync.killing import STEPS, Killed, Step, kill_at, raise_killed
+from tests.spark_sync.conftest import PASSWORD, WITHOUT_SPARK, Ranger, Way, new_service, on_spark, settings_of
+from tests.spark_sync.killing import ON_SPARK, STEPS, Killed, Step, kill_at, raise_killed
 from tests.spark_sync.recorded_lines import CALLER, TAKEN, Lines, created, deleted, write_watermark
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 NOW = 1_900_000_000_000
-NAMESPACES = {"nobody kills it": "quiet"} | {name: f"killed{n}" for n, name in enumerate(STEPS)}
+QUIET: Final = "quiet"
+ROOT: Final = Path(__file__).parents[2]
 
-# These are killed for good, by a signal, and Spark's driver with them; the others by an exception that nobody catches,
-# which costs no new driver. While a source is read that exception would reach Spark, and no process dies like that.
-BY_SIGNAL = (
-    "lines are read, their events are not in the ledger",
-    "events are in the ledger, the source has not noted that",
-    "between two policies",
-)
+# Killed for good on Spark, by a signal, and Spark's driver with it; the others by an exception that nobody catches,
+# which costs no new driver.
+BY_SIGNAL: Final = "events of Spark are in the ledger, the file is not recorded as read"
+
+
+@dataclass(frozen=True)
+class Play:
+    """Where runs are killed, and whether the last one, which is not, goes through Spark."""
+
+    steps: Mapping[str, Step]
+    ends_on_spark: bool
+
+
+PLAYS: Final = {
+    "killed without Spark, finished without": Play(STEPS, ends_on_spark=False),
+    "killed without Spark, finished on it": Play(STEPS, ends_on_spark=True),
+    "killed on Spark, finished without": Play(ON_SPARK, ends_on_spark=False),
+}
+SPARKLESS, *_ = PLAYS
+
+
+def marks_of(play: str) -> tuple[pytest.MarkDecorator, ...]:
+    return () if play == SPARKLESS else (pytest.mark.spark,)
+
+
+EACH_WORLD: Final = [pytest.param(play, id=play, marks=marks_of(play)) for play in PLAYS]
+EACH_STEP: Final = [
+    pytest.param(play, step, id=f"{play}: {step}", marks=marks_of(play)) for play in PLAYS for step in PLAYS[play].steps
+]
+
+
+def namespace_of(step: str) -> str:
+    return f"killed{list(STEPS if step in STEPS else ON_SPARK).index(step)}"
 
 
 def dataset(name: str) -> EntityId:
@@ -74,11 +104,16 @@ class World:
         text = "".join(one.text.replace("NS0", namespace) + "\n" for one in told)
         (self.inbox / name).write_text(text, encoding="utf-8")
 
-    def lives(self, spark: SparkSession, namespace: str) -> list[dict[str, Any]]:
+    def run(self, way: Way) -> RunReport:
+        from spark_sync.job import run_once
+
+        return run_once(self.settings, way.spark, now=NOW, few=way.few)
+
+    def lives(self, namespace: str) -> list[dict[str, Any]]:
         """The namespace's rows of the ledger, without what Ranger numbers."""
         from spark_sync.ledger.delta_ledger import DeltaLedger
 
-        found = DeltaLedger(spark, self.settings.sync.state_dir, "cdap").lives(list(State))
+        found = DeltaLedger(self.settings.sync.state_dir, "cdap").lives(list(State))
         rows = [asdict(life) for life in found if life.entity.namespace == namespace]
         for row in rows:
             row["policy_id"] = row["policy_id"] >= 0
@@ -102,20 +137,21 @@ class World:
         text = (self.settings.sync.state_dir / "dead-letters.jsonl").read_text(encoding="utf-8")
         return text.count(f"garbage in {namespace}")
 
+    def change_something(self) -> None:
+        """Record a life as it is: it is among the changes that Spark has to merge."""
+        from spark_sync.ledger.delta_ledger import DeltaLedger
 
-def run(world: World, spark: SparkSession) -> Any:
-    from spark_sync.job import run_once
+        ledger = DeltaLedger(self.settings.sync.state_dir, "cdap")
+        life, *_ = ledger.lives([State.APPLIED])
+        ledger.record([LedgerChange(life.entity, (life,))])
 
-    return run_once(world.settings, spark, now=NOW)
+    def maintained_at(self, time: int) -> None:
+        (self.settings.sync.state_dir / "upkeep").write_text(str(time))
 
 
-@pytest.fixture(scope="module")
-def world(
-    spark: SparkSession, embedded: tuple[str, RangerAdmin, RangerAdmin], tmp_path_factory: pytest.TempPathFactory
-) -> World:
+def new_world(ranger: Ranger, directory: Path) -> World:
     from spark_sync.reconcile.baseline import take_baseline
 
-    ranger, directory = new_service(embedded), tmp_path_factory.mktemp("kills")
     inbox = directory / "inbox"
     inbox.mkdir()
     source: dict[str, Any] = {"kind": "data-plane", "path": inbox, "callers": (CALLER,)}
@@ -124,7 +160,7 @@ def world(
     write_watermark(inbox, NOW)
     inventory = directory / "inventory.jsonl"
     inventory.write_text('{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}\n', encoding="utf-8")
-    assert take_baseline(settings, spark, inventory, now=NOW).taken == TAKEN
+    assert take_baseline(settings, inventory, now=NOW).taken == TAKEN
     config = directory / "c.toml"
     config.write_text(
         f'[ranger]\nurl = "{ranger.url}"\nservice = "{ranger.service}"\n[cdap]\ninstance = "cdap"\n'
@@ -133,45 +169,76 @@ def world(
         f'callers = ["{CALLER}"]\n',
         encoding="utf-8",
     )
-    made = World(settings, ranger, inbox, config)
-    for namespace in NAMESPACES.values():
+    return World(settings, ranger, inbox, config)
+
+
+def killers(world: World, *step: str) -> subprocess.Popen[str]:
+    """The program that kills its runs."""
+    return subprocess.Popen(
+        [sys.executable, "-m", killing.__name__, str(world.config), str(NOW), *step],
+        env=os.environ | QUICK_JAVA | {"SYNC_PASSWORD": PASSWORD, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.fixture(scope="module")
+def world(
+    request: pytest.FixtureRequest,
+    embedded: tuple[str, RangerAdmin, RangerAdmin],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> World:
+    """The world in which a play was given."""
+    name: str = request.param
+    play, way = PLAYS[name], WITHOUT_SPARK if name == SPARKLESS else on_spark(request.getfixturevalue("spark"))
+    made = new_world(new_service(embedded), tmp_path_factory.mktemp("kills"))
+    namespaces = {step: namespace_of(step) for step in reversed(play.steps)}
+    for namespace in (QUIET, *namespaces.values()):
         made.deliver(namespace, BEFORE, f"{namespace}-1.jsonl")
-    run(made, spark)
-    made.deliver("quiet", IN_THE_RUN, "quiet-2.jsonl")
-    run(made, spark)
-    for name in reversed(STEPS):
-        made.deliver(NAMESPACES[name], IN_THE_RUN, f"{NAMESPACES[name]}-2.jsonl")
-        if name in BY_SIGNAL:
-            killed_by_signal(made, name)
-        else:
-            killed_by_exception(made, spark, STEPS[name])
-    assert run(made, spark).trouble == ""
+    made.run(WITHOUT_SPARK)
+    made.deliver(QUIET, IN_THE_RUN, f"{QUIET}-2.jsonl")
+    made.run(WITHOUT_SPARK)
+    with killers(made) if play.steps is STEPS else nullcontext() as program:
+        for step, namespace in namespaces.items():
+            made.deliver(namespace, IN_THE_RUN, f"{namespace}-2.jsonl")
+            if program:
+                killed_without_spark(program, step)
+            else:
+                killed_on_spark(made, way, step)
+    if not play.ends_on_spark:
+        made.maintained_at(NOW)
+    assert made.run(way if play.ends_on_spark else WITHOUT_SPARK).trouble == ""
     return made
 
 
-def killed_by_signal(world: World, name: str) -> None:
-    command = [sys.executable, "-m", killing.__name__, name, "--config", str(world.config), "sync", "run", "--once"]
-    root = str(Path(__file__).parents[2])
-    done = subprocess.run(
-        command,
-        env=os.environ | QUICK_JAVA | {"SYNC_PASSWORD": PASSWORD, "PYTHONPATH": root},
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == -9, done.stderr
+def killed_without_spark(program: subprocess.Popen[str], step: str) -> None:
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write(f"{step}\n")
+    program.stdin.flush()
+    assert program.stdout.readline() == f"{-signal.SIGKILL}\n", step
 
 
-def killed_by_exception(world: World, spark: SparkSession, step: Step) -> None:
+def killed_on_spark(world: World, way: Way, name: str) -> None:
+    world.change_something()
+    world.maintained_at(0)
+    if name == BY_SIGNAL:
+        with killers(world, name) as program:
+            _, told = program.communicate()
+            assert program.returncode == -signal.SIGKILL, told
+        return
     with pytest.MonkeyPatch.context() as patch:
-        kill_at(step, raise_killed, patch)
+        kill_at(ON_SPARK[name], raise_killed, patch)
         with pytest.raises(Killed):
-            run(world, spark)
+            world.run(way)
 
 
-def test_the_history_has_every_kind_of_step(world: World, spark: SparkSession) -> None:
-    lives = world.lives(spark, "quiet")
+@pytest.mark.parametrize("world", EACH_WORLD, indirect=True, scope="module")
+def test_the_history_has_every_kind_of_step(world: World) -> None:
+    lives = world.lives(QUIET)
     assert [(life["entity"]["parts"][-1], life["number"], life["creator"], life["state"]) for life in lives] == [
         ("Shop", 1, "alice", "applied"),
         ("kv", 1, "alice", "closed"),
@@ -181,19 +248,20 @@ def test_the_history_has_every_kind_of_step(world: World, spark: SparkSession) -
         ("new3", 1, "public", "blocked"),
         ("stays", 1, "alice", "applied"),
     ]
-    assert len(world.policies("quiet")) == 5
+    assert len(world.policies(QUIET)) == 5
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_what_a_killed_run_left_is_finished(world: World, spark: SparkSession, name: str) -> None:
-    namespace = NAMESPACES[name]
-    assert world.lives(spark, namespace) == world.lives(spark, "quiet")
-    assert world.policies(namespace) == world.policies("quiet")
+@pytest.mark.parametrize(("world", "step"), EACH_STEP, indirect=["world"], scope="module")
+def test_what_a_killed_run_left_is_finished(world: World, step: str) -> None:
+    namespace = namespace_of(step)
+    assert world.lives(namespace) == world.lives(QUIET)
+    assert world.policies(namespace) == world.policies(QUIET)
     assert world.dead_letters(namespace) >= 1
 
 
-def test_after_all_that_ledger_and_ranger_agree(world: World, spark: SparkSession) -> None:
+@pytest.mark.parametrize("world", EACH_WORLD, indirect=True, scope="module")
+def test_after_all_that_ledger_and_ranger_agree(world: World) -> None:
     from spark_sync.reconcile.reconcile import reconcile
 
-    assert reconcile(world.settings, spark).left == ()
-    assert run(world, spark).wrote_nothing
+    assert reconcile(world.settings).left == ()
+    assert world.run(WITHOUT_SPARK).wrote_nothing

@@ -10,7 +10,7 @@ import pytest
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import MasterSettings, Settings, SyncSettings, load_settings
 from ranger_cdap.errors import ConfigError
-from spark_sync.grants.push import non_creators
+from spark_sync.grants.plan_settings import non_creators
 from spark_sync.ledger.lease import lease
 from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run, check_spark
 from spark_sync.spark.jars import JARS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -16,13 +16,8 @@ from spark_sync.cli.run import print_report
 from spark_sync.cli.status import print_status
 from spark_sync.ledger.life import GrantTerms, State
 from spark_sync.reconcile.drift import Drift
-from tests.spark_sync.conftest import Ranger
+from tests.spark_sync.conftest import Ranger, Way
 from tests.spark_sync.test_job import NOW, all_lives, deliver, recorded, run, source, take_baseline
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 ALL = {"read", "write", "admin", "execute"}
 
@@ -43,7 +38,7 @@ def held(ranger: Ranger) -> dict[str, set[str]]:
 
 
 def test_a_changed_profile_is_seen_shown_and_carried_out(
-    spark: SparkSession,
+    way: Way,
     ranger: Ranger,
     settings_for: Callable[..., Settings],
     tmp_path: Path,
@@ -55,46 +50,46 @@ def test_a_changed_profile_is_seen_shown_and_carried_out(
 
     (tmp_path / "d").mkdir()
     former = profile(settings_for(data_plane=source(tmp_path / "d")), "001")
-    take_baseline(former, spark)
+    take_baseline(former)
     ns1 = "/v3/namespaces/ns1"
     created = [recorded(f"{ns1}/artifacts/probeapp", method="POST"), recorded(f"{ns1}/data/datasets/ds1", method="PUT")]
     deliver(tmp_path / "d", "1.jsonl", created)
-    report = run(former, spark)
+    report = run(former, way)
     assert held(ranger) == {"probeapp": {"admin"}, "ds1": {"admin"}}
     assert report.outdated.total == 0
 
     now = profile(former, "default")
     version = ranger.policy_version()
-    report = run(now, spark)
+    report = run(now, way)
     assert (report.wrote_nothing, dict(report.outdated.former)) == (True, {GrantTerms("001"): 2})
     print_report(Invocation(), report)
     sentence = "outdated grants: 2, by former settings (001: 2) instead of those of today (default);"
     assert sentence in capsys.readouterr().out
-    print_status(Invocation(), status(now, spark, now=NOW))
+    print_status(Invocation(), status(now, now=NOW))
     assert sentence in capsys.readouterr().out
-    assert [finding.drift for finding in reconcile(now, spark).left] == [Drift.OUTDATED] * 2
+    assert [finding.drift for finding in reconcile(now).left] == [Drift.OUTDATED] * 2
 
-    shown = regrant(now, spark)
+    shown = regrant(now)
     assert [step.grant.accesses for step in shown.planned] == [("read", "write", "admin", "execute")] * 2
     print_regrant(Invocation(), shown, sent=False)
     assert "nothing was sent; outdated grants: 2; `--yes` sends them" in capsys.readouterr().out
     assert ranger.policy_version() == version
 
-    done = regrant(now, spark, send=True)
+    done = regrant(now, send=True)
     print_regrant(Invocation(), done, sent=True)
     assert "Ranger is up to date: 0 granted, 2 changed, 0 revoked, 0 kept" in capsys.readouterr().out
     assert held(ranger) == {"probeapp": ALL, "ds1": ALL}
-    assert status(now, spark, now=NOW).outdated.total == 0
-    assert reconcile(now, spark).left == ()
-    assert regrant(now, spark, send=True).outcomes == ()
+    assert status(now, now=NOW).outdated.total == 0
+    assert reconcile(now).left == ()
+    assert regrant(now, send=True).outcomes == ()
 
     # A person took something away, and the last profile gives nothing in advance: each run does it by itself.
     (dataset,) = (policy for policy in ranger.policies() if "dataset" in policy.resources)
     dataset.policy_items[0].accesses.pop()
     ranger.admin.update_policy(dataset)
-    report = run(profile(now, "004", regrant="auto"), spark)
+    report = run(profile(now, "004", regrant="auto"), way)
     assert [str(life.entity) for life in report.revoked] == ["artifact:ns1.probeapp"]
     assert report.outdated.total == 0
     assert held(ranger) == {"ds1": {"read", "write", "admin"}}
-    states = {str(life.entity): life.state for life in all_lives(now, spark) if life.creator}
+    states = {str(life.entity): life.state for life in all_lives(now) if life.creator}
     assert states == {"artifact:ns1.probeapp": State.KNOWN, "dataset:ns1.ds1": State.BLOCKED}

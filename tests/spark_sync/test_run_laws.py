@@ -1,6 +1,7 @@
 """Laws of whole runs: disorder, repetition and Ranger's moods change nothing, and who comes later gains nothing.
 
-An example is a world of many entities, each with a history of its own, because a run takes seconds whatever it reads.
+An example is a world of many entities, each with a history of its own. Each law is searched for a breach without Spark,
+and in worlds whose ledger is written in turn without it and on it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from spark_sync.ledger.event import ChangeKind, EntityEvent
 from spark_sync.ledger.fold import fold
 from spark_sync.ledger.ledger import Baseline
 from spark_sync.ledger.life import Life, State
-from tests.spark_sync.conftest import Ranger, new_service, settings_of
+from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way, new_service, on_spark, settings_of
 from tests.spark_sync.grants.fixtures import Watched
 from tests.spark_sync.grants.in_effect import download, engine_of
 from tests.spark_sync.recorded_lines import (
@@ -50,10 +51,9 @@ if TYPE_CHECKING:
 
     from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SETTINGS = settings(
-    max_examples=2,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink a world would take hours
     suppress_health_check=list(HealthCheck),
 )
@@ -96,6 +96,7 @@ HAPPENED = st.builds(
 )
 HISTORY = st.lists(HAPPENED, min_size=1, max_size=6)
 HISTORIES = st.lists(HISTORY, min_size=ENTITIES, max_size=ENTITIES)
+LATE = st.lists(st.tuples(st.integers(0, ENTITIES - 1), HAPPENED), min_size=120, max_size=120)
 
 
 def dataset(number: int) -> EntityId:
@@ -130,8 +131,8 @@ def events(lines: Lines, configured: Settings) -> Iterator[EntityEvent]:
 class World:
     """A ledger of its own with a service of its own, whose Ranger is in a mood."""
 
-    def __init__(self, spark: SparkSession, ranger: Ranger, directory: Path) -> None:
-        self.spark, self.ranger, self.directory = spark, ranger, directory
+    def __init__(self, ranger: Ranger, directory: Path) -> None:
+        self.ranger, self.directory = ranger, directory
         self.files = 0
         for source in KINDS:
             (directory / source).mkdir(parents=True)
@@ -148,10 +149,10 @@ class World:
     def take_baseline(self) -> None:
         from spark_sync.ledger.delta_ledger import DeltaLedger
 
-        ledger = DeltaLedger(self.spark, self.settings.sync.state_dir, "cdap")
+        ledger = DeltaLedger(self.settings.sync.state_dir, "cdap")
         ledger.enter_baseline(TAKEN, (), journals={"data-plane": JOURNAL})
 
-    def run(self, lines: Iterable[Lines], at: int) -> None:
+    def run(self, lines: Iterable[Lines], at: int, way: Way) -> None:
         """A run that finds these lines, in files, and ends with nothing left to do."""
         from spark_sync.job import run_once
 
@@ -163,7 +164,8 @@ class World:
             path = self.directory / source / f"{self.files}.jsonl"
             path.write_text("".join(line + "\n" for line in found), encoding="utf-8")
         write_watermark(self.directory / "data-plane", millis(at - HOLD_BACK))
-        report = run_once(self.settings, self.spark, now=millis(at), ranger=in_a_mood(self.ranger))
+        ranger = in_a_mood(self.ranger)
+        report = run_once(self.settings, way.spark, now=millis(at), few=way.few, ranger=ranger)
         assert report.trouble == ""
         assert [source.rejected for source in report.sources] == [0, 0, 0]
         assert {report.counts[state] for state in (State.PENDING, State.FAILED, State.CLOSING)} == {0}
@@ -171,7 +173,7 @@ class World:
     def lives(self) -> list[Life]:
         from spark_sync.ledger.delta_ledger import DeltaLedger
 
-        return DeltaLedger(self.spark, self.settings.sync.state_dir, "cdap").lives(list(State))
+        return DeltaLedger(self.settings.sync.state_dir, "cdap").lives(list(State))
 
     def allowed(self) -> Counter[tuple[str, EntityId]]:
         """How many of the access types each may have on each entity, by the policies a plugin would download."""
@@ -206,10 +208,10 @@ def in_a_mood(ranger: Ranger) -> Watched:
 
 @pytest.fixture
 def new_world(
-    spark: SparkSession, embedded: tuple[str, RangerAdmin, RangerAdmin], tmp_path_factory: pytest.TempPathFactory
+    embedded: tuple[str, RangerAdmin, RangerAdmin], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[], World]:
     """Makes a world for each example."""
-    return lambda: World(spark, new_service(embedded), tmp_path_factory.mktemp("world"))
+    return lambda: World(new_service(embedded), tmp_path_factory.mktemp("world"))
 
 
 def in_order_and_once(world: World, history: Sequence[Happened], entity: EntityId) -> tuple[Life, ...]:
@@ -239,19 +241,15 @@ def facts(lives: Iterable[Life]) -> list[tuple[Any, ...]]:
     )
 
 
-@given(data=st.data(), histories=HISTORIES)
-@SETTINGS
-def test_disorder_and_repetition_end_as_if_every_event_had_come_in_order_and_once(
-    new_world: Callable[[], World], data: st.DataObject, histories: list[list[Happened]]
-) -> None:
-    world = new_world()
+def in_disorder(world: World, data: st.DataObject, histories: list[list[Happened]], ways: Sequence[Way]) -> None:
+    """Disorder and repetition end as if every event had come in order and once."""
     everything = [(dataset(n), one) for n, history in enumerate(histories) for one in history]
     told_before: list[Lines] = []
     since = -1
     for now in RUNS:
         new = [told(entity, one) for entity, one in everything if since < one.readable <= now]
         again = data.draw(st.lists(st.sampled_from([*new, *told_before]), max_size=20)) if new or told_before else []
-        world.run(data.draw(st.permutations([*new, *again])), at=now)
+        world.run(data.draw(st.permutations([*new, *again])), now, data.draw(st.sampled_from(ways)))
         told_before += new
         since = now
     expected = [life for n, history in enumerate(histories) for life in in_order_and_once(world, history, dataset(n))]
@@ -260,24 +258,19 @@ def test_disorder_and_repetition_end_as_if_every_event_had_come_in_order_and_onc
     assert world.allowed() == {owner: len(ACCESS_TYPES) for owner in owners}
 
 
-@given(
-    histories=HISTORIES, late=st.lists(st.tuples(st.integers(0, ENTITIES - 1), HAPPENED), min_size=120, max_size=120)
-)
-@SETTINGS
-def test_whatever_is_told_later_nobody_gains_what_somebody_has_made(
-    new_world: Callable[[], World], histories: list[list[Happened]], late: list[tuple[int, Happened]]
-) -> None:
-    """Late are creations of any time in the history, and all that was told before, once more and in reverse.
+def told_late(world: World, data: st.DataObject, histories: list[list[Happened]], ways: Sequence[Way]) -> None:
+    """Whatever is told later, nobody gains what somebody has made.
 
-    Whoever was granted something may lose it, where it turns out that somebody else may have been first.
+    Late are creations of any time in the history, and all that was told before, once more and in reverse. Anyone who
+    was granted something may lose it, where it turns out that somebody else may have been first.
     """
-    world = new_world()
+    late = data.draw(LATE)
     lines = [told(dataset(n), one) for n, history in enumerate(histories) for one in history]
-    world.run(lines, at=RUNS[-1])
+    world.run(lines, RUNS[-1], data.draw(st.sampled_from(ways)))
     before, rows = world.allowed(), world.lives()
     alive = {life.entity for life in rows if life.is_open and life.state in (State.APPLIED, State.KNOWN)}
     creations = [told(dataset(n), one) for n, one in late if one.kind is ChangeKind.CREATE and dataset(n) in alive]
-    world.run([*reversed(lines), *creations], at=RUNS[-1] + 1)
+    world.run([*reversed(lines), *creations], RUNS[-1] + 1, data.draw(st.sampled_from(ways)))
     assert world.allowed() <= before
     after = {(life.entity, life.number): life for life in world.lives()}
     for life in rows:
@@ -285,3 +278,32 @@ def test_whatever_is_told_later_nobody_gains_what_somebody_has_made(
         assert now.creator in (life.creator, None)
         assert (now.begun, now.ended) == (life.begun, life.ended)
     assert after == {}
+
+
+LAWS = {"in disorder": in_disorder, "told late": told_late}
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@given(data=st.data(), histories=HISTORIES)
+@settings(SETTINGS, max_examples=6)
+def test_the_law_holds_without_spark(
+    new_world: Callable[[], World],
+    law: Callable[[World, st.DataObject, list[list[Happened]], Sequence[Way]], None],
+    data: st.DataObject,
+    histories: list[list[Happened]],
+) -> None:
+    law(new_world(), data, histories, (WITHOUT_SPARK,))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@given(data=st.data(), histories=HISTORIES)
+@settings(SETTINGS, max_examples=2)
+def test_the_law_holds_on_spark_and_without_it_in_turn(
+    spark: SparkSession,
+    new_world: Callable[[], World],
+    law: Callable[[World, st.DataObject, list[list[Happened]], Sequence[Way]], None],
+    data: st.DataObject,
+    histories: list[list[Happened]],
+) -> None:
+    law(new_world(), data, histories, (on_spark(spark), WITHOUT_SPARK))

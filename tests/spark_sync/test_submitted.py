@@ -9,20 +9,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from ranger_cdap.config import Settings
 from spark_sync.spark.jars import JARS
+from spark_sync.spark.on_demand import FEW
 from spark_sync.spark.spark_security import CLOSED, fresh_secret
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.recorded_lines import CALLER
 from tests.spark_sync.test_job import NOW, OTHERS, by_values
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.spark_sync.test_many_lines import message
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ("ranger_cdap", "servicedef", "spark_sync", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE")
@@ -47,10 +45,21 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+MANY = FEW.events + 1_000
+"""Deletions of what never existed: so many, in so long lines, that executors read the lines and fold the events."""
+
+
+def write_many(inbox: Path) -> None:
+    lines = [message(n // 100, n, "DELETE").ljust(FEW.bytes // FEW.events) for n in range(MANY)]
+    (inbox / "many.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert (inbox / "many.jsonl").stat().st_size > FEW.bytes
+
+
 @pytest.fixture
 def config(ranger: Ranger, tmp_path: Path) -> Path:
-    """The recordings as two sources."""
+    """The recordings as two sources, with many lines more."""
     shutil.copytree(ROOT / "examples" / "events", tmp_path / "events")
+    write_many(tmp_path / "events" / "audit")
     path = tmp_path / "c.toml"
     sources = "".join(
         f'[[sync.sources]]\nname = "{kind}"\nkind = "{kind}"\npath = "{tmp_path / "events" / kind}"\n'
@@ -96,11 +105,11 @@ def submitted(installed: Path, config: Path) -> Submitted:
 
 
 def test_a_run_on_a_closed_cluster_grants_what_the_recordings_tell(
-    spark: SparkSession, ranger: Ranger, submitted: Submitted, settings_for: Callable[..., Settings]
+    ranger: Ranger, submitted: Submitted, settings_for: Callable[..., Settings]
 ) -> None:
     from spark_sync.reconcile.baseline import take_baseline
 
-    take_baseline(settings_for(), spark, ROOT / "examples" / "baseline.jsonl", now=NOW)
+    take_baseline(settings_for(), ROOT / "examples" / "baseline.jsonl", now=NOW)
     secret = fresh_secret()
     done = submitted(CLOSED | secret)
     assert done.returncode == 0, done.stderr
@@ -108,6 +117,7 @@ def test_a_run_on_a_closed_cluster_grants_what_the_recordings_tell(
         assert hidden not in done.stderr + done.stdout
     report = json.loads(done.stdout[done.stdout.index("{\n") :])
     assert (report["trouble"], report["waiting"]) == ("", [])
+    assert {source["name"]: source["events"] > FEW.events for source in report["sources"]}["audit"]
     assert len(report["granted"]) == len(OTHERS)
     assert by_values(ranger.grants()) == by_values(OTHERS)
 

@@ -1,4 +1,4 @@
-"""Export of policies to a file, and the steps of an import. Pure.
+"""The part of a policy that is kept in files, and the steps of an import. Pure.
 
 Policies are identified by name and zone; ids, versions, times and authors are not transferred. Nothing is deleted.
 """
@@ -9,10 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
-
-import msgspec
-
-from ranger_cdap.errors import InvalidInput
 
 Json = dict[str, Any]
 
@@ -46,6 +42,9 @@ class TransferAction(Enum):
     UPDATE = "update"
     KEEP = "keep"
     EXTRA = "extra"
+    RENAME = "rename"
+    DELETE = "delete"
+    BLOCKED = "blocked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +57,17 @@ class Step:
     differs: tuple[str, ...] = ()
     wanted: Json | None = None
     there: Json | None = None
+    reason: str = ""
 
     def __str__(self) -> str:
         where = f" in zone `{self.zone}`" if self.zone else ""
+        differs = ", ".join(self.differs)
         what = {
             TransferAction.EXTRA: "is not in the file",
-            TransferAction.UPDATE: f"differs in {', '.join(self.differs)}",
+            TransferAction.UPDATE: f"differs in {differs}",
+            TransferAction.RENAME: f"was `{(self.there or {}).get('name')}`, differs in {differs}",
+            TransferAction.DELETE: "is not in the file",
+            TransferAction.BLOCKED: self.reason,
         }
         details = f": {what[self.change]}" if self.change in what else ""
         return f"{self.change.value} policy `{self.name}`{where}{details}"
@@ -79,42 +83,14 @@ def portable(policy: Mapping[str, Any]) -> Json:
     return reduced
 
 
-def to_file(policies: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return the file of a service's policies, sorted by zone and name, so that files can be compared line by line."""
-    travelling = sorted(
-        map(portable, policies), key=lambda policy: (policy.get("zoneName", ""), policy.get("name", ""))
-    )
-    return msgspec.json.format(msgspec.json.encode({"policies": travelling}, order="sorted"), indent=2) + b"\n"
-
-
-def from_file(content: bytes) -> list[Json]:
-    """Parse the policies of a file.
-
-    Raises:
-        InvalidInput: it is not an export, or two policies have the same name.
-    """
-    try:
-        policies = msgspec.json.decode(content)["policies"]
-        found = [portable(policy) for policy in policies]
-        keys = [_key(policy) for policy in found]
-    except (msgspec.MsgspecError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InvalidInput("the file holds no policies: it is not one of `ranger-cdap policies export`") from None
-    doubled = sorted({name for zone, name in keys if keys.count((zone, name)) > 1})
-    if doubled:
-        raise InvalidInput(f"two policies of the file have the name `{doubled[0]}`")
-    if not all(isinstance(name, str) and name for _, name in keys):
-        raise InvalidInput("a policy of the file has no name")
-    return found
-
-
 def plan(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[Step, ...]:
     """Return the steps from a service's policies to those of a file, and the policies missing in the file."""
-    known = {_key(policy): policy for policy in there}
+    known = {policy_key(policy): policy for policy in there}
     steps = []
     for policy in wanted:
-        zone, name = _key(policy)
+        zone, name = policy_key(policy)
         present = known.pop((zone, name), None)
-        differs = _differing(policy, portable(present)) if present is not None else ()
+        differs = differing(policy, portable(present)) if present is not None else ()
         change = TransferAction.CREATE if present is None else TransferAction.UPDATE if differs else TransferAction.KEEP
         steps.append(Step(change, name, zone, differs, policy, present))
     return (*steps, *(Step(TransferAction.EXTRA, name, zone, there=policy) for (zone, name), policy in known.items()))
@@ -126,11 +102,13 @@ def body(step: Step, service: str) -> Json:
     return {**kept, **(step.wanted or {}), "service": service}
 
 
-def _key(policy: Mapping[str, Any]) -> tuple[str, Any]:
+def policy_key(policy: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return zone and name, by which files and Ranger know a policy."""
     return policy.get("zoneName") or "", policy.get("name")
 
 
-def _differing(one: Json, other: Json) -> tuple[str, ...]:
+def differing(one: Json, other: Json) -> tuple[str, ...]:
+    """Return the members in which two transferred parts differ."""
     return tuple(sorted(name for name in {*one, *other} if one.get(name) != other.get(name)))
 
 

@@ -154,6 +154,7 @@ class _Journalling:
         events = self.call.state.events
         if events is not None and self.entry is not None:
             events.journal.open.close([self.entry.id])
+            events.creations.remove_check(self.entry.check)
 
 
 def _journal(call: HandlerCall, entry: Entry) -> str:
@@ -168,6 +169,8 @@ def _journal(call: HandlerCall, entry: Entry) -> str:
         call.state.metrics.checks_not_journalled.inc()
         return f"creations and deletions are denied while they cannot be journalled ({e}); report this to the operator"
     call.state.metrics.checks_journalled.inc()
+    if entry.creates and events.store.records is not False:
+        events.creations.add_check(entry.check)
     return ""
 
 

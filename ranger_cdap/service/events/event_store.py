@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,10 @@ _log = logging.getLogger(__name__)
 
 SEGMENT_SECONDS: Final = 0.75
 """Interval of publishing and of the watermark: each second, with room for a slow disk."""
+QUIET: Final = 1 / 15
+"""The part of that interval after which the first lines are published; 50 ms for the default interval."""
+BURST: Final = 2
+"""Files that may follow each other so quickly: a creation's check and its record."""
 SEGMENT_BYTES: Final = 32_000_000
 PATIENCE_SECONDS: Final = 30.0
 """Time `append` waits for a disk that does not respond."""
@@ -29,6 +34,31 @@ class _PendingLines:
     received: int
     done: threading.Event = field(default_factory=threading.Event)
     failed: str = ""
+
+
+class Pace:
+    """When a stream of lines is published: `due` is a time of the clock whose values the methods get, in seconds.
+
+    Laws: lines are published within an interval, and after a quiet time within the `QUIET` part of it. So are at most
+    `BURST` files; with more lines, one file is published each interval. The watermark is renewed each interval.
+    """
+
+    def __init__(self, interval: float, now: float) -> None:
+        self._interval = interval
+        self._files: deque[float] = deque(maxlen=BURST)
+        self.due = now + interval
+
+    def lines_arrived(self, now: float) -> None:
+        """Publish soon, if there were few files."""
+        soon = now + QUIET * self._interval
+        if len(self._files) < BURST or self._files[0] + BURST * self._interval <= soon:
+            self.due = min(self.due, soon)
+
+    def publish(self, now: float, *, lines: bool) -> None:
+        """Record that lines, or only the watermark, are published now."""
+        self.due = now + self._interval
+        if lines:
+            self._files.append(now)
 
 
 class EventStore:
@@ -55,7 +85,6 @@ class EventStore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._files = files
-        self._segment_seconds = segment_seconds
         self._segment_bytes = segment_bytes
         self._patience = patience
         self._clock = clock
@@ -64,7 +93,7 @@ class EventStore:
         self._closed = False
         self._last = 0
         self._first = 0
-        self._publish_at = time.monotonic() + segment_seconds
+        self._pace = Pace(segment_seconds, time.monotonic())
         self._storing = _Trouble(
             "records cannot be stored: %s; CDAP sends them again and changes nothing",
             "records are stored again",
@@ -121,6 +150,7 @@ class EventStore:
             batch, mark, closed = self._next()
             if batch:
                 self._commit(batch)
+                self._pace.lines_arrived(time.monotonic())
             if mark is not None:
                 self._publish(mark, closed=closed)
 
@@ -131,7 +161,7 @@ class EventStore:
         """
         with self._changed:
             while not (self._waiting or self._closed or self._is_due()):
-                self._changed.wait(max(0.0, self._publish_at - time.monotonic()))
+                self._changed.wait(max(0.0, self._pace.due - time.monotonic()))
             batch, self._waiting = self._waiting, []
             return batch, self._mark() if self._closed or self._is_due() else None, self._closed
 
@@ -170,10 +200,10 @@ class EventStore:
             self.records = last.records
 
     def _is_due(self) -> bool:
-        return time.monotonic() >= self._publish_at or self._files.size >= self._segment_bytes
+        return time.monotonic() >= self._pace.due or self._files.size >= self._segment_bytes
 
     def _publish(self, mark: int, *, closed: bool) -> None:
-        self._publish_at = time.monotonic() + self._segment_seconds
+        self._pace.publish(time.monotonic(), lines=self._files.size > 0)
         failed = ""
         try:
             self._move_in(mark, closed=closed)

@@ -1,4 +1,4 @@
-"""`RecentCreations`: recent creations, for a sentence in the creator's denials until their grant is in effect.
+"""`RecentCreations`: recent creations and requests to create, for a sentence in their users' denials until the grant.
 
 It decides nothing. It is kept in memory only: a restart forgets all earlier creations.
 """
@@ -17,20 +17,29 @@ from ranger_cdap.cdap.creations import ChangeKind
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
 from ranger_cdap.config import Settings
-from ranger_cdap.service.events.record_events import RecordedChange, creations_and_deletions
+from ranger_cdap.service.events.record_events import (
+    RecordedChange,
+    change_of_check,
+    changes_in,
+    creations_and_deletions,
+)
 from ranger_cdap.service.wire.durations import format_duration
-from ranger_cdap.service.wire.event_wire import Record
+from ranger_cdap.service.wire.event_wire import JournalledCheck, Record
 
 KEPT: Final = 3_600_000
 """Milliseconds after a creation in which denials mention it: a grant that takes longer has another problem."""
 
+UNREPORTED: Final = 600_000
+"""Milliseconds after an allowed request to create in which denials mention that CDAP has not reported its result."""
+
 MOST: Final = 10_000
-"""Limit on remembered entities; the least recently reported are forgotten first."""
+"""Limit on remembered entities, and on requests; the least recently reported are forgotten first."""
 
 LONGEST: Final = 500
 """Longest name of a user or an entity that is remembered, so that records cannot fill the memory."""
 
 _AHEAD: Final = 900_000
+_GRANT: Final = "grant to its creator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +107,47 @@ class RecentCreations:
         self._most = most
         self._clock = clock
         self._lives: OrderedDict[EntityId, _Creation] = OrderedDict()
+        self._requests: OrderedDict[tuple[EntityId, str], int] = OrderedDict()
         self._lock = threading.Lock()
 
     def add_record(self, caller: str, record: Record) -> None:
         """Remember the creations in a record, if its caller is trusted."""
         if self._creators.callers is not None and caller not in self._creators.callers:
             return
-        now = self._now()
+        for change in changes_in(record):
+            self._end_request(change)
         for change in creations_and_deletions(record):
             creator = self._creators.creator(change)
-            if now - KEPT < change.time <= now + _AHEAD and max(len(creator), len(str(change.entity))) <= LONGEST:
+            if self._is_recent(change, KEPT) and max(len(creator), len(str(change.entity))) <= LONGEST:
                 self._remember(change, creator)
+
+    def add_check(self, check: JournalledCheck) -> None:
+        """Remember an allowed check of a request to create, until a record says how it ended.
+
+        Not where grants go to the requesters of impersonated users, whom a check does not name.
+        """
+        change = change_of_check(check, "", check.at)
+        if change is None or not self._may_create(change) or not self._is_recent(change, UNREPORTED):
+            return
+        user = self._creators.creator(change)
+        if user and max(len(user), len(str(change.entity))) <= LONGEST:
+            with self._lock:
+                self._requests[change.entity, user] = change.time
+                self._requests.move_to_end((change.entity, user))
+                while len(self._requests) > self._most:
+                    self._requests.popitem(last=False)
+
+    def remove_check(self, check: JournalledCheck) -> None:
+        """Forget a check that was denied after all."""
+        if change := change_of_check(check, "", check.at):
+            self._end_request(change)
 
     def pending_grant(self, answers: Iterable[Answer]) -> str:
         """Return the sentence to add to denials of the creator; empty for any other user.
 
         Also empty if a policy decides already: either the grant is in effect, or it would not help.
         """
-        if not self._lives:
+        if not self._lives and not self._requests:
             return ""
         found = (self._sentence(evaluated) for answer in answers for evaluated in _open(answer))
         return "; ".join(dict.fromkeys(filter(None, found)))
@@ -123,11 +155,14 @@ class RecentCreations:
     def _sentence(self, evaluated: EvaluatedPrivilege) -> str:
         for entity in _granted_with(evaluated):
             given = {ANY, VISIBLE, *(access.upper() for access in self._creators.gives.get(entity.type, ()))}
-            created = None if given.isdisjoint(evaluated.actions) else self._created(entity, evaluated.person)
-            if created is not None:
-                age = format_duration((self._now() - created) / 1000)
-                creation = f"{evaluated.person} created {entity} {age} ago"
-                return f"{creation}, and the grant to its creator is not in effect yet"
+            if given.isdisjoint(evaluated.actions):
+                continue
+            user = evaluated.person
+            if (created := self._created(entity, user)) is not None:
+                return f"{user} created {entity} {self._age(created)} ago, and the {_GRANT} is not in effect yet"
+            if (asked := self._requested(entity, user)) is not None:
+                request = f"{user} asked CDAP to create {entity} {self._age(asked)} ago"
+                return f"{request}, and the {_GRANT} waits for its report"
         return ""
 
     def _created(self, entity: EntityId, user: str) -> int | None:
@@ -138,6 +173,31 @@ class RecentCreations:
                 return None
             gone = [self._lives[above].deleted for above in _above(entity) if above in self._lives]
         return life.created if all(deleted < life.created for deleted in gone) else None
+
+    def _requested(self, entity: EntityId, user: str) -> int | None:
+        """Return the time of the user's unreported request; None without one, or if the entity is known to exist."""
+        with self._lock:
+            asked = self._requests.get((entity, user))
+            life = self._lives.get(entity)
+        if asked is None or asked <= self._now() - UNREPORTED or (life is not None and life.lasts):
+            return None
+        return asked
+
+    def _end_request(self, change: RecordedChange) -> None:
+        key = change.entity, self._creators.creator(replace(change, requester=""))
+        with self._lock:
+            if self._may_create(change) and self._requests.get(key, change.ended + 1) <= change.ended:
+                del self._requests[key]
+
+    def _may_create(self, change: RecordedChange) -> bool:
+        return change.kind is ChangeKind.CREATE and not change.child and not self._creators.by_requester
+
+    def _is_recent(self, change: RecordedChange, kept: int) -> bool:
+        now = self._now()
+        return now - kept < change.time <= now + _AHEAD
+
+    def _age(self, then: int) -> str:
+        return format_duration((self._now() - then) / 1000)
 
     def _remember(self, change: RecordedChange, creator: str) -> None:
         with self._lock:

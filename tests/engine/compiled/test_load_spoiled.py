@@ -65,6 +65,7 @@ def is_unreadable(place: Place, garbage: Any) -> bool:
     return type(before) is not type(garbage) or not isinstance(before, int | float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: ".".join(section))
 def test_an_unreadable_part_allows_nothing(section: Place) -> None:
     tried = 0

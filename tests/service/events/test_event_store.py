@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import threading
@@ -10,11 +11,13 @@ from pathlib import Path
 
 import filelock
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.service.events import event_files
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
-from ranger_cdap.service.events.event_store import EventStore
+from ranger_cdap.service.events.event_store import BURST, QUIET, EventStore, Pace
 from tests.disk_faults import full_disk
 from tests.service.event_samples import files_in
 
@@ -246,6 +249,40 @@ def test_a_segment_is_handed_over_when_it_is_old(events: Path) -> None:
     store.append(as_they_are(b"two\n"))
     until(lambda: lines_in(events) == ["one", "two"])
     store.close()
+
+
+def test_lines_after_a_quiet_time_are_handed_over_long_before_the_next_turn(events: Path) -> None:
+    store = EventStore(EventFiles(events), segment_seconds=30.0)
+    store.append(as_they_are(b"one\n"))
+    until(lambda: lines_in(events) == ["one"])
+    store.close()
+
+
+@given(arrivals=st.lists(st.floats(0.001, 5.0), min_size=1, max_size=60))
+def test_publishing_is_quick_after_quiet_and_on_average_once_an_interval(
+    arrivals: list[float],
+) -> None:
+    """Times in intervals; each number is the time from one line to the next."""
+    lines = list(itertools.accumulate(arrivals))
+    pace = Pace(1.0, 0.0)
+    files: list[float] = []
+    waiting: list[float] = []
+    while lines or waiting:
+        if lines and lines[0] < pace.due:
+            now = lines.pop(0)
+            waiting.append(now)
+            pace.lines_arrived(now)
+            continue
+        now = pace.due
+        pace.publish(now, lines=bool(waiting))
+        if waiting:
+            assert now - waiting[0] <= 1.0
+            if not any(file > waiting[0] - BURST for file in files):
+                assert now - waiting[0] <= QUIET + 1e-9
+            files.append(now)
+            waiting = []
+    for (first, begun), (last, ended) in itertools.combinations(enumerate(files), 2):
+        assert last - first + 1 <= BURST + ended - begun + 1e-9
 
 
 def test_a_segment_is_handed_over_when_it_is_large(events: Path) -> None:

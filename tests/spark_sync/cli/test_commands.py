@@ -123,6 +123,7 @@ def test_the_same_for_programs() -> None:
         "waiting": [],
         "planned": [],
         "silent": [],
+        "notified": [],
         "unchanged": 4,
         "counts": {"applied": 5, "blocked": 0},
         "outdated": None,
@@ -191,10 +192,7 @@ def test_a_regrant_says_what_it_did_and_what_was_gone_already(capsys: pytest.Cap
     assert ([step["would"] for step in document["planned"]], document["kept"][0]["state"]) == (["revoke"], "blocked")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["run"], ["run", "--once"], ["run", "--dry-run"], ["status"], ["regrant"], ["baseline", "--from", "none.jsonl"]],
-)
+@pytest.mark.parametrize("command", [["run"], ["run", "--once"], ["run", "--dry-run"], ["run", "--follow"]])
 def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "c.toml"
     config.write_text(f'[sync]\njars_dir = "{tmp_path}"\n', encoding="utf-8")
@@ -202,6 +200,41 @@ def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsy
     error = capsys.readouterr().err
     assert "`sync.jars_dir` is" in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("status", 0, "baseline: none"),
+        ("retry", 0, "nothing is blocked or failed"),
+        ("assign namespace:ns1 bob", 3, "`namespace:ns1` is not in the ledger"),
+        ("forget namespace:ns1", 3, "`namespace:ns1` is not in the ledger"),
+        ("baseline --from i.jsonl", 0, "1 of them became known"),
+        ("reconcile", 1, "cannot be reached: the connection was refused"),
+        ("regrant", 1, "cannot be reached: the connection was refused"),
+    ],
+)
+def test_a_command_of_the_ledger_needs_neither_jars_nor_java(
+    command: str,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
+    monkeypatch.setenv("PATH", "")
+    Path("i.jsonl").write_text(
+        '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}\n{"type":"namespace","parts":["ns1"]}\n'
+    )
+    Path("c.toml").write_text(
+        '[ranger]\nurl = "http://127.0.0.1:9"\nattempts = 1\n[cdap]\ninstance = "cdap"\n'
+        '[sync]\njars_dir = "."\nstate_dir = "state"\nusername = "sync"\npassword = "env:HOME"\n'
+    )
+    assert main(["--config", "c.toml", "sync", *command.split()]) == code
+    shown = capsys.readouterr()
+    assert said in shown.out + shown.err
 
 
 def test_a_baseline_needs_its_file(capsys: pytest.CaptureFixture[str]) -> None:

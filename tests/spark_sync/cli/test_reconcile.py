@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -47,7 +46,7 @@ class Listed:
 
 
 def missing(ranger: Listed) -> bool:
-    (facts,) = gather_facts([row(State.APPLIED)], None, SETTINGS, ranger)
+    (facts,) = gather_facts([row(State.APPLIED)], ranger.list_policies("cdapdev"), None, SETTINGS, ranger)
     return not facts.policies
 
 
@@ -61,13 +60,13 @@ def test_a_policy_is_missing_only_if_ranger_says_so_when_asked_for_it() -> None:
 def test_what_was_added_to_somebody_elses_policy_is_asked_for_too() -> None:
     merged = row(State.APPLIED, merged=("read",), policy_id=9, written="")
     theirs = Policy(id=9, guid="theirs", policy_items=[item("alice", "read")])
-    (facts,) = gather_facts([merged], None, SETTINGS, Listed(hidden=theirs))
+    (facts,) = gather_facts([merged], [], None, SETTINGS, Listed(hidden=theirs))
     assert facts.foreign == {9: theirs}
 
 
 def test_an_entity_that_nobody_knows_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"knows `application:ns1\.shop`"):
-        gather_facts([row(State.APPLIED)], None, SETTINGS, Listed(ours()), [APP])
+        gather_facts([row(State.APPLIED)], [ours()], None, SETTINGS, Listed(ours()), [APP])
 
 
 SENTENCES = {
@@ -259,17 +258,3 @@ def test_what_is_refused_before_spark_starts(
 ) -> None:
     assert main(["sync", *arguments]) == 3
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "command",
-    [["reconcile"], ["retry"], ["assign", "namespace:ns1", "bob"], ["forget", "namespace:ns1"]],
-    ids=lambda command: command[0],
-)
-def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = tmp_path / "c.toml"
-    config.write_text(f'[sync]\njars_dir = "{tmp_path}"\n', encoding="utf-8")
-    assert main(["--config", str(config), "sync", *command]) == 1
-    error = capsys.readouterr().err
-    assert "`sync.jars_dir` is" in error
-    assert "Traceback" not in error

@@ -52,11 +52,36 @@ def test_the_ranks_of_the_sources() -> None:
     assert said == {kind: source.rank for kind, source in event_sources().items()}
 
 
+def blocks(language: str, state: Path) -> list[str]:
+    """The page's blocks of a language, with the state directory in place of the one they name."""
+    found = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    return [block.replace("/var/lib/ranger-cdap-sync/state", str(state)) for block in found]
+
+
+@pytest.mark.parametrize("library", ["duckdb", "polars"])
+def test_the_queries_in_python(library: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    ledger = DeltaLedger(tmp_path, "cdap")
+    ledger.enter_baseline(BEGUN, [APP, EntityId("namespace", ("ns1",))])
+    pending = row(State.PENDING, PURCHASES)
+    ledger.record([LedgerChange(PURCHASES, (pending,))])
+    ledger.record([LedgerChange(PURCHASES, (replace(pending, state=State.APPLIED),))])
+    ledger.record([LedgerChange(PURCHASES, (replace(pending, number=2),))])
+    ledger.record([LedgerChange(PURCHASES, (), dropped=(2,))])
+    (block,) = (block for block in blocks("python", tmp_path) if f"import {library}" in block)
+
+    exec(compile(block, library, "exec"), {})
+
+    shown = re.findall(r"[│|]\s*(\w+)\s*[┆│|]\s*(\d+)\s*[│|]", capsys.readouterr().out)
+    assert shown == [("applied", "1"), ("known", "2")]
+
+
 @pytest.mark.spark
 def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
-    ledger = DeltaLedger(spark, tmp_path, "cdap")
+    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
     bought = row(State.APPLIED, PURCHASES, number=2, creator="bob", source="audit", event="e2")
     lives = [
         row(State.CLOSED, PURCHASES, source="audit", event="forgotten"),
@@ -66,9 +91,15 @@ def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
         row(State.BLOCKED, EntityId("dataset", ("ns1", "a"))),
         row(State.KNOWN, EntityId("namespace", ("ns1",)), creator=None),
     ]
+    former = [replace(life, state=State.FAILED, reason="former") for life in lives]
+    ledger.record([LedgerChange(life.entity, (life,)) for life in former[:4]])
+    ledger._bulk().merge_changes()
+    # Newer than merged ones, and not yet merged themselves.
+    ledger.record([LedgerChange(life.entity, (life,)) for life in former[2:]])
     ledger.record([LedgerChange(life.entity, (life,)) for life in lives])
+    ledger.record([LedgerChange(life.entity, dropped=(9,)) for life in lives])
     began = bought.begun.time
-    ledger.add_answers(
+    ledger.add_events(
         [
             EntityEvent(
                 PURCHASES, ChangeKind.CREATE, Stage.REQUEST, "bob", began, began + 5, "audit", "e2", request="PUT 200"
@@ -76,9 +107,8 @@ def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
         ]
     )
 
-    waiting, owners, why = (
-        [tuple(found) for found in spark.sql(query.replace("/var/lib/ranger-cdap-sync/state", str(tmp_path))).collect()]
-        for query in re.findall(r"```sql\n(.*?)```", TEXT, re.DOTALL)
+    _view, waiting, owners, why = (
+        [tuple(found) for found in spark.sql(query).collect()] for query in blocks("sql", tmp_path)
     )
     since = datetime.fromtimestamp((BEGUN + 200) / 1000)
     assert waiting == [

@@ -15,7 +15,7 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import guid_of
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, plan
-from spark_sync.grants.push import plan_settings
+from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import State
 from tests.spark_sync.conftest import PASSWORD, Ranger

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,10 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import Life, State
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.ledger.ledger import History
-
-pytestmark = pytest.mark.spark
 
 SECOND = 1_000
 START = 1_000_000_000
@@ -150,16 +148,26 @@ def settings_at(round_: int, *, journal: bool) -> FoldSettings:
     )  # fmt: skip
 
 
-def add(spark: SparkSession, ledger: DeltaLedger, events: list[EntityEvent], *, twice: bool = False) -> None:
+def frame_of(spark: SparkSession, events: list[EntityEvent]) -> DataFrame:
+    """The events as Spark has them after reading lines."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    from spark_sync.ledger.ledger_rows import EVENTS, event_row, struct_of
+    from spark_sync.ledger.ledger_rows import EVENTS, event_row
+    from spark_sync.ledger.spark_rows import struct_of
 
     rows = [(msgspec.json.encode(event_row("cdap", event)).decode(),) for event in events]
     parsed = spark.createDataFrame(rows, "row string").select(F.from_json("row", struct_of(EVENTS)).alias("event"))
-    frame = parsed.select("event.*").drop("round")
-    assert ledger.add_events(frame) == len(events)
-    assert not twice or ledger.add_events(frame.orderBy(F.rand(1))) == 0
+    return parsed.select("event.*").drop("round")
+
+
+def add_on_spark(spark: SparkSession, ledger: DeltaLedger, events: list[EntityEvent], *, again: bool) -> None:
+    """Half of them as a frame, the others without Spark; with `again` all once more, each in the other way."""
+    half = len(events) // 2
+    assert ledger.add_events(events[:half]) == half
+    assert ledger.add_frame(frame_of(spark, events[half:])) == len(events) - half
+    if again:
+        assert ledger.add_frame(frame_of(spark, events)) == 0
+        assert ledger.add_events([*reversed(events)]) == 0
 
 
 def nothing_is_left(history: History) -> None:
@@ -178,26 +186,62 @@ def first_difference(found: list[Life], wanted: list[Life]) -> str:
     return ""
 
 
-# Seed, whether there is a journal, and up to how many new events the driver folds.
-WAYS: dict[str, tuple[int, bool, int]] = {
-    "with a journal, little by the driver": (20261121, True, 1000),
-    "without a journal, all by plans": (1, False, 0),
+# Seed, whether there is a journal, and up to how many new events are folded without Spark in each round.
+WAYS: dict[str, tuple[int, bool, tuple[int, ...]]] = {
+    "with a journal, in turn": (20261121, True, (5000, 0)),
+    "without a journal, on Spark": (1, False, (0,)),
 }
 
 
-@pytest.mark.parametrize(("seed", "journal", "few"), WAYS.values(), ids=WAYS)
-def test_folding_through_the_tables_is_folding(
-    spark: SparkSession, tmp_path: Path, seed: int, journal: bool, few: int
-) -> None:
-    """Many events about anything, then few about what nothing is in, which the ledger folds in another way."""
-    from spark_sync.job import fold_new
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-
+def few_and_quiet(seed: int) -> Story:
+    """Many events about anything, then few about what nothing is in, which Spark's plans leave out."""
     story = Story(seed)
     story.fill(0, 2, 50)
     story.fill(2, 2, 8, quiet=True)
     story.fill(4, 1, 25)
-    ledger = DeltaLedger(spark, tmp_path, "cdap", few=few)
+    return story
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
+@pytest.mark.parametrize("journal", [True, False], ids=["with a journal", "without a journal"])
+def test_folding_through_the_tables_is_folding(tmp_path: Path, seed: int, journal: bool) -> None:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    def add(ledger: DeltaLedger, events: list[EntityEvent], _: int) -> None:
+        assert ledger.add_events(events) == len(events)
+        assert ledger.add_events([*reversed(events)]) == 0
+
+    play(few_and_quiet(seed), [DeltaLedger(tmp_path, "cdap")], add, journal=journal)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "journal", "few"), WAYS.values(), ids=WAYS)
+def test_folding_on_spark_or_in_turn_is_folding(
+    spark: SparkSession, tmp_path: Path, seed: int, journal: bool, few: tuple[int, ...]
+) -> None:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    ledgers = [DeltaLedger(tmp_path, "cdap", lambda: spark, few=each) for each in few]
+
+    def add(ledger: DeltaLedger, events: list[EntityEvent], round_: int) -> None:
+        add_on_spark(spark, ledger, events, again=round_ == 0)
+
+    states = play(few_and_quiet(seed), ledgers, add, journal=journal)
+    assert states >= ALL_BY_FOLDING
+
+
+def play(
+    story: Story,
+    ledgers: list[DeltaLedger],
+    add: Callable[[DeltaLedger, list[EntityEvent], int], None],
+    *,
+    journal: bool,
+) -> set[State]:
+    """Add and fold each round by the next of the ledgers, which are one directory; compare with the fold alone."""
+    from spark_sync.job import fold_new
+
+    ledger = ledgers[0]
     seen: list[EntityEvent] = []
     states: set[State] = set()
     listed = [entity for entity in entities() if entity.parts[0] == "n0"]
@@ -207,7 +251,8 @@ def test_folding_through_the_tables_is_folding(
     expected: dict[EntityId, tuple[Life, ...]] = {entity: (life,) for entity, life in known if life}
     for round_, new in enumerate(story.rounds):
         settings = settings_at(round_, journal=journal)
-        add(spark, ledger, new, twice=round_ == 0)
+        ledger = ledgers[round_ % len(ledgers)]
+        add(ledger, new, round_)
         fold_new(ledger, settings)
         seen += new
         for entity in {event.entity for event in seen if not event.child} | expected.keys():
@@ -219,7 +264,7 @@ def test_folding_through_the_tables_is_folding(
     later = {"data-plane": NEVER} if journal else {}
     fold_new(ledger, replace(settings_at(99, journal=journal), until=NEVER, horizons={}, journals=later))
     ledger.fold(nothing_is_left)
-    assert states >= ALL_BY_FOLDING
+    return states
 
 
 OLD_EVENTS = (
@@ -238,9 +283,9 @@ OLD_BASELINE = "instance string, taken bigint, entities bigint"
 
 def write_old(spark: SparkSession, directory: Path, name: str, schema: str, rows: list[dict[str, Any]]) -> None:
     """A table of a ledger as it was written before checks were journalled."""
-    from spark_sync.ledger.ledger_rows import struct_of
+    from pyspark.sql.types import StructType
 
-    fields = struct_of(schema).names
+    fields = StructType.fromDDL(schema).names
     frame = spark.createDataFrame([tuple(row.get(field) for field in fields) for row in rows], schema)
     frame.write.format("delta").save(str(directory / name))
 
@@ -262,6 +307,7 @@ def old_life(entity: EntityId, number: int, creator: str | None, begun: int, **m
     return row | {"event": f"{entity}{number}", "policy_id": 7, "policy_version": 1, "written": "hash"} | more
 
 
+@pytest.mark.spark
 def test_a_ledger_of_the_old_rule_is_upgraded_and_nothing_changes_hands(spark: SparkSession, tmp_path: Path) -> None:
     from spark_sync.job import fold_new
     from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -292,7 +338,7 @@ def test_a_ledger_of_the_old_rule_is_upgraded_and_nothing_changes_hands(spark: S
     write_old(spark, tmp_path, "ledger", OLD_LIVES, lives)
     write_old(spark, tmp_path, "baseline", OLD_BASELINE, [{"instance": "cdap", "taken": START, "entities": 1}])
     (tmp_path / "progress-cdap.json").write_text(f'{{"folded":1,"until":{START + 3 * hour}}}')
-    ledger = DeltaLedger(spark, tmp_path, "cdap")
+    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
     before = ledger.lives(list(State))
     now = START + 9 * hour
     fold_new(ledger, replace(SETTINGS, until=now, journals={"data-plane": now}, horizons={"data-plane": now}))
@@ -311,11 +357,12 @@ def test_a_ledger_of_the_old_rule_is_upgraded_and_nothing_changes_hands(spark: S
     assert not baseline.counts_for({"data-plane": "a journal that there was not"})
 
 
+@pytest.mark.spark
 def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing is forgotten of what is undecided, and no version of what exists."""
     from spark_sync.job import fold_new
     from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.ledger.maintenance import DAY, vacuum
+    from spark_sync.ledger.maintenance import DAY
 
     lib, gone, kv, open_ = (
         EntityId(kind, ("n1", name))
@@ -335,7 +382,7 @@ def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) 
         )  # fmt: skip
         return [check, request]
 
-    ledger = DeltaLedger(spark, tmp_path, "cdap")
+    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
     ledger.enter_baseline(START, [])
     told = [*pair(lib, 1, 1000, version="1"), *pair(lib, 2, 2000, version="2"), *pair(kv, 3, 1000)]
     told += [
@@ -343,21 +390,51 @@ def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) 
         *pair(gone, 5, 2000, ChangeKind.DELETE, version="1"),
         pair(open_, 6, 1000)[0],
     ]
-    add(spark, ledger, told)
+    ledger.add_events(told)
     now = START + 400 * DAY
     settings = replace(SETTINGS, baseline=START, until=now, journals={"data-plane": now}, horizons={"data-plane": now})
     fold_new(ledger, settings)
     lives = ledger.lives(list(State))
-    vacuum(spark, tmp_path, now=now, keep_days=365)
+    ledger.maintain(now=now, keep_days=365)
     kept = {row.id for row in spark.read.format("delta").load(str(tmp_path / "events")).select("id").collect()}
     assert kept == {"c1", "r1", "c2", "r2", "c6"}
     fold_new(ledger, settings)
     assert ledger.lives(list(State)) == lives
     # All is told once more, and one of the two versions is deleted.
-    add(
-        spark,
-        ledger,
-        [event for event in told if event.id not in kept] + pair(lib, 7, 3000, ChangeKind.DELETE, version="2"),
+    ledger.add_events(
+        [event for event in told if event.id not in kept] + pair(lib, 7, 3000, ChangeKind.DELETE, version="2")
     )
     fold_new(ledger, settings)
     assert ledger.lives(list(State)) == lives
+
+
+@pytest.mark.spark
+def test_tables_with_deletion_vectors_are_read_and_compacted(spark: SparkSession, tmp_path: Path) -> None:
+    """Tables that an earlier release made have them; Spark replaces rows of such a table without copying its files."""
+    from delta.tables import DeltaTable
+
+    from spark_sync.ledger.bulk_ledger import BulkLedger
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+    from spark_sync.ledger.ledger import LedgerChange
+    from spark_sync.ledger.ledger_rows import LIVES
+    from spark_sync.ledger.ledger_tables import LedgerTables
+    from spark_sync.ledger.spark_rows import struct_of
+
+    places = [EntityId("dataset", ("n", f"d{n}")) for n in range(40)]
+    made = DeltaTable.createIfNotExists(spark).location(str(tmp_path / "ledger")).addColumns(struct_of(LIVES))
+    made.property("delta.enableDeletionVectors", "true").execute()
+    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
+    ledger.enter_baseline(START, places)
+    first = ledger.lives(list(State))
+    changed = [replace(life, reason="changed") for life in first[::3]]
+    ledger.record(LedgerChange(life.entity, (life,)) for life in changed)
+    BulkLedger(spark, tmp_path, "cdap").merge_changes()
+
+    commits = (tmp_path / "ledger" / "_delta_log").glob("*.json")
+    assert any('"deletionVector":{' in commit.read_text(encoding="utf-8") for commit in commits)
+    wanted = by_place([*changed, *(life for n, life in enumerate(first) if n % 3)])
+    assert ledger.lives(list(State)) == wanted
+    LedgerTables(tmp_path).compact("ledger")
+    assert DeltaLedger(tmp_path, "cdap").lives(list(State)) == wanted
+    row = spark.read.format("delta").load(str(tmp_path / "ledger")).groupBy("reason").count().collect()
+    assert {each.reason: each["count"] for each in row} == {"changed": len(changed), first[1].reason: 40 - len(changed)}

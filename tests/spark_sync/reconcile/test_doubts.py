@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,11 +14,6 @@ from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
 from spark_sync.ledger.life import Life, State
 from tests.spark_sync.reconcile.drift_fixtures import APP, KV, row
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 NOW = 1_800_000_000_000
 LIB = EntityId("artifact", ("ns1", "lib"))
@@ -44,63 +38,61 @@ def watermark(settings: Settings, journal: str, at: int = NOW) -> None:
     (path / ".watermark").write_text(json.dumps({"v": 1, "service": journal, "watermark": at, "records": True}))
 
 
-def ledger_with(settings: Settings, spark: SparkSession, *lives: Life) -> None:
+def ledger_with(settings: Settings, *lives: Life) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.ledger.ledger import LedgerChange
     from spark_sync.ledger.ledger_version import CHECKPOINTS, save
 
-    ledger = DeltaLedger(spark, settings.sync.state_dir, "cdap")
+    ledger = DeltaLedger(settings.sync.state_dir, "cdap")
     ledger.record(LedgerChange(life.entity, (life,)) for life in lives)
     ahead = EntityEvent(KV, ChangeKind.CREATE, Stage.REQUEST, "carol", NOW + 60_000, NOW + 60_500, "records", "e1")
-    ledger.add_answers([ahead, replace(ahead, id="e2", started=NOW - 60_000, ended=NOW - 59_000)])
+    ledger.add_events([ahead, replace(ahead, id="e2", started=NOW - 60_000, ended=NOW - 59_000)])
     (settings.sync.state_dir / CHECKPOINTS).mkdir(exist_ok=True)
     save(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
 
 
-def test_status_shows_doubts_candidates_silence_and_what_waits_for_its_time(
-    settings: Settings, spark: SparkSession
-) -> None:
+def test_status_shows_doubts_candidates_silence_and_what_waits_for_its_time(settings: Settings) -> None:
     from spark_sync.status import status
 
     old = row(State.APPLIED, LIB, rule=1, conflict="contested by `bob`")
-    ledger_with(settings, spark, CONTESTED, SUSPENDED, old)
-    found = status(settings, spark, now=NOW)
+    ledger_with(settings, CONTESTED, SUSPENDED, old)
+    found = status(settings, now=NOW)
     (contested,), (suspended,) = found.waiting_in(State.CONTESTED), found.waiting_in(State.SUSPENDED)
     assert (contested.candidates, contested.reason) == (("alice", "bob"), "overlapping")
     assert (suspended.creator, suspended.reason) == ("alice", "may be deleted")
     assert [(life.entity, life.conflict) for life in found.old_rule] == [(LIB, "contested by `bob`")]
     assert (found.ahead, found.silent) == (1, ("records",))
     watermark(settings, "a" * 32)
-    assert status(settings, spark, now=NOW).silent == ()
+    assert status(settings, now=NOW).silent == ()
 
 
-def test_a_contested_entity_is_assigned_and_the_audit_says_why(settings: Settings, spark: SparkSession) -> None:
+def test_a_contested_entity_is_assigned_and_the_audit_says_why(settings: Settings) -> None:
     from spark_sync.reconcile import manual
 
-    ledger_with(settings, spark, CONTESTED)
+    ledger_with(settings, CONTESTED)
     for user, more in (("mallory", {"why": "x"}), ("bob", {})):
         with pytest.raises(InvalidInput):
-            manual.assign(settings, spark, KV, user, now=NOW, **more)  # type: ignore[arg-type]
-    (life,) = manual.assign(settings, spark, KV, "bob", now=NOW, why="ticket 4711")
+            manual.assign(settings, KV, user, now=NOW, **more)  # type: ignore[arg-type]
+    (life,) = manual.assign(settings, KV, "bob", now=NOW, why="ticket 4711")
     assert (life.number, life.creator, life.state, life.candidates) == (1, "bob", State.PENDING, ())
     assert settings.audit.file is not None
     (record,) = map(json.loads, settings.audit.file.read_text().splitlines())
     assert record["reason"].endswith("(before: contested, candidates: alice, bob): ticket 4711")
 
 
-def test_a_baseline_has_versions_and_does_not_outlive_its_journal(settings: Settings, spark: SparkSession) -> None:
+def test_a_baseline_has_versions_and_does_not_outlive_its_journal(settings: Settings) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.reconcile.baseline import Inventory, enter_baseline
     from spark_sync.status import status
 
     watermark(settings, "a" * 32)
-    enter_baseline(settings, spark, Inventory("cdap", NOW - 1000, (KV, LIB), {LIB: ("1.0.0", "2.0.0")}))
-    ledger = DeltaLedger(spark, settings.sync.state_dir, "cdap")
+    enter_baseline(settings, Inventory("cdap", NOW - 1000, (KV, LIB), {LIB: ("1.0.0", "2.0.0")}))
+    ledger = DeltaLedger(settings.sync.state_dir, "cdap")
     assert [life.versions for life in ledger.lives_of(LIB)] == [("1.0.0", "2.0.0")]
     assert [life.versions for life in ledger.lives_of(KV)] == [None]
-    assert (status(settings, spark, now=NOW).baseline, status(settings, spark, now=NOW).journal_lost) == (
+    assert (status(settings, now=NOW).baseline, status(settings, now=NOW).journal_lost) == (
         NOW - 1000,
         False,
     )
     watermark(settings, "b" * 32)
-    assert status(settings, spark, now=NOW).journal_lost
+    assert status(settings, now=NOW).journal_lost

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import NAMESPACE_URL, UUID, uuid5
 
-from hypothesis import assume, event, given
+from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.ledger.fold import fold
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PROFILE
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import Inventory
 from spark_sync.reconcile.drift import find_drift, survey
+from spark_sync.reconcile.reconcile import lives_to_compare
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
 from tests.spark_sync.grants.fixtures import item, resource
 from tests.spark_sync.reconcile.drift_fixtures import (
     ALL,
+    APP,
     ENDED_STATES,
     KV,
     SETTINGS,
@@ -180,3 +189,44 @@ def test_to_compare_changes_nothing_and_finds_the_same_again(world: World) -> No
     assert find_drift(reversed(world.lives), reversed(world.policies), world.listed, SETTINGS) == [
         replace(finding, facts=replace(finding.facts, lives=finding.facts.lives[::-1])) for finding in found
     ]
+
+
+ENTITIES = (KV, APP, EntityId("dataset", ("ns1", "kv2")), EntityId("namespace", ("ns1",)))
+ELSEWHERE = ({"resources": resource(namespace="ns1", dataset="kv2")}, {"resources": resource(namespace="ns1")})
+GIVING = replace(SETTINGS, gives={"dataset": ALL, "application": ALL})
+
+
+@st.composite
+def large_worlds(draw: st.DrawFn) -> World:
+    """Several entities, most of them with nothing to compare; policies also on another entity than their life's."""
+    lives, there = [], []
+    for entity in ENTITIES:
+        count = draw(st.integers(0, 2))
+        for number in range(1, count + 1):
+            open_states = [State.KNOWN, State.CLOSED, State.UNCONFIRMED, draw(st.sampled_from(State))]
+            state = draw(st.sampled_from(open_states if number == count else [State.CLOSED, State.CLOSING]))
+            life = row(state, entity, number, "alice" if state is not State.KNOWN else None)
+            if state is State.KNOWN and draw(st.booleans()):  # a profile gave its creator nothing
+                life = replace(life, creator="alice", reason=NO_ACCESS_BY_PROFILE)
+            lives.append(life)
+        for number in draw(st.sampled_from([(), (), (1,), (2,), (1, 3)])):
+            edited = draw(st.sampled_from([{}, {}, {}, {}, *ELSEWHERE]))
+            there.append(ours(entity, number, policy_id=7 + len(there), **edited))
+    if draw(st.booleans()):
+        theirs = resource(namespace="ns1", dataset="kv")
+        guid = draw(st.sampled_from(["theirs", str(UUID(int=0, version=4)), str(uuid5(NAMESPACE_URL, "theirs"))]))
+        there.append(Policy(id=99, guid=guid, name="theirs", resources=theirs, policy_items=[item("bob", "read")]))
+    return World(lives, there, None)
+
+
+@given(large_worlds(), st.sets(st.sampled_from(ENTITIES)))
+@settings(max_examples=60)
+def test_what_is_not_read_of_a_large_ledger_makes_no_difference(world: World, named: set[EntityId]) -> None:
+    with TemporaryDirectory() as directory:
+        ledger = DeltaLedger(Path(directory), "cdap")
+        ledger.record([LedgerChange(life.entity, (life,)) for life in world.lives])
+        compared = lives_to_compare(ledger, world.policies, "cdap", named)
+    event("all are read" if len(compared) == len(world.lives) else "some are read")
+    found, expected = (find_drift(lives, world.policies, None, GIVING) for lives in (compared, world.lives))
+    assert found == expected
+    assert {life.entity for life in compared} >= {life.entity for life in world.lives if life.entity in named}

@@ -64,7 +64,7 @@ def audited(settings: Settings) -> list[dict[str, Any]]:
 
 
 def assign(settings: Settings, user: str, **more: Any) -> Collection[Life]:
-    return manual.assign(settings, None, KV, user, now=NOW, **more)  # type: ignore[arg-type]
+    return manual.assign(settings, KV, user, now=NOW, **more)
 
 
 def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerInMemory) -> None:
@@ -78,7 +78,7 @@ def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerI
 
 
 def test_forgetting_is_audited_too(settings: Settings, ledger: LedgerInMemory) -> None:
-    manual.forget(settings, None, KV, now=NOW)  # type: ignore[arg-type]
+    manual.forget(settings, KV, now=NOW)
     (found,) = audited(settings)
     assert (ledger.rows[0].state, found["access"]) == (State.KNOWN, "forget")
     assert found["reason"] == "no creator any more (before: contested, candidates: alice, bob)"

@@ -24,7 +24,8 @@ from ranger_cdap.errors import InvalidInput, RequestRejected
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from spark_sync.grants.grant_policy import content_of, guid_of
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
-from spark_sync.grants.push import plan_settings, push
+from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.push import push
 from spark_sync.grants.resultant import Resultant
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.grant_terms import NO_ACCESS_TO_TYPE, GrantGroup, outdated_grants

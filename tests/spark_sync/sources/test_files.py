@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.sources.regular_files import check_path
+from spark_sync.sources.regular_files import check_path, fixed_part, has_others, is_pattern, list_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,6 +106,113 @@ def test_a_pattern_that_takes_in_a_hidden_directory_is_refused(events: Path) -> 
 def test_no_directory(path: Path | None) -> None:
     with pytest.raises(ConfigError, match=r"needs `path`|does not exist"):
         check_path(SourceSettings(name="s", kind="audit", path=path))
+
+
+# What is read of the files of `TREE`, by path or pattern.
+TREE = ["a.jsonl", "b.log", "_c.jsonl", ".d.jsonl", "e.jsonl._COPYING_", "deeper/f.jsonl", "_hidden/g.jsonl"]
+TREE += ["day=1/h.jsonl", "day=1/hour=2/i.jsonl", "day=1/_hour=2/j.jsonl", "deeper/day=1/k.jsonl"]
+READ: dict[str, list[str]] = {
+    "in": ["a.jsonl", "b.log", "day=1/h.jsonl", "day=1/hour=2/i.jsonl"],
+    "in/deeper": ["deeper/day=1/k.jsonl", "deeper/f.jsonl"],
+    "in/_hidden": ["_hidden/g.jsonl"],
+    "in/*.jsonl": ["a.jsonl"],
+    "in/[!_]*.jsonl": ["a.jsonl"],
+    "in/*/*.jsonl": ["day=1/h.jsonl", "deeper/f.jsonl"],
+    "in/d*": ["day=1/h.jsonl", "day=1/hour=2/i.jsonl", "deeper/day=1/k.jsonl", "deeper/f.jsonl"],
+    "in/{a.jsonl,b.*,deeper/f.jsonl,_hidden/g.jsonl,b.log}": ["a.jsonl", "b.log", "deeper/f.jsonl"],
+    "in/a.jsonl": ["a.jsonl"],
+    "in/_c.jsonl": [],
+    "in/../in/b.log": ["b.log"],
+    "none/*": [],
+}
+
+
+@pytest.mark.parametrize("path", READ)
+def test_which_files_are_read(tmp_path: Path, path: str) -> None:
+    for n, name in enumerate(TREE):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text("x" * n)
+    found = list_files(source(tmp_path / path))
+    assert [file.path for file in found] == [str(tmp_path / "in" / name) for name in READ[path]]
+    assert [file.size for file in found] == [TREE.index(name) for name in READ[path]]
+
+
+@pytest.mark.parametrize("path", READ)
+def test_a_look_at_names_finds_others_exactly_if_a_listing_does(tmp_path: Path, path: str) -> None:
+    for name in TREE:
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    found = {file.path for file in list_files(source(tmp_path / path))}
+    assert not has_others(source(tmp_path / path), found)
+    for missing in found:
+        assert has_others(source(tmp_path / path), found - {missing})
+
+
+def test_a_name_that_is_no_text_ends_it(events: Path) -> None:
+    Path(os.fsdecode(os.fsencode(events) + b"/\xff.jsonl")).touch()
+    with pytest.raises(ConfigError, match="\ufffd\\.jsonl`, of source `s`, has a name that is not UTF-8; rename it"):
+        list_files(source(events))
+
+
+NAMES = st.sampled_from(["a", "b", "ab", "_a", "a b", "%61", "a*", "[a]", "{a}", "\u00e4", "a+", "-", "^", "!"])
+PIECES = st.sampled_from(
+    ["a", "b", "*", "?", "[ab]", "[^a]", "[!b]", "{a,b}", "{a,?b}", "[a-b]", "%61", " ", "\\*", "\u00e4"]
+)
+PATTERNS = st.lists(st.lists(PIECES, min_size=1, max_size=3).map("".join), min_size=1, max_size=2).map("/".join)
+
+
+@pytest.mark.spark
+def test_the_files_that_are_read_are_those_of_spark_unless_hidden(spark: SparkSession) -> None:
+    @settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+    @given(st.lists(st.lists(NAMES, min_size=1, max_size=3), max_size=15), st.lists(PATTERNS, min_size=4, max_size=8))
+    def search(tree: list[list[str]], patterns: list[str]) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name) / "in"
+            root.mkdir()
+            for names in tree:
+                with suppress(OSError):  # one name for a file and a directory
+                    root.joinpath(*names).parent.mkdir(parents=True, exist_ok=True)
+                    root.joinpath(*names).touch()
+            for path in (root, *(root / pattern for pattern in patterns)):
+                if not is_pattern(path) and not path.exists():
+                    continue
+                assert [file.path for file in list_files(source(path))] == of_spark(spark, path), (tree, path)
+
+    search()
+
+
+def of_spark(spark: SparkSession, path: Path) -> list[str]:
+    """The files that Spark would read, without hidden ones."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        files = spark.read.text(str(path)).inputFiles()
+    except AnalysisException as e:
+        if e.getCondition() == "PATH_NOT_FOUND":
+            return []
+        raise
+    found = {"/" + unquote(file.removeprefix("file:")).lstrip("/") for file in files}
+    below = len(fixed_part(path).parts)
+    return sorted(file for file in found if not any(part.startswith("_") for part in Path(file).parts[below:]))
+
+
+@pytest.mark.spark
+def test_listed_files_are_read_by_their_very_names_and_deleted_ones_skipped(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from spark_sync.sources.source import LINES
+    from spark_sync.sources.text_files import read_files
+
+    names = ["a*", "ab", "[a]", "{a,b}", "a", "b", "\\a", "?", "c:d"]
+    for name in names:
+        (tmp_path / name).write_text(f"{name}\n")
+    (tmp_path / ".a.crc").write_bytes(b"no checksum")
+    paths = [str(tmp_path / name) for name in [*names, "gone"]]
+    lines = read_files(spark, paths)
+    assert lines.schema.names == LINES.names
+    (tmp_path / "b").unlink()
+    assert sorted(row.line for row in lines.collect()) == sorted({*names} - {"b"})
+    assert read_files(spark, [str(tmp_path / "gone")]).collect() == []
 
 
 @pytest.mark.spark

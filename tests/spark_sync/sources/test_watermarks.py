@@ -111,6 +111,32 @@ def test_how_far_a_run_decides(marks: dict[str, int | None], decided: dict[str, 
     assert found.journals == {name: time for name, time in marks.items() if time is not None}
 
 
+@pytest.mark.parametrize(
+    ("time", "over"),
+    [(NOW - 500, NOW - 500 - HOLD_BACK), (NOW + 300_000, NOW + 300_000 - HOLD_BACK), (OLD, NOW - SKEW - HOLD_BACK)],
+    ids=["by its own clock", "also one that is ahead", "by ours, less the skew, where it is silent"],
+)
+def test_when_the_hold_back_of_a_record_is_over(time: int, over: int) -> None:
+    found = horizons([source("a")], {"a": mark(time)}, now=NOW, hold_back=HOLD_BACK, skew=SKEW)
+    assert found.held == {"a": over}
+    assert found.until == HELD
+
+
+@pytest.mark.parametrize(
+    ("kinds", "named"),
+    [
+        (["data-plane"], False),
+        (["data-plane", "audit", "audit-kafka", "audit-messaging"], False),
+        (["data-plane", "http-access"], True),
+        (["data-plane", "of a plugin"], True),
+    ],
+)
+def test_which_sources_may_name_the_sender_of_a_request_of_the_master_user(kinds: list[str], named: bool) -> None:
+    """Messages and records name the user of the check; of a plugin's source nothing is known."""
+    found = horizons((source(kind, kind) for kind in kinds), {}, now=NOW, hold_back=HOLD_BACK, skew=SKEW)
+    assert found.named_elsewhere is named
+
+
 @given(st.dictionaries(st.sampled_from("abc"), st.one_of(st.none(), st.integers(0, 2 * NOW)), min_size=1))
 def test_nothing_is_decided_before_it_is_known_or_later_than_the_hold_back(marks: dict[str, int | None]) -> None:
     known = {name: mark(time) for name, time in marks.items() if time is not None}

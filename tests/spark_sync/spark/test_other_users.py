@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.spark.scratch import LOCATION, PREFIX, scratch
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.killing import kill_and_wait
@@ -181,3 +182,5 @@ def test_the_same_attacks_succeed_on_an_unprotected_run(directory: Path) -> None
         read = [Path(path) for path in loot["files"]]
         assert any("blockmgr" in str(path) and MARK.encode() in path.read_bytes() for path in read)
         assert any(path.is_relative_to(directory / "state" / "lives") for path in read)
+        for table in TABLES:
+            assert any(path.is_relative_to(directory / "state" / "ledger" / table) for path in read)

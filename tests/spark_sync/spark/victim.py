@@ -11,13 +11,21 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SyncSettings
+from spark_sync.ledger.delta_ledger import DeltaLedger
+from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
+from spark_sync.ledger.ledger import LedgerChange, Scope
+from spark_sync.ledger.ledger_tables import TABLES
+from spark_sync.ledger.ledger_version import CHECKPOINTS, save
+from spark_sync.sources.file_log import FileLog
+from spark_sync.sources.regular_files import SourceFile
 from spark_sync.spark import scratch, session
 from spark_sync.spark.jars import JARS
 from spark_sync.spark.scratch import Scratch
@@ -36,6 +44,7 @@ def in_the_open(patch: pytest.MonkeyPatch) -> Iterator[None]:
     patch.setattr("spark_sync.spark.driver.UMASK", 0o022)
     private = session.private_files
     patch.setattr(session, "private_files", lambda path: {k: v for k, v in private(path).items() if "umask" not in k})
+    patch.setattr("spark_sync.ledger.ledger_tables._private_files", nullcontext)
     with scratch.scratch() as made:
         made.directory.chmod(0o755)
         patch.setattr(scratch, "scratch", lambda: as_it_is(made))
@@ -53,6 +62,20 @@ def as_it_is(made: Scratch) -> Iterator[Scratch]:
     yield made
 
 
+def write_without_spark(directory: Path) -> None:
+    """A ledger, and the record of what was read, as a run without Spark leaves them."""
+    entity = EntityId("dataset", ("ns1", MARK))
+    ledger = DeltaLedger(directory, "cdap")
+    ledger.enter_baseline(1, [entity])
+    ledger.add_events([EntityEvent(entity, ChangeKind.CREATE, Stage.REQUEST, MARK, 2, 3, "source", "1")])
+    ledger.fold(lambda history: LedgerChange(entity, history.lives))
+    ledger.mark_folded(Scope(2, 2))
+    FileLog(directory / CHECKPOINTS / "source").add([SourceFile(f"/events/{MARK}", 1)])
+    save(directory / CHECKPOINTS, ledger.marks())
+    for table in TABLES:
+        assert list((directory / table).rglob("*.parquet"))
+
+
 def run(directory: Path, spark: Any) -> dict[str, object]:
     from pyspark import StorageLevel
 
@@ -65,6 +88,7 @@ def run(directory: Path, spark: Any) -> dict[str, object]:
     password.chmod(0o600)
     table = spark.createDataFrame([(MARK,)], "line string")
     table.write.format("delta").save(str(directory / "state" / "lives"))
+    write_without_spark(directory / "state" / "ledger")
     stream = spark.readStream.format("rate").load().writeStream.foreachBatch(lambda *_: None)
     query = (
         stream.trigger(processingTime="1 hour").option("checkpointLocation", str(directory / "state" / "rate")).start()

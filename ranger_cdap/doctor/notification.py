@@ -1,0 +1,36 @@
+"""Checks of the decision services that the sync job notifies: reachable, and with the role; nothing is downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ranger_cdap.config import NotifySettings, Settings
+from ranger_cdap.doctor.finding import Finding, failed, note, well
+from ranger_cdap.service.decisions.notification import NotifyResult, rehearse
+
+_AS_SYNC = "run this as the user of the sync job as well"
+
+
+def examine_notification(settings: Settings) -> Iterator[Finding]:
+    """Check each service of `[[sync.notify]]` by requests that cause no download."""
+    services = settings.sync.notify
+    known = tuple(service for service in services if not service.secret.problem)
+    results = iter(rehearse(_with(settings, known)))
+    for service in services:
+        check = f"notifying `{service.url}`"
+        if problem := service.secret.problem:
+            yield note(check, f"not tried: {problem}", _AS_SYNC)
+        else:
+            yield _finding(check, next(results))
+
+
+def _with(settings: Settings, services: tuple[NotifySettings, ...]) -> Settings:
+    return msgspec.structs.replace(settings, sync=msgspec.structs.replace(settings.sync, notify=services))
+
+
+def _finding(check: str, result: NotifyResult) -> Finding:
+    if result.problem is not None:
+        return failed(check, f"it {result.problem.text}", result.problem.advice)
+    return well(check, "the caller may request newer policies")

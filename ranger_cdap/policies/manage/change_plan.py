@@ -1,0 +1,159 @@
+"""The changes that make Ranger's policies those of the files, and what stands in their way. Pure.
+
+Laws: a plan never touches a grant of the sync job; without `delete` no policy of Ranger loses its content to another
+one; two equal plans make the same changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+from ranger_cdap.policies.manage.creator_grants import CreatorGrants
+from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, differing, plan, policy_key, portable
+
+# Members that only name or describe a policy: where no other differs, it was renamed.
+_NAMING: Final = frozenset({"name", "description", "policyLabels"})
+_DENYING: Final = ("denyPolicyItems", "allowExceptions")
+_CHANGING: Final = frozenset(
+    {TransferAction.CREATE, TransferAction.UPDATE, TransferAction.RENAME, TransferAction.DELETE}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePlan:
+    """Steps in the order in which they are made; `grants` counts those of the sync job, which stay."""
+
+    steps: tuple[Step, ...]
+    grants: int = 0
+
+    @property
+    def changes(self) -> tuple[Step, ...]:
+        """Return the steps that change Ranger."""
+        return tuple(step for step in self.steps if step.change in _CHANGING)
+
+    @property
+    def drift(self) -> tuple[Step, ...]:
+        """Return the steps of all policies that differ, also those that stay."""
+        return tuple(step for step in self.steps if step.change is not TransferAction.KEEP)
+
+    @property
+    def blocked(self) -> tuple[Step, ...]:
+        """Return the steps that Ranger would refuse."""
+        return tuple(step for step in self.steps if step.change is TransferAction.BLOCKED)
+
+    @property
+    def deletions(self) -> tuple[Step, ...]:
+        """Return the steps that remove a policy of Ranger."""
+        return tuple(step for step in self.steps if step.change is TransferAction.DELETE)
+
+    def documents(self) -> list[Json]:
+        """Return the differing policies as JSON, with the version in Ranger and a digest of the content to be."""
+        return [
+            {
+                "change": step.change.value,
+                "policy": step.name,
+                "zone": step.zone,
+                "differs": list(step.differs),
+                "id": (step.there or {}).get("id"),
+                "version": (step.there or {}).get("version"),
+                "sha256": None if step.wanted is None else _digest(step.wanted),
+                "reason": step.reason,
+            }
+            for step in self.drift
+        ]
+
+
+def without_grants(policies: Iterable[Json], grants: CreatorGrants) -> list[Json]:
+    """Return the policies that people manage."""
+    return [policy for policy in policies if not grants.includes(policy)]
+
+
+def change_plan(wanted: Sequence[Json], there: Sequence[Json], *, delete: bool, grants: CreatorGrants) -> ChangePlan:
+    """Return the plan; with `delete` policies that the files do not have are removed."""
+    managed = without_grants(there, grants)
+    steps = list(plan(without_grants(wanted, grants), managed))
+    steps = [_deleted(step) if delete else step for step in _with_renames(steps, replacing=delete)]
+    of_the_job = [policy for policy in there if grants.includes(policy)]
+    return ChangePlan(tuple(sorted(_with_obstacles(steps, of_the_job), key=_rank)), len(of_the_job))
+
+
+def _with_renames(steps: Sequence[Step], *, replacing: bool) -> list[Step]:
+    """Join a missing and an additional policy of one resource: Ranger has room for one only."""
+    extra = {_signature(step.there): step for step in steps if step.change is TransferAction.EXTRA and step.there}
+    joined: dict[int, Step] = {}
+    for place, step in enumerate(steps):
+        if step.change is not TransferAction.CREATE or step.wanted is None:
+            continue
+        old = extra.get(_signature(step.wanted))
+        if old is None or old.there is None or old.zone != step.zone:
+            continue
+        differs = differing(step.wanted, portable(old.there))
+        if replacing or set(differs) <= _NAMING:
+            del extra[_signature(step.wanted)]
+            joined[place] = replace(step, change=TransferAction.RENAME, differs=differs, there=old.there)
+    gone = {id(step.there) for step in joined.values()}
+    return [
+        joined.get(place, step)
+        for place, step in enumerate(steps)
+        if not (step.change is TransferAction.EXTRA and id(step.there) in gone)
+    ]
+
+
+def _deleted(step: Step) -> Step:
+    return replace(step, change=TransferAction.DELETE) if step.change is TransferAction.EXTRA else step
+
+
+def _with_obstacles(steps: Sequence[Step], grants: Sequence[Json]) -> list[Step]:
+    """Mark the steps whose resource another policy has, in Ranger afterwards."""
+    holders: dict[str, list[tuple[int, str]]] = {}
+    for place, step in enumerate(steps):
+        content = step.there if step.change is TransferAction.EXTRA else step.wanted
+        if content is not None and content.get("isEnabled", True):
+            holders.setdefault(_signature(content), []).append((place, f"policy `{step.name}`"))
+    for grant in grants:
+        holders.setdefault(_signature(grant), []).append((-1, f"the grant `{grant['name']}` of the sync job"))
+    marked = list(steps)
+    for several in holders.values():
+        for place, _ in several:
+            others = [name for other, name in several if other != place]
+            if others and place >= 0 and steps[place].change in _CHANGING:
+                why = f"{others[0]} has the same resource, and Ranger takes one policy for it"
+                marked[place] = replace(steps[place], change=TransferAction.BLOCKED, reason=why)
+    return marked
+
+
+def _rank(step: Step) -> int:
+    """Order changes so that denials come first and go last; what only allows goes before anything new allows."""
+    content = step.there if step.change is TransferAction.DELETE else step.wanted
+    denies = any((content or {}).get(name) for name in (*_DENYING, "isDenyAllElse"))
+    if step.change is TransferAction.DELETE:
+        return 4 if denies else 1
+    if step.change is TransferAction.CREATE:
+        return 0 if denies else 3
+    return 0 if denies else 2
+
+
+def _signature(policy: Any) -> str:
+    """Return what Ranger lets only one enabled policy have: resources, type, zone, priority and schedules."""
+    sets = [policy.get("resources") or {}, *(policy.get("additionalResources") or ())]
+    resources = sorted(
+        [
+            [name, sorted(level.get("values") or ()), bool(level.get("isExcludes")), bool(level.get("isRecursive"))]
+            for name, level in sorted(one.items())
+        ]
+        for one in sets
+    )
+    zone, _ = policy_key(policy)
+    schedules = policy.get("validitySchedules") or []
+    return msgspec.json.encode(
+        [resources, policy.get("policyType") or 0, zone, policy.get("policyPriority") or 0, schedules], order="sorted"
+    ).decode()
+
+
+def _digest(policy: Json) -> str:
+    return hashlib.sha256(msgspec.json.encode(policy, order="sorted")).hexdigest()

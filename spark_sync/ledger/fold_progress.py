@@ -1,0 +1,58 @@
+"""`FoldProgress`: how far the events of a ledger are folded, in a small file beside its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ranger_cdap.disk import replace_file
+from ranger_cdap.errors import SyncError, reason
+
+
+class FoldProgress(msgspec.Struct, frozen=True):
+    """Progress of the fold: the last folded round and time. Losing it costs only time, because folding is idempotent.
+
+    Events of folded rounds at or after `until`, and checks received after `closed`, are folded again.
+    """
+
+    folded: int = 0
+    until: int = 0
+    closed: int = 0
+
+
+class FoldProgressFile:
+    """The progress of a CDAP instance."""
+
+    def __init__(self, directory: Path, instance: str) -> None:
+        self._path = directory / f"progress-{instance}.json"
+
+    def read(self) -> FoldProgress:
+        """Return the progress; that of a beginning if there is no file.
+
+        Raises:
+            SyncError: the file cannot be read.
+        """
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=FoldProgress)
+        except FileNotFoundError:
+            return FoldProgress()
+        except (OSError, msgspec.DecodeError) as e:
+            raise SyncError(f"`{self._path}` cannot be read ({type(e).__name__}); delete it to fold all again") from e
+
+    def write(self, progress: FoldProgress) -> None:
+        """Replace the file durably.
+
+        Raises:
+            SyncError: it cannot be written.
+        """
+        try:
+            replace_file(self._path, [msgspec.json.encode(progress)])
+        except OSError as e:
+            raise SyncError(f"`{self._path}` cannot be written: {reason(e)}") from e
+
+
+def forget_progress(directory: Path) -> None:
+    """Let all events be folded again, of every instance."""
+    for progress in directory.glob("progress-*.json"):
+        progress.unlink()

@@ -1,0 +1,173 @@
+"""`LedgerTables`: the ledger's Delta tables without Spark: created and extended, read by SQL, appended to.
+
+Spark writes the same tables (`bulk_ledger`); the lease keeps the two writers apart.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from deltalake import DeltaTable, QueryBuilder, Schema, write_deltalake
+from deltalake.exceptions import DeltaError
+
+from ranger_cdap.errors import SyncError
+from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, LIVES, Row
+from spark_sync.ledger.ledger_version import TableVersion
+
+TABLES: Final[Mapping[str, pa.Schema]] = {"changes": CHANGES, "ledger": LIVES, "events": EVENTS, "baseline": BASELINE}
+"""In the order in which they are opened: changes are merged into the ledger, so a reader must not open it first."""
+
+_CONFIGURATION: Final = {"delta.logRetentionDuration": "interval 7 days"}
+_COMMITS: Final = "_delta_log"
+_ROWS_A_BATCH: Final = 20_000
+_SMALL_FILE: Final = 4_000_000
+"""Bytes up to which files are put together."""
+_LONGEST_REASON: Final = 300
+
+
+class LedgerTables:
+    """The tables of `TABLES` below one directory; a query sees one version of each. One writer at a time."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open the tables; create those that are missing, and add the columns that an earlier release did not have.
+
+        Raises:
+            SyncError: one cannot be read or created.
+        """
+        self._directory = directory.absolute()
+        self.extended = False
+        self._seen: dict[str, tuple[int, int]] = {}
+        self._tables = {name: self._opened(name, schema) for name, schema in TABLES.items()}
+
+    def query(self, sql: str) -> Iterator[Row]:
+        """Return the rows of a query over the tables' newest versions, batch by batch.
+
+        Raises:
+            SyncError: the tables cannot be read.
+        """
+        builder = QueryBuilder()
+        with _errors(self._directory):
+            self._refresh()
+            for name, table in self._tables.items():
+                builder.register(name, table)
+            reader = builder.execute(sql)
+        while True:
+            with _errors(self._directory):
+                try:
+                    batch = pa.record_batch(next(reader))
+                except StopIteration:
+                    return
+                rows = batch.to_pylist()
+            yield from rows
+
+    def append(self, name: str, rows: Iterable[Row]) -> None:
+        """Append rows to a table, all or none.
+
+        Raises:
+            SyncError: it cannot be written.
+        """
+        self._write(name, rows, replacing=False)
+
+    def replace(self, name: str, rows: Iterable[Row]) -> None:
+        """Replace all rows of a table, all or none.
+
+        Raises:
+            SyncError: it cannot be written.
+        """
+        self._write(name, rows, replacing=True)
+
+    def compact(self, name: str) -> None:
+        """Put the small files of a table together; its rows stay.
+
+        Raises:
+            SyncError: it cannot be written.
+        """
+        with _errors(self._directory), _private_files():
+            self._tables[name].optimize.compact(target_size=_SMALL_FILE)
+
+    def file_count(self, name: str) -> int:
+        """Return the number of files of a table's newest version."""
+        with _errors(self._directory):
+            self._refresh()
+            return len(self._tables[name].file_uris())
+
+    def versions(self) -> dict[str, TableVersion]:
+        """Return ids and newest versions of the tables that hold what was read: without the baseline."""
+        with _errors(self._directory):
+            self._refresh()
+            return {
+                name: TableVersion(str(table.metadata().id), table.version())
+                for name, table in self._tables.items()
+                if name != "baseline"
+            }
+
+    def _refresh(self) -> None:
+        """Bring the tables whose directory of commits changed to their newest version, in the order of `TABLES`.
+
+        A directory that was replaced, by a copy perhaps, is opened anew: its version may be lower.
+        """
+        for name, table in self._tables.items():
+            found = (self._directory / name / _COMMITS).stat()
+            inode, changed = self._seen.get(name, (found.st_ino, 0))
+            if inode != found.st_ino:
+                self._tables[name] = DeltaTable(self._directory / name)
+            elif changed != found.st_mtime_ns:
+                table.update_incremental()
+            self._seen[name] = found.st_ino, found.st_mtime_ns
+
+    def _write(self, name: str, rows: Iterable[Row], *, replacing: bool) -> None:
+        schema = TABLES[name]
+        batches = pa.RecordBatchReader.from_batches(schema, _batches(schema, rows))
+        with _errors(self._directory), _private_files():
+            self._refresh()
+            write_deltalake(self._tables[name], batches, mode="overwrite" if replacing else "append")
+
+    def _opened(self, name: str, schema: pa.Schema) -> DeltaTable:
+        with _errors(self._directory), _private_files():
+            path = self._directory / name
+            table = DeltaTable.create(path, Schema.from_arrow(schema), mode="ignore", configuration=_CONFIGURATION)
+            known = {field.name for field in table.schema().fields}
+            if lacking := [field for field in Schema.from_arrow(schema).fields if field.name not in known]:
+                table.alter.add_columns(lacking)
+                self.extended = True
+            return table
+
+
+def _batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    rest = iter(rows)
+    while some := list(islice(rest, _ROWS_A_BATCH)):
+        yield pa.RecordBatch.from_pylist(some, schema=schema)
+
+
+@contextmanager
+def _errors(directory: Path) -> Iterator[None]:
+    """Translate what delta-rs, DataFusion and Arrow raise, which have no class in common."""
+    try:
+        yield
+    except (DeltaError, pa.ArrowException, OSError) as e:
+        raise _failed(directory, e) from e
+    except Exception as e:
+        if type(e) is not Exception:
+            raise
+        raise _failed(directory, e) from e
+
+
+def _failed(directory: Path, error: Exception) -> SyncError:
+    reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return SyncError(f"the ledger in `{directory}` cannot be used: {reason[:_LONGEST_REASON]}")
+
+
+@contextmanager
+def _private_files() -> Iterator[None]:
+    """Let only the owner read files created meanwhile, as those of Spark."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)

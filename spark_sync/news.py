@@ -1,0 +1,52 @@
+"""`News`: whether a run would find something, by a look at files only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ranger_cdap.config import Settings
+from ranger_cdap.service.events.watermark import Watermark
+from spark_sync.ledger.ledger_version import CHECKPOINTS
+from spark_sync.report import RunReport
+from spark_sync.sources import watermarks
+from spark_sync.sources.file_log import FileLog
+from spark_sync.sources.registry import configured_sources
+from spark_sync.sources.regular_files import has_others
+
+
+class News:
+    """Callable: there is news if a file was not read yet, or events wait for a watermark and one has moved.
+
+    Other sources, overrides and the end of a hold-back are no news: they wait for the next regular run.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises: ConfigError: a source cannot be used."""
+        self._settings = settings.sync
+        checkpoints = settings.sync.state_dir / CHECKPOINTS
+        self._logs = [
+            (configured, FileLog(checkpoints / configured.name))
+            for configured, source in configured_sources(settings)
+            if source.reader is not None
+        ]
+        self._marks: Mapping[str, Watermark] = {}
+        self._waiting = False
+
+    def run_begins(self) -> None:
+        """Note the watermarks before a run, which decides at least as far."""
+        self._marks = watermarks.read(self._settings.sources)
+
+    def run_ended(self, report: RunReport) -> None:
+        """Note whether events wait after a run."""
+        self._waiting = report.undecided
+
+    def __call__(self) -> bool:
+        """Return whether there is news.
+
+        Raises:
+            ConfigError: a file of a source cannot be read.
+            SyncError: the record of what was read cannot be read.
+        """
+        if self._waiting and watermarks.read(self._settings.sources) != self._marks:
+            return True
+        return any(has_others(configured, log.paths()) for configured, log in self._logs)

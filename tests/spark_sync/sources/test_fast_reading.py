@@ -1,0 +1,195 @@
+"""Fast readers decide as plain ones: the same reason, the same events, the same ids, whatever a line contains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import SourceSettings
+from ranger_cdap.service.events.record_events import is_well_formed
+from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
+from spark_sync.sources import audit
+from spark_sync.sources.line_reader import MOST_AHEAD, LineReading, checked_reading, sure_reading
+from spark_sync.sources.strict_json import BadLine, read_object
+from tests.spark_sync.sources.plain_reading import plain_check, plain_id, plain_object, plain_reading
+from tests.spark_sync.sources.reading import NOW
+
+SETTINGS = SourceSettings(name="s", kind="audit")
+RECORDED = (Path(__file__).parents[2] / "data" / "cdap-audit-topic.jsonl").read_text(encoding="utf-8").splitlines()
+SEARCH = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+
+NUMBERS = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(
+        [0, 1, -1, 2**63 - 1, 2**63, 2**64, NEVER, NOW, NOW + 900_000, NOW + 900_001, 1.0, 2.0, -0.0, 1e16]
+    ),
+)
+TEXTS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["", "alice", "ns1", "kv", "system", "a.b", "a b", "dataset", "DATASET", "stream", "CREATE", "DELETE", '"',
+         "\\", "\x00", "\x7f", "\x1f\b\f", "\u2028", "é", "\U0001f600", "12345678-0000-0000-0000-123456789abc",
+         "x" * 1001]
+    ),
+)  # fmt: skip
+NAMES = st.sampled_from(["namespace", "dataset", "stream", "entity", "entityType", "type", "details", "x", "", "ü"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> str:
+    """A message, recorded or made up, of which anything may be odd."""
+    if draw(st.booleans()):
+        found: dict[str, Any] = json.loads(draw(st.sampled_from(RECORDED)))
+    else:
+        names = {"namespace": "ns1", draw(st.sampled_from(["dataset", "stream"])): draw(TEXTS)}
+        kind = draw(st.sampled_from(["dataset", "Dataset", "STREAM", "stream", "namespace"]))
+        found = {"version": 2, "time": draw(st.integers(1, NOW)), "metadataEntity": {"details": names, "type": kind}}
+        if draw(st.booleans()):
+            found = {"version": 1, "time": found["time"], "entityId": names | {"entity": kind}}
+        found |= {
+            "user": "alice",
+            "type": draw(st.sampled_from(["CREATE", "DELETE", "ACCESS"])),
+            "payload": draw(VALUES),
+        }
+    for _ in range(draw(st.integers(0, 2))):
+        into = draw(st.sampled_from([found, *(value for value in found.values() if isinstance(value, dict))]))
+        name = draw(st.sampled_from(sorted(into)) if into else NAMES)
+        if draw(st.integers(0, 3)):
+            into[name] = draw(VALUES)
+        else:
+            into.pop(name, None)
+        if draw(st.booleans()):
+            into[draw(NAMES | st.sampled_from(["version", "time", "entityId", "metadataEntity", "user"]))] = draw(
+                VALUES
+            )
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", "\r:\n")]))
+    return json.dumps(found, ensure_ascii=draw(st.booleans()), separators=separators)
+
+
+INSERTED = st.one_of(
+    st.sampled_from(
+        ['"user":"mallory",', '"us\\u0065r":"m",', '"x":1e999,', '"x":1E5,', '"x":' + "9" * 400 + ",", '"x":-0,',
+         "\ufeff", '"x":' + "[" * 70 + "]" * 70 + ",", "{" * 65, "[" * 2000, '"', "\\", "\\ud800", "\\ud83d\\ude00",
+         "\udc80", "\0",
+         "NaN", "Infinity", "'", "/**/", "//", ",", "}", "]", "\n", "\x0b", '"version":2,', '"version":1.0,',
+         '"time":01,', '"":0,"":0,']
+    ),
+    st.text(max_size=3),
+)  # fmt: skip
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    """A line with a message in which something may be repeated, replaced, inserted or cut off anywhere."""
+    line = draw(messages())
+    for _ in range(draw(st.integers(0, 2))):
+        at = draw(st.sampled_from([1, *range(len(line) + 1)]))
+        end = min(len(line), at + draw(st.integers(0, 3)))
+        how = draw(st.sampled_from(["insert", "replace", "cut", "repeat"]))
+        if how == "repeat":
+            start, stop = sorted((at, draw(st.integers(0, len(line)))))
+            line = line[:stop] + draw(st.sampled_from(["", ","])) + line[start:]
+        elif how == "cut":
+            line = line[:at]
+        else:
+            line = line[:at] + draw(INSERTED) + line[end if how == "replace" else at :]
+    return line
+
+
+def said(read: Any, line: str) -> object:
+    """The value of a line, with the types of its numbers, or the reason of its rejection."""
+    try:
+        return repr(read(line))
+    except BadLine as e:
+        return str(e)
+
+
+@given(lines())
+@SEARCH
+def test_a_line_has_the_value_that_a_plain_parser_finds(line: str) -> None:
+    assert said(read_object, line) == said(plain_object, line)
+
+
+@given(lines(), st.sampled_from([0, 1, NOW]))
+@SEARCH
+def test_a_message_is_read_as_a_plain_reader_reads_it(line: str, now: int) -> None:
+    assert audit.read(line, SETTINGS, "cdap", now) == plain_reading(line, SETTINGS, now)
+
+
+@pytest.mark.parametrize("line", RECORDED)
+def test_a_recorded_message_is_read_as_before(line: str) -> None:
+    reading = audit.read(line, SETTINGS, "cdap", NOW)
+    assert reading == plain_reading(line, SETTINGS, NOW)
+    assert reading.rejected is None
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4))
+@SEARCH
+def test_an_id_is_the_hash_of_the_text_that_python_writes(value: dict[str, Any]) -> None:
+    text = json.dumps(value)
+    try:
+        found = read_object(text)
+    except BadLine:
+        return
+    assert audit.canonical(found) == plain_id(found)
+
+
+TIMES = st.sampled_from([0, 1, NOW, NOW + 900_000, NOW + 900_001, NEVER])
+EVENTS = st.builds(
+    EntityEvent,
+    entity=st.builds(
+        EntityId,
+        st.sampled_from(["dataset", "namespace", "application"]),
+        st.lists(TEXTS, min_size=1, max_size=2).map(tuple),
+    ),
+    kind=st.sampled_from(ChangeKind),
+    stage=st.sampled_from(Stage),
+    user=TEXTS,
+    started=TIMES,
+    ended=TIMES,
+    source=st.just("s"),
+    id=st.sampled_from(["a", "b", "c"]),
+    outcome=st.sampled_from(Outcome),
+    version=st.sampled_from(["", "1"]),
+)
+
+
+@given(st.lists(EVENTS, max_size=4), st.sampled_from([0, NOW]), st.none() | st.just("bad"), st.none() | st.just("…"))
+@SEARCH
+def test_the_events_of_a_line_are_checked_as_plainly(
+    events: list[EntityEvent], now: int, rejected: str | None, shown: str | None
+) -> None:
+    expected = plain_check("line", events, now, rejected=rejected, shown=shown)
+    assert checked_reading("line", events, now, rejected=rejected, shown=shown) == expected
+
+
+@given(st.lists(EVENTS, max_size=4), st.none() | st.just("bad"))
+@SEARCH
+def test_what_a_reader_has_not_checked_is_checked(events: list[EntityEvent], rejected: str | None) -> None:
+    reading = sure_reading(LineReading(rejected, tuple(events)), "line", NOW)
+    if reading.rejected is None:
+        assert set(reading.events) <= set(events)
+        assert all(is_well_formed(event.entity) for event in reading.events)
+        assert all(time <= NOW + MOST_AHEAD for e in reading.events for time in (e.started, e.ended) if time != NEVER)
+    else:
+        assert {event.stage for event in reading.events} <= {Stage.REJECTED}
+        assert rejected in (None, reading.rejected)
+
+
+@given(st.lists(EVENTS, max_size=4), st.none() | st.just("bad"))
+@SEARCH
+def test_what_a_reader_has_checked_stays_as_it_is(events: list[EntityEvent], rejected: str | None) -> None:
+    reading = checked_reading("line", events, NOW, rejected=rejected)
+    assert sure_reading(reading, "line", NOW) is reading
