@@ -106,23 +106,22 @@ def test_others_are_answered_as_before(served: Served, attack: str) -> None:
     quiet, before = p99(latencies(served.port)), memory(pid, "VmRSS")
     forget_peak(pid)
     logged = len(served.log)
-    hostile = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "tests.service.flooding", str(served.port), attack],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={"PYTHONPATH": ":".join(filter(None, sys.path))},
-    )
-    try:
-        assert hostile.stdout is not None
-        assert hostile.stdout.readline() == "attacks\n"
-        windows = []
-        while len(windows) < WINDOWS and not (windows and bearable(windows[-1], quiet)):
-            windows.append(p99(latencies(served.port)))
-        said, _ = hostile.communicate(timeout=60)
-    finally:
-        hostile.kill()
-        hostile.wait()
+    ) as hostile:
+        try:
+            assert hostile.stdout is not None
+            assert hostile.stdout.readline() == "attacks\n"
+            windows = []
+            while len(windows) < WINDOWS and not (windows and bearable(windows[-1], quiet)):
+                windows.append(p99(latencies(served.port)))
+            said, _ = hostile.communicate(timeout=60)
+        finally:
+            hostile.kill()
 
     answers = {int(status): count for status, count in json.loads(said).items()}
     more = memory(pid, "VmHWM") - before

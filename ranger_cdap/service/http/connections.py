@@ -1,7 +1,8 @@
 """Bounds on connections, in total and per peer: an idle one makes room for a new one.
 
 Law: a peer that holds connections open can neither exhaust the descriptors nor keep others out, for the peer with the
-most connections loses its own, the longest idle first. A connection that serves a request is never closed for that.
+most connections loses its own, the longest idle first: those that wait for the rest of a request, too. A connection
+whose request has come whole is never closed for that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Address = tuple[Any, ...]
 RESERVED: Final = 256
 """Descriptors reserved for files, for Ranger Admin and for connections being closed."""
 
-_MOST_CLOSING: Final = 64
+_MOST_CLOSING: Final = 16
 
 
 class Connections:
@@ -58,11 +59,11 @@ class Connections:
         return room
 
     def busy(self, address: Address) -> None:
-        """Mark the connection as serving a request."""
+        """Mark the connection as having a whole request to answer."""
         self._idle.pop(address, None)
 
     def idle(self, address: Address) -> None:
-        """Mark the connection as idle."""
+        """Mark the connection as waiting for its peer; if it already did, it does so since then."""
         if address in self._open and address not in self._closing:
             self._idle[address] = None
 

@@ -1,7 +1,7 @@
 """Limits on the time and size of request headers: uvicorn waits for them without limit, and keeps all of them.
 
-Connections report when they serve a request, so that idle ones are closed if there are too many. A connection made with
-certificates that have changed since ends with its next response.
+Connections report when they have a whole request to answer, so that the others, which wait for their peers, are closed
+if there are too many. A connection made with certificates that have changed since ends with its next response.
 """
 
 from __future__ import annotations
@@ -51,20 +51,30 @@ class _Bounded(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._head_came()
-        self.open_ones.busy(self._address)
         super().on_headers_complete()
         if self.tls is None or self.cycle is None:
             return
         if not self.tls.has_made(self.transport.get_extra_info("ssl_object")):
             self.cycle.keep_alive = False
 
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._count()
+
     def on_response_complete(self) -> None:
-        self.open_ones.idle(self._address)
         super().on_response_complete()
+        self._count()
         if self.scope["state"].get("status") == HTTPStatus.TOO_MANY_REQUESTS:
             # A client told to retry in a second is not heard before: a refusal takes nearly as long as an answer.
             self.flow.pause_reading()
             self.loop.call_later(_PAUSE_SECONDS, self.flow.resume_reading)
+
+    def _count(self) -> None:
+        """Count as busy while there is a whole request to answer; until then the peer is who lets others wait."""
+        if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
+            self.open_ones.idle(self._address)
+        else:
+            self.open_ones.busy(self._address)
 
     def shutdown(self) -> None:
         super().shutdown()

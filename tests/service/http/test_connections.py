@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,10 +17,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.http import connections as module
 from ranger_cdap.service.http.connections import Address, Connections
 from tests.service.fixtures import READ_AND_WRITE, World, serving
 from tests.service.http.raw_http import answer, head, status, until
+from tests.service.serve_process import ENFORCE_KV
 
 PEERS = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 MOST, MOST_OF_A_PEER = 6, 4
@@ -146,18 +151,55 @@ def test_idle_connections_make_room_and_the_oldest_goes_first(tmp_path: Path, co
         assert [asked(held[0]), asked(held[2])] == [200, 200]
 
 
+class SlowGroups:
+    """A plugin that answers when it may."""
+
+    def __init__(self) -> None:
+        self.may_answer = threading.Event()
+
+    @hookimpl
+    def ranger_cdap_groups(self, user: str) -> list[str]:
+        assert self.may_answer.wait(60)
+        return []
+
+
 def test_what_is_being_answered_is_not_closed(tmp_path: Path, connect: Connect) -> None:
-    """Requests whose bodies are on their way hold their places, and one more finds none."""
-    with serving(READ_AND_WRITE, tmp_path, max_connections=2, max_connections_per_peer=2) as world:
+    """Whole requests hold their places, and one more connection finds none."""
+    slow = SlowGroups()
+    body = json.dumps(ENFORCE_KV).encode()
+    plugins = plugin_manager(entry_points=False)
+    plugins.register(slow)
+    with serving(READ_AND_WRITE, tmp_path, plugins=plugins, max_connections=2, max_connections_per_peer=2) as world:
         held = [connect(world) for _ in range(2)]
         for connection in held:
-            connection.sendall(head("POST /cdap/v1/hello HTTP/1.1", "Content-Length: 2"))
+            connection.sendall(head("POST /cdap/v1/enforce HTTP/1.1", f"Content-Length: {len(body)}") + body)
         until(lambda: world.state.metrics.under_way._value.get() == 2)
         refused = connect(world)
         assert refused.recv(1) == b""
-        for connection in held:
-            connection.sendall(b"{}")
-            assert status(answer(connection)) in (200, 400)
+        slow.may_answer.set()
+        assert [status(answer(connection)) for connection in held] == [200, 200]
+
+
+@pytest.mark.parametrize("half", ["GET /health/live HTTP/1.1", "POST /cdap/v1/hello HTTP/1.1"])
+def test_half_a_request_holds_no_place(tmp_path: Path, connect: Connect, half: str) -> None:
+    """Whoever asks whole requests keeps their connection, whatever others of their address leave unfinished."""
+    limits = {"max_connections": 4, "max_connections_per_peer": 4, "stop_timeout": 0.1}
+    with serving(READ_AND_WRITE, tmp_path, **limits) as world:
+        asking = connect(world)
+        for _ in range(12):
+            unfinished = connect(world)
+            begun = head(half, "Content-Length: 2")
+            unfinished.sendall(begun if half.startswith("POST") else begun.removesuffix(b"\r\n"))
+            assert asked(asking) == 200
+
+
+def test_an_early_refusal_of_half_a_request_leaves_no_place_held(tmp_path: Path, connect: Connect) -> None:
+    with serving(READ_AND_WRITE, tmp_path, max_connections=2, max_connections_per_peer=2) as world:
+        for _ in range(6):
+            refused = connect(world)
+            refused.sendall(head("POST /nowhere HTTP/1.1", "Content-Length: 2"))
+            assert status(answer(refused)) in (401, 404, 405)
+            refused.sendall(b"{}")
 
 
 def test_a_connection_without_a_request_is_closed(tmp_path: Path, connect: Connect) -> None:
