@@ -62,7 +62,7 @@ def _unlike(entries: list[PolicyEntry], others: list[PolicyEntry]) -> list[Polic
 
     def is_there(entry: PolicyEntry) -> bool:
         other = by_id.get(entry.id)
-        return other is not None and entry.is_substitute is other.is_substitute and bytes(entry.raw) == bytes(other.raw)
+        return other is not None and entry.is_substitute is other.is_substitute and entry.raw == other.raw
 
     return [entry for entry in entries if not is_there(entry)]
 

@@ -124,9 +124,8 @@ def impact(
     wanted = tuple(dict.fromkeys((*names, ADMIN_ACCESS) if accesses is None else accesses))
     with gc_paused():
         removed, added = differences(pair.old, pair.new)
-    gained = _Comparer(pair.old, pair.new, (added, removed), wanted, access_time, budget)
-    lost = _Comparer(pair.new, pair.old, (removed, added), wanted, access_time, budget)
-    with gc_paused():
+        gained = _Comparer(pair.old, pair.new, (added, removed), wanted, access_time, budget)
+        lost = _Comparer(pair.new, pair.old, (removed, added), wanted, access_time, budget)
         found = tuple(gained.rows()), tuple(lost.rows())
     return Impact(*found, (*gained.contradictions, *lost.contradictions), pair)
 

@@ -11,6 +11,7 @@ from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path
 
 _T = TypeVar("_T")
+_Pair = tuple[_T, PolicyResourceMatcher]
 
 Elements = tuple[ResourceMatcher | None, ...]
 """Levels from the root down; None covers everything."""
@@ -45,31 +46,28 @@ def _ends(kind: PatternKind, prefix: str, text: str, folds: bool) -> tuple[str, 
 
 
 class _Node(Generic[_T]):
-    """Resources by their next level: exact values in a dictionary, patterns in a list."""
+    """Resources that are alike above a level, sorted by that level when first asked: values in a dictionary."""
 
-    __slots__ = ("any", "children", "exact", "items", "patterns")
+    __slots__ = ("_any", "_depth", "_exact", "_pairs", "_patterns", "_sorted")
 
-    def __init__(self) -> None:
-        self.children: dict[int, _Node[_T]] = {}
-        self.exact: dict[str, list[_Node[_T]]] = {}
-        self.patterns: list[tuple[ResourceMatcher, _Node[_T]]] = []
-        self.any: _Node[_T] | None = None
-        self.items: list[_T] = []
+    def __init__(self, depth: int, pairs: list[_Pair[_T]]) -> None:
+        self._depth = depth
+        self._pairs = pairs
+        self._sorted = False
+        self._exact: dict[str, list[_Node[_T]]] = {}
+        self._patterns: list[tuple[ResourceMatcher, _Node[_T]]] = []
+        self._any: _Node[_T] | None = None
 
-    def child(self, element: ResourceMatcher) -> _Node[_T]:
-        """Return the node below an element, made if missing."""
-        if element.match_any and not element.excludes:
-            if self.any is None:
-                self.any = _Node()
-            return self.any
-        found = self.children.get(id(element))
-        if found is None:
-            found = self.children[id(element)] = _Node()
-            if element.exact is not None:
-                for value in element.exact:
-                    self.exact.setdefault(value, []).append(found)
-            self.patterns.append((element, found))
-        return found
+    @property
+    def items(self) -> Iterator[_T]:
+        """Items of the resources."""
+        return (item for item, _ in self._pairs)
+
+    @property
+    def any(self) -> _Node[_T] | None:
+        """The node below elements that cover everything."""
+        self._sort()
+        return self._any
 
     def meeting(self, element: ResourceMatcher | None) -> Iterator[_Node[_T]]:
         """Yield the nodes below elements that may share a value with this one."""
@@ -78,27 +76,46 @@ class _Node(Generic[_T]):
         if element is not None and element.exact is not None:
             met: dict[int, _Node[_T]] = {}
             for value in element.exact:
-                met.update((id(node), node) for node in self.exact.get(value, ()))
+                met.update((id(node), node) for node in self._exact.get(value, ()))
             yield from met.values()
-            yield from (node for other, node in self.patterns if other.exact is None and may_meet(element, other))
+            yield from (node for other, node in self._patterns if other.exact is None and may_meet(element, other))
             return
-        yield from (node for other, node in self.patterns if may_meet(element, other))
+        yield from (node for other, node in self._patterns if may_meet(element, other))
+
+    def _sort(self) -> None:
+        if self._sorted:
+            return
+        self._sorted = True
+        depth, by_element = self._depth, dict[int, list[_Pair[_T]]]()
+        for pair in self._pairs:
+            key = id(pair[1].elements[depth])
+            same = by_element.get(key)
+            if same is None:
+                by_element[key] = [pair]
+            else:
+                same.append(pair)
+        everything: list[_Pair[_T]] = []
+        for pairs in by_element.values():
+            element = pairs[0][1].elements[depth]
+            if element.match_any and not element.excludes:
+                everything += pairs
+                continue
+            below = _Node(depth + 1, pairs)
+            for value in element.exact or ():
+                self._exact.setdefault(value, []).append(below)
+            self._patterns.append((element, below))
+        if everything:
+            self._any = _Node(depth + 1, everything)
 
 
 class MeetingIndex(Generic[_T]):
     """Items by the resources they are about."""
 
-    def __init__(self, items: Iterable[tuple[_T, PolicyResourceMatcher]]) -> None:
-        self._roots: dict[Path, _Node[_T]] = {}
-        self._kept: list[PolicyResourceMatcher] = []  # nodes know elements by identity
-        for item, resource in items:
-            node = self._roots.get(resource.path)
-            if node is None:
-                node = self._roots[resource.path] = _Node()
-            for element in resource.elements:
-                node = node.child(element)
-            node.items.append(item)
-            self._kept.append(resource)
+    def __init__(self, items: Iterable[_Pair[_T]]) -> None:
+        by_path: dict[Path, list[_Pair[_T]]] = {}
+        for pair in items:
+            by_path.setdefault(pair[1].path, []).append(pair)
+        self._roots = {path: _Node(0, pairs) for path, pairs in by_path.items()}
 
     def meeting(self, path: Path, elements: Elements, *, above: bool = False) -> list[_T]:
         """Return the items that match some resource with these levels; with `above` also those on its ancestors."""
