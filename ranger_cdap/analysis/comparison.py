@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ranger_cdap.analysis.space import PolicySpace, Zone
+from ranger_cdap.analysis.symbols.space import PolicySpace, Zone
 from ranger_cdap.engine.build import EngineState
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.policy import decode_raw
@@ -87,7 +87,7 @@ def all_differ(one: EngineState, other: EngineState) -> bool:
             zones.resources.items,
             zones.unreadable_everywhere,
             state.tag_zones,
-            None if repository is None else [bytes(entry.raw) for entry in repository.entries],
+            None if repository is None else [_content(entry) for entry in repository.entries],
             tags.resources.items if repository is not None else (),
             tags.everywhere,
             tags.enriched,

@@ -12,7 +12,13 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from ranger_cdap.analysis.allowing import (
+from ranger_cdap.analysis.comparison import SetComparison, differences
+from ranger_cdap.analysis.logic.atoms import AtomKind, AtomTable
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, evaluate, negated
+from ranger_cdap.analysis.logic.level_values import MAX_VALUE_STEPS
+from ranger_cdap.analysis.logic.solver import MAX_SEARCH_STEPS, FormulaSolver
+from ranger_cdap.analysis.logic.witness import Witness, WitnessFinder, value_of
+from ranger_cdap.analysis.symbols.allowing import (
     AllowSource,
     allowed_by,
     earlier,
@@ -21,15 +27,9 @@ from ranger_cdap.analysis.allowing import (
     super_source,
     tag_sources,
 )
-from ranger_cdap.analysis.atoms import AtomKind, AtomTable
-from ranger_cdap.analysis.comparison import SetComparison, differences
-from ranger_cdap.analysis.formula import FALSE, TRUE, Formula, all_of, any_of, evaluate, negated
-from ranger_cdap.analysis.level_values import MAX_VALUE_STEPS
-from ranger_cdap.analysis.precedence import SUPER_USER_PRIORITY
-from ranger_cdap.analysis.solver import MAX_SEARCH_STEPS, FormulaSolver
-from ranger_cdap.analysis.space import PolicySpace, Region, TagOccurrence, Zone
-from ranger_cdap.analysis.symbolic import RulingMaker
-from ranger_cdap.analysis.witness import Witness, WitnessFinder, value_of
+from ranger_cdap.analysis.symbols.precedence import SUPER_USER_PRIORITY
+from ranger_cdap.analysis.symbols.space import PolicySpace, Region, TagOccurrence, Zone
+from ranger_cdap.analysis.symbols.symbolic import RulingMaker
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.service_def import Path
@@ -262,7 +262,9 @@ class _Comparer:
         found = self._solver.solve(guard, finder)
         if found.witness is None:
             if not found.exact:
-                yield ChangedAccess(source, guard, allowed_before, Certainty.MAY, doubts=self._doubts(found.undecided))
+                yield ChangedAccess(
+                    source, guard, allowed_before, Certainty.MAY, doubts=doubts_of(self.after, found.undecided)
+                )
             return
         if found.witness.put_to(self.after.engine) and not found.witness.put_to(self.before.engine):
             yield ChangedAccess(source, guard, allowed_before, Certainty.EXACT, found.witness)
@@ -271,19 +273,6 @@ class _Comparer:
             self.contradictions.append(found.witness)
         doubt = "more than address, time and context decides a condition"
         yield ChangedAccess(source, guard, allowed_before, Certainty.MAY, doubts=(doubt,))
-
-    def _doubts(self, undecided: Iterable[int]) -> tuple[str, ...]:
-        """Return what could not be decided, by name."""
-        texts: dict[str, None] = {}
-        for number in undecided:
-            atom = self.after.maker.table[number]
-            if atom.matcher is not None:
-                texts[f"{'' if number > 0 else 'not '}{atom.name} {' or '.join(atom.matcher.values)}"] = None
-            elif atom.kind is AtomKind.TOO_LONG:
-                texts[f"resources too long to be matched with {atom.name}"] = None
-            elif atom.condition is not None:
-                texts[f"{'' if number > 0 else 'not '}{atom.name}"] = None
-        return tuple(texts) or ("the search took too many steps",)
 
 
 def finder_of(
@@ -306,3 +295,18 @@ def _share_levels(one: TagOccurrence, path: Path) -> bool:
     assert one.resource is not None
     common = min(len(path), len(one.resource.path))
     return path[:common] == one.resource.path[:common]
+
+
+def doubts_of(space: PolicySpace, undecided: Iterable[int]) -> tuple[str, ...]:
+    """Return the names of literals that could not be decided."""
+    texts: dict[str, None] = {}
+    for number in undecided:
+        atom = space.maker.table[number]
+        sign = "" if number > 0 else "not "
+        if atom.matcher is not None:
+            texts[f"{sign}{atom.name} {' or '.join(atom.matcher.values)}"] = None
+        elif atom.kind is AtomKind.TOO_LONG:
+            texts[f"resources too long to be matched with {atom.name}"] = None
+        elif atom.condition is not None:
+            texts[f"{sign}{atom.name}"] = None
+    return tuple(texts) or ("the search took too many steps",)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ranger_cdap.analysis.allowing import AllowSource
-from ranger_cdap.analysis.formula import Formula, all_of
-from ranger_cdap.analysis.impact import Certainty, ChangedAccess, Impact, finder_of
-from ranger_cdap.analysis.solver import FormulaSolver
-from ranger_cdap.analysis.space import PolicySpace
-from ranger_cdap.analysis.witness import Witness
-from ranger_cdap.analysis.wording import conditions, item_named, named, names_of, place, principals, values
+from ranger_cdap.analysis.impact import Certainty, ChangedAccess, Impact
+from ranger_cdap.analysis.logic.formula import Formula, all_of
+from ranger_cdap.analysis.logic.witness import Witness
+from ranger_cdap.analysis.narrowing import Narrowing
+from ranger_cdap.analysis.row_search import RowSearch
+from ranger_cdap.analysis.symbols.allowing import AllowSource
+from ranger_cdap.analysis.symbols.space import PolicySpace
+from ranger_cdap.analysis.wording import (
+    LevelText,
+    conditions,
+    item_named,
+    level_text,
+    named,
+    names_of,
+    place,
+    principals,
+)
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.engine.compiled.service_def import Path
 
@@ -22,18 +32,11 @@ _STEPS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class LevelText:
-    """Values of a level; with `excludes`, all others."""
-
-    values: tuple[str, ...]
-    excludes: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ImpactRow:
     """Access that changes by one item on one resource; each access type of an exact row has a witness.
 
-    `policy_id` is None for super users.
+    `policy_id` is None for super users. All that changes is on `levels`; they are those of the item, `item_levels`, or
+    a part of them.
     """
 
     policy_id: int | None
@@ -45,14 +48,20 @@ class ImpactRow:
     accesses: tuple[str, ...]
     path: Path
     levels: tuple[LevelText, ...]
-    place: str
+    item_levels: tuple[LevelText, ...]
     conditions: tuple[str, ...]
     exceptions: tuple[str, ...]
     certainty: Certainty
     doubts: tuple[str, ...]
     witnesses: Mapping[str, Witness]
     partial: bool
-    """True if the item also covers requests that do not change, because both sets allow them."""
+    """True if `levels` also cover requests of the item that do not change, because both sets allow them."""
+    changes: tuple[ChangedAccess, ...]
+
+    @property
+    def place(self) -> str:
+        """The resource on which access changes, as text."""
+        return place(self.path, self.levels)
 
     @property
     def by(self) -> str:
@@ -62,20 +71,21 @@ class ImpactRow:
         name = f' "{self.policy_name}"' if self.policy_name else ""
         tag = f", by the tag {self.tag}" if self.tag else ""
         zone = f", in zone {self.zone}" if self.zone else ""
-        return f"policy {self.policy_id}{name}, item {self.item}{tag}{zone}"
+        where = f", which is on {place(self.path, self.item_levels)}" if self.levels != self.item_levels else ""
+        return f"policy {self.policy_id}{name}, item {self.item}{tag}{zone}{where}"
 
 
 def gained_rows(found: Impact) -> list[ImpactRow]:
     """Return the access that the new set adds."""
-    return _rows(found.gained, found.pair.new)
+    return _rows(found.gained, found.pair.new, Narrowing(found.pair))
 
 
 def lost_rows(found: Impact) -> list[ImpactRow]:
     """Return the access that only the old set allows."""
-    return _rows(found.lost, found.pair.old)
+    return _rows(found.lost, found.pair.old, Narrowing(found.pair))
 
 
-def _rows(changes: Iterable[ChangedAccess], space: PolicySpace) -> list[ImpactRow]:
+def _rows(changes: Iterable[ChangedAccess], space: PolicySpace, narrowing: Narrowing) -> list[ImpactRow]:
     groups: dict[tuple[object, ...], list[ChangedAccess]] = {}
     for one in changes:
         source, policy = one.source, one.source.ruling.policy if one.source.ruling else None
@@ -83,61 +93,73 @@ def _rows(changes: Iterable[ChangedAccess], space: PolicySpace) -> list[ImpactRo
         region = (source.region.path, tuple(map(id, source.region.elements)))
         key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
         groups.setdefault(key, []).append(one)
-    return [_row(group, space) for group in groups.values()]
+    search = RowSearch(space, _STEPS)
+    return [_row(tuple(group), search, narrowing) for group in groups.values()]
 
 
-def _row(group: list[ChangedAccess], space: PolicySpace) -> ImpactRow:
+def _row(group: tuple[ChangedAccess, ...], search: RowSearch, narrowing: Narrowing) -> ImpactRow:
+    space = search.space
     first, source = group[0], group[0].source
     ruling, item, region = source.ruling, source.item, source.region
     is_admin = source.access == ADMIN_ACCESS
-    elements = region.elements
     given = space.state.privileged
     supers = (*(f"user {u}" for u in sorted(given.super_users)), *(f"group {g}" for g in sorted(given.super_groups)))
+    partial, inside = _is_partial(group, search, ()), list[Formula]()
+    elements = narrowing.elements(group, search) if partial else region.elements
+    if elements != region.elements:
+        inside = [space.maker.table.level(n, e) for n, e in zip(region.path, elements, strict=True) if e is not None]
+        partial = _is_partial(group, search, inside)
     return ImpactRow(
         policy_id=ruling.policy.id if ruling else None,
         policy_name=ruling.policy.name if ruling else "",
         item=item.number if item else None,
         tag=source.occurrence.tag.type if source.occurrence else "",
         zone=source.zone or "",
-        who=_who(first, space) if item else supers,
+        who=_who(group, search) if item else supers,
         accesses=tuple(one.source.access for one in group),
         path=region.path,
-        levels=tuple(LevelText(values(e), e is not None and e.excludes) for e in elements),
-        place=place(region.path, elements),
+        levels=tuple(map(level_text, elements)),
+        item_levels=tuple(map(level_text, region.elements)),
         conditions=conditions(ruling.symbolic, item, ignored=is_admin) if ruling and item else (),
-        exceptions=_exceptions(source, space),
+        exceptions=_exceptions(source, search, inside),
         certainty=first.certainty,
         doubts=first.doubts,
         witnesses={one.source.access: one.witness for one in group if one.witness is not None},
-        partial=first.certainty is Certainty.EXACT
-        and _may_hold(all_of((source.guard, first.otherwise)), source, space),
+        partial=partial,
+        changes=group,
     )
 
 
-def _who(change: ChangedAccess, space: PolicySpace) -> tuple[str, ...]:
+def _is_partial(group: Sequence[ChangedAccess], search: RowSearch, inside: Sequence[Formula]) -> bool:
+    """Return whether an exact row has requests inside that do not change, because both sets allow them."""
+    return any(
+        one.certainty is Certainty.EXACT
+        and not search.finds_none(all_of((one.source.guard, one.otherwise, *inside)), one.source)
+        for one in group
+    )
+
+
+def _who(group: Sequence[ChangedAccess], search: RowSearch) -> tuple[str, ...]:
     """Return the principals of the item that the change concerns; all if none can be told from the others."""
-    source = change.source
-    assert source.item is not None
-    every = principals(source.item)
-    if len(every) == 1 or change.certainty is Certainty.MAY:
+    item = group[0].source.item
+    assert item is not None
+    every = principals(item)
+    if len(every) == 1 or group[0].certainty is Certainty.MAY:
         return every
+    formulas = {text: search.space.maker.principals(names_of(text)) for text in every}
     concerned = tuple(
         text
-        for text in every
-        if _may_hold(all_of((change.guard, space.maker.principals(names_of(text)))), source, space)
+        for text, formula in formulas.items()
+        if not all(search.finds_none(all_of((one.guard, formula)), one.source) for one in group)
     )
     return concerned or every
 
 
-def _may_hold(formula: Formula, source: AllowSource, space: PolicySpace) -> bool:
-    found = FormulaSolver(_STEPS).solve(formula, finder_of(space, source.region.path, source.access))
-    return found.witness is not None or not found.exact
-
-
-def _exceptions(source: AllowSource, space: PolicySpace) -> tuple[str, ...]:
-    """Return the exceptions of the policy, and the denials of others that the item really meets."""
+def _exceptions(source: AllowSource, search: RowSearch, inside: Sequence[Formula]) -> tuple[str, ...]:
+    """Return the exceptions of the policy, and the denials of others that the item really meets inside."""
     if source.ruling is None:
         return ()
+    space = search.space
     own = source.ruling.symbolic
     listed = (*own.allow_exceptions, *own.deny)
     found = [item_named(own, item) for item in listed if item.item.covers(source.access)]
@@ -149,7 +171,7 @@ def _exceptions(source: AllowSource, space: PolicySpace) -> tuple[str, ...]:
         if len(found) >= MAX_EXCEPTIONS:
             left += 1
             continue
-        if _may_hold(all_of((source.guard, ruling.denies)), source, space):
+        if not search.finds_none(all_of((source.guard, ruling.denies, *inside)), source):
             items = [item_named(ruling.symbolic, item) for item, _ in ruling.denying_items]
             found.append("; ".join(items) or f"{named(ruling.symbolic)}, deny all else")
     return (*found, f"up to {left} more denials") if left else tuple(found)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from ranger_cdap.analysis.meeting import Elements
-from ranger_cdap.analysis.symbolic import SymbolicItem, SymbolicPolicy
+from ranger_cdap.analysis.symbols.symbolic import SymbolicItem, SymbolicPolicy
 from ranger_cdap.engine.compiled.items import ALL_USERS, ANY_USER, OWNER, OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path
@@ -35,10 +35,13 @@ def principals(item: SymbolicItem) -> tuple[str, ...]:
 
 
 def names_of(principal: str) -> tuple[str, ...]:
-    """Return the names of a principal in `principal_set` of the engine, from its text in `principals`."""
-    known = {"everyone": ALL_USERS, "any user": ANY_USER, "the owner": OWNER}
+    """Return the names of a principal in `principal_set` of the engine, from its text in `principals`.
+
+    An item for the owner is also for a user of the name `{OWNER}`.
+    """
+    known = {"everyone": (ALL_USERS,), "any user": (ANY_USER,), "the owner": (OWNER, "u:" + OWNER_MACRO)}
     kind, _, name = principal.partition(" ")
-    return (known[principal],) if principal in known else (f"{kind[0]}:{name}",)
+    return known.get(principal) or (f"{kind[0]}:{name}",)
 
 
 def named(policy: SymbolicPolicy) -> str:
@@ -58,21 +61,26 @@ def conditions(policy: SymbolicPolicy, item: SymbolicItem, *, ignored: bool) -> 
     return tuple(dict.fromkeys(condition.text for condition in (*policy.conditions, *own)))
 
 
-def values(element: ResourceMatcher | None) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class LevelText:
+    """Values of a level; with `excludes`, all others."""
+
+    values: tuple[str, ...]
+    excludes: bool = False
+
+
+def level_text(element: ResourceMatcher | None) -> LevelText:
     """Return the values of a level; `*` if all."""
     if element is None or (element.match_any and not element.excludes):
-        return ("*",)
-    return tuple(element.values) or ("*",)
+        return LevelText(("*",))
+    return LevelText(tuple(element.values) or ("*",), element.excludes)
 
 
-def place(path: Path, elements: Elements) -> str:
+def place(path: Path, levels: Sequence[LevelText]) -> str:
     """Return a resource as `dataset cdap/ns1/sales.*`; a level of several values is in brackets."""
-    if not path:
-        return "the root"
-    return f"{path[-1]} " + "/".join(map(_level, elements))
+    return f"{path[-1]} " + "/".join(map(_level, levels)) if path else "the root"
 
 
-def _level(element: ResourceMatcher | None) -> str:
-    listed = values(element)
-    text = listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
-    return f"not {text}" if element is not None and element.excludes else text
+def _level(level: LevelText) -> str:
+    text = level.values[0] if len(level.values) == 1 else f"[{', '.join(level.values)}]"
+    return f"not {text}" if level.excludes else text

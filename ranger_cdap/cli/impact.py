@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-import html
-import re
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
+from ranger_cdap.analysis.expected_changes import matched
 from ranger_cdap.analysis.impact import Impact, impact
-from ranger_cdap.analysis.report import ImpactRow, gained_rows, lost_rows
-from ranger_cdap.analysis.witness import Witness
+from ranger_cdap.analysis.report import gained_rows, lost_rows
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.files import usable
-from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
+from ranger_cdap.cli.files import usable, write_file
+from ranger_cdap.cli.impact_allow_file import read_expected_changes, written_entries
+from ranger_cdap.cli.impact_formats import ImpactReport, document, markdown, on_one_line, request_text, table
+from ranger_cdap.cli.impact_page import page
+from ranger_cdap.cli.impact_reports import junit, sarif
+from ranger_cdap.cli.impact_sources import PolicySource, PolicySourceParameter, read_sources
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_files import POLICIES, WITHOUT_TAGS, PolicyFiles
-from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, EngineOptions, PolicyEngine
+from ranger_cdap.cli.policy_files import WITHOUT_TAGS
+from ranger_cdap.cli.transfer import account
+from ranger_cdap.engine import ADMIN_ACCESS, EngineOptions, PolicyEngine
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
+from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 
-_WIDTH: Final = 80
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
+_SOURCE: Final = PolicySourceParameter()
+FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {
+    "table": table,
+    "json": lambda report: json.dumps(document(report), indent=2, default=str),
+    "markdown": markdown,
+    "html": page,
+    "sarif": sarif,
+    "junit": junit,
+}
 
 
 @click.command(
@@ -35,7 +47,9 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
     cls=Command,
     examples=(
         "ranger-cdap policies impact old.json new.json",
-        "ranger-cdap policies impact old.json new.json --fail-on gained --format markdown",
+        "ranger-cdap policies impact ranger: policies --fail-on gained --allow expected.toml",
+        "ranger-cdap policies impact ranger:7@3 ranger:",
+        "ranger-cdap policies impact old.json new.json --format markdown --out comment.md",
     ),
     exits={
         ExitCode.OK: "shown; nothing that `--fail-on` forbids",
@@ -43,75 +57,104 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
         ExitCode.ACCESS_CHANGED: MEANINGS[ExitCode.ACCESS_CHANGED],
     },
 )
-@click.argument("old", type=POLICIES, metavar="OLD")
-@click.argument("new", type=POLICIES, metavar="NEW")
+@account
+@click.argument("old", type=_SOURCE, metavar="OLD")
+@click.argument("new", type=_SOURCE, metavar="NEW")
 @click.option("--roles", type=FILE, metavar="FILE", help="A role download, for both sets.")
 @click.option("--tags", type=FILE, metavar="FILE", help="A tag download, for both sets.")
 @click.option("--access", "accesses", metavar="TYPE", multiple=True, help="Only this access type. Repeatable.")
 @click.option("--fail-on", type=click.Choice(["gained", "lost", "any"]), help="Exit with 6 if there is such a row.")
+@click.option("--allow", type=FILE, metavar="FILE", help="Expected changes, as TOML: `--fail-on` ignores their rows.")
+@click.option("--write-allow", type=FILE, metavar="FILE", help="Write a new file that expects all other rows.")
 @click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json", "markdown"]),
-    help="Default: table, or json with --json.",
+    "--format", "output_format", type=click.Choice(list(FORMATS)), help="Default: table, or json with --json."
 )
+@click.option("--out", type=FILE, metavar="FILE", help="Output file; default: standard output.")
 @pass_invocation
 @click.pass_context
 def impact_command(
     context: click.Context,
     invocation: Invocation,
-    old: Path,
-    new: Path,
+    ranger_user: str,
+    old: PolicySource,
+    new: PolicySource,
     roles: Path | None,
     tags: Path | None,
     accesses: tuple[str, ...],
     fail_on: str | None,
+    allow: Path | None,
+    write_allow: Path | None,
     output_format: str | None,
+    out: Path | None,
 ) -> None:
     """Show who gains and who loses which access where, if the policies of OLD become those of NEW.
 
-    Each row has a request as evidence, which both sets of policies have decided. A row that may not be so says what
-    could not be decided. docs/explanation/access-analysis.md explains the rows.
+    OLD and NEW are each a file or directory of policies, `ranger:` for what Ranger Admin has now, or `ranger:7@3` for
+    that with policy 7 as it was in version 3. Each row has a request as evidence, which both sets have decided. A row
+    that may not be so says what could not be decided. docs/explanation/access-analysis.md explains the rows.
     """
-    before, after = (_engine(invocation, PolicyFiles(path, roles, tags)) for path in (old, new))
+    if write_allow is not None and write_allow.exists():
+        raise InvalidInput(f"`{write_allow}` exists; name a new file")
+    read = read_sources(invocation, ranger_user, (old, new), roles, tags)
+    before, after = (_engine(invocation, *one) for one in zip((old, new), read, strict=True))
     _refuse_unlike(old, before, new, after)
-    found = impact(before, after, accesses=_accesses(accesses, before, after) or None)
-    gained, lost = gained_rows(found), lost_rows(found)
+    compared = _accesses(accesses, before, after)
+    expected = read_expected_changes(allow, (before, after)) if allow else ()
+    found = impact(before, after, accesses=compared or None)
+    today = datetime.now(UTC).date()
+    rows = (
+        *matched(gained_rows(found), found.pair.new, expected, gained=True, today=today),
+        *matched(lost_rows(found), found.pair.old, expected, gained=False, today=today),
+    )
+    expired = tuple(entry for entry in expected if entry.is_expired(today))
+    used = {one.expected_by.number for one in rows if one.expected_by is not None}
+    compared_all = (entry for entry in expected if not compared or set(entry.accesses) <= set(compared))
+    unused = tuple(entry for entry in compared_all if entry.number not in used and not entry.is_expired(today))
+    report = ImpactReport(
+        after.service_name, old, new, rows, fail_on or "", str(allow) if allow else "", unused, expired
+    )
+    _print(invocation, report, output_format, out)
+    if write_allow is not None:
+        write_file(write_allow, written_entries(one for one in rows if one.expected_by is None))
+    context.exit(_exit_code(invocation, found, report))
+
+
+def _print(invocation: Invocation, report: ImpactReport, output_format: str | None, out: Path | None) -> None:
+    for entry in report.expired:
+        invocation.messages.print(f"warning: `{report.allow_file}`, entry {entry.number} expired on {entry.until}")
+    for entry in report.unused:
+        invocation.messages.print(f"warning: `{report.allow_file}`, entry {entry.number} covers no row; remove it")
     form = output_format or ("json" if invocation.as_json else "table")
-    if form == "json":
-        invocation.print_json(_document(after, gained, lost))
-    else:
-        for line in _FORMATS[form](gained, lost):
-            click.echo(line)
-    context.exit(_exit_code(invocation, found, {"gained": gained, "lost": lost}, fail_on))
+    text = FORMATS[form](report)
+    if out is not None:
+        write_file(out, text.encode("utf-8") + b"\n")
+        return
+    invocation.has_answered = True
+    click.echo(text)
 
 
-def _exit_code(
-    invocation: Invocation, found: Impact, rows: Mapping[str, Sequence[ImpactRow]], fail_on: str | None
-) -> ExitCode:
+def _exit_code(invocation: Invocation, found: Impact, report: ImpactReport) -> ExitCode:
     for witness in found.contradictions:
-        invocation.messages.print(f"error: the engines contradict the analysis on {_line(_request(witness.request))}")
+        shown = on_one_line(request_text(witness.request))
+        invocation.messages.print(f"error: the engines contradict the analysis on {shown}")
     if found.contradictions:
         return ExitCode.ERROR
-    counted = rows if fail_on == "any" else (fail_on,) if fail_on else ()
-    return ExitCode.ACCESS_CHANGED if any(rows[name] for name in counted) else ExitCode.OK
+    return ExitCode.ACCESS_CHANGED if any(map(report.fails, report.rows)) else ExitCode.OK
 
 
-def _engine(invocation: Invocation, files: PolicyFiles) -> PolicyEngine:
-    service = invocation.settings.ranger.service
+def _engine(invocation: Invocation, source: PolicySource, read: Documents) -> PolicyEngine:
     options = EngineOptions(conditions=condition_factories(plugin_manager()))
-    with usable(files.policies):
-        documents = files.read(service)
-        engine = FixedPolicies.of(documents, service=service, options=options).snapshot.engine
+    with usable(Path(str(source))):
+        engine = FixedPolicies.of(read, service=invocation.settings.ranger.service, options=options).snapshot.engine
     assert engine is not None
-    if documents.tags is not None and files.tags is None:
+    if read.tags == b"{}":
         invocation.messages.print(WITHOUT_TAGS)
     for problem in engine.problems:
-        invocation.messages.print(f"warning: `{files.policies}`: {problem}")
+        invocation.messages.print(f"warning: `{source}`: {problem}")
     return engine
 
 
-def _refuse_unlike(old: Path, before: PolicyEngine, new: Path, after: PolicyEngine) -> None:
+def _refuse_unlike(old: PolicySource, before: PolicyEngine, new: PolicySource, after: PolicyEngine) -> None:
     kinds = [
         ("of service", before.service_name, after.service_name),
         ("for the service type", before.service_def.name, after.service_def.name),
@@ -130,138 +173,3 @@ def _accesses(given: Sequence[str], *engines: PolicyEngine) -> tuple[str, ...]:
         if name not in known:
             raise InvalidInput(f"there is no access type `{name}`; there are {', '.join(sorted(known))}")
     return tuple(given)
-
-
-def _line(text: str) -> str:
-    """Return a text on one line without control characters: names come from policies."""
-    return visible(text, keep="")
-
-
-def _request(request: AccessRequest) -> str:
-    groups = f" in {', '.join(sorted(request.groups))}" if request.groups else ""
-    roles = f" with role {', '.join(sorted(request.roles))}" if request.roles else ""
-    where = ", ".join(f"{name}={value}" for name, value in request.resource.items()) or "no resource"
-    more = [f"from {request.client_ip}"] if request.client_ip else []
-    more += [f"owned by {request.owner}"] if request.owner else []
-    more += [f"for action {request.action}"] if request.action else []
-    more += [f"{name}={value}" for name, value in request.context.items()]
-    ending = f" ({', '.join(more)})" if more else ""
-    user = "a request without a user" if request.user is None else request.user
-    return f"{user}{groups}{roles}: {request.access_type} on {where}{ending}"
-
-
-# --- table ------------------------------------------------------------------------------------------------------------
-
-
-def _table(gained: Sequence[ImpactRow], lost: Sequence[ImpactRow]) -> Iterator[str]:
-    if not gained and not lost:
-        yield "no access changes"
-    for verb, rows in (("gains", gained), ("loses", lost)):
-        for row in rows:
-            may = "may " if row.witnesses == {} else ""
-            verb_ = {"gains": "gain", "loses": "lose"}[verb] if may else verb
-            yield from _wrapped(f"{', '.join(row.who)} {may}{verb_} {', '.join(row.accesses)} on {row.place}", "")
-            yield from _wrapped(f"by {row.by}", "  ")
-            for text in _notes(row):
-                yield from _wrapped(text, "  ")
-
-
-def _notes(row: ImpactRow) -> Iterator[str]:
-    if row.conditions:
-        yield f"if {' and '.join(row.conditions)}"
-    yield from (f"except {text}" for text in row.exceptions)
-    if row.partial:
-        yield "in part: both sets allow the rest"
-    if row.doubts:
-        yield f"undecided: {', '.join(row.doubts)}"
-    for witness in list(row.witnesses.values())[:1]:
-        yield f"for example {_request(witness.request)}"
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(_line(text), _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
-
-
-# --- Markdown ---------------------------------------------------------------------------------------------------------
-
-
-def _markdown(gained: Sequence[ImpactRow], lost: Sequence[ImpactRow]) -> Iterator[str]:
-    yield f"**{len(gained)} gained, {len(lost)} lost**"
-    for title, rows in (("Gained", gained), ("Lost", lost)):
-        if rows:
-            yield from (
-                "",
-                f"### {title}",
-                "",
-                "| who | access | where | by | notes |",
-                "| --- | --- | --- | --- | --- |",
-            )
-        for row in rows:
-            may = "may: " if not row.witnesses else ""
-            cells = [", ".join(row.who), may + ", ".join(row.accesses), row.place, row.by]
-            yield f"| {' | '.join([*map(_cell, cells), '<br>'.join(map(_cell, _notes(row)))])} |"
-
-
-def _cell(text: str) -> str:
-    """Return a text as Markdown: no name can end the cell, format, link, or notify a user."""
-    return _MARKDOWN.sub(r"\\\1", html.escape(_line(text), quote=False)).replace("@", "&#64;").replace("://", ":&#47;/")
-
-
-_FORMATS: Final[Mapping[str, Callable[[Sequence[ImpactRow], Sequence[ImpactRow]], Iterator[str]]]] = {
-    "table": _table,
-    "markdown": _markdown,
-}
-
-
-# --- JSON -------------------------------------------------------------------------------------------------------------
-
-
-def _document(engine: PolicyEngine, gained: Sequence[ImpactRow], lost: Sequence[ImpactRow]) -> dict[str, Any]:
-    return {
-        "service": engine.service_name,
-        "gained": [_row_document(row) for row in gained],
-        "lost": [_row_document(row) for row in lost],
-    }
-
-
-def _row_document(row: ImpactRow) -> dict[str, Any]:
-    levels = zip(row.path, row.levels, strict=True)
-    policy = None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name}
-    return {
-        "policy": policy,
-        "item": row.item,
-        "tag": row.tag or None,
-        "zone": row.zone or None,
-        "who": row.who,
-        "accesses": row.accesses,
-        "resource": [{"level": n, "values": lv.values, "excludes": lv.excludes} for n, lv in levels],
-        "conditions": row.conditions,
-        "except": row.exceptions,
-        "partial": row.partial,
-        "certainty": row.certainty.value,
-        "undecided": row.doubts,
-        "witnesses": [_witness_document(witness) for witness in row.witnesses.values()],
-    }
-
-
-def _witness_document(witness: Witness) -> dict[str, Any]:
-    request = witness.request
-    levels = [{"level": name, "value": value} for name, value in request.resource.items()]
-    return {
-        "user": request.user,
-        "groups": sorted(request.groups),
-        "roles": sorted(witness.roles),
-        "owner": request.owner,
-        "access": request.access_type,
-        "resource": levels,
-        "client_ip": request.client_ip,
-        "access_time": _iso(request.access_time) if request.access_time else None,
-        "action": request.action,
-        "cluster_name": request.cluster_name,
-        "cluster_type": request.cluster_type,
-        "context": [{"name": name, "value": value} for name, value in request.context.items()],
-    }
-
-
-def _iso(epoch_ms: int) -> str:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat()

@@ -39,20 +39,38 @@ class ExpectationResult:
         return f"expected {_word(self.expectation.allowed)}, is {_word(self.allowed)}: {self.why}"
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedCase:
+    """A case of a report; with a `failure`, its message and its text, one that failed."""
+
+    name: str
+    failure: tuple[str, str] | None = None
+
+
 def as_junit(name: str, outcomes: Sequence[ExpectationResult]) -> bytes:
     """Return the report: a case per expectation, a failure for each that is not met."""
-    failures = str(sum(not outcome.met for outcome in outcomes))
-    counts = {"tests": str(len(outcomes)), "failures": failures, "errors": "0"}
+    cases = [
+        ReportedCase(
+            f"{one.expectation.number}. {one.expectation}: {_word(one.expectation.allowed)}",
+            None if one.met else (one.difference, str(one)),
+        )
+        for one in outcomes
+    ]
+    return junit_report(name, cases, failure_type="expectation")
+
+
+def junit_report(name: str, cases: Sequence[ReportedCase], *, failure_type: str) -> bytes:
+    """Return a report of one suite; text that XML cannot have is escaped."""
+    failures = str(sum(case.failure is not None for case in cases))
+    counts = {"tests": str(len(cases)), "failures": failures, "errors": "0"}
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {"name": _text(name), "skipped": "0", **counts})
-    for outcome in outcomes:
-        asked = outcome.expectation
-        word = _word(asked.allowed)
-        case = {"classname": _text(name), "name": _text(f"{asked.number}. {asked}: {word}"), "time": "0"}
-        element = ET.SubElement(suite, "testcase", case)
-        if not outcome.met:
-            failure = ET.SubElement(element, "failure", {"type": "expectation", "message": _text(outcome.difference)})
-            failure.text = _text(str(outcome))
+    for case in cases:
+        element = ET.SubElement(suite, "testcase", {"classname": _text(name), "name": _text(case.name), "time": "0"})
+        if case.failure is not None:
+            message, text = case.failure
+            failure = ET.SubElement(element, "failure", {"type": failure_type, "message": _text(message)})
+            failure.text = _text(text)
     report: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return report
 

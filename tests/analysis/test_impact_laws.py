@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 import pytest
@@ -126,31 +126,30 @@ LOWER = {
 }
 
 
-@pytest.mark.parametrize("lower", LOWER)
-@pytest.mark.parametrize("higher", HIGHER)
-@pytest.mark.parametrize("side", TAG_SIDES)
-def test_policies_after_a_tag_are_evaluated_in_the_order_of_the_engine(side: str, higher: str, lower: str) -> None:
-    where = {"base": {"values": ["a"]}}
-    by_tag = {"resources": {"tag": {"values": ["T"]}}, TAG_SIDES[side]: [item_of("u", "kind:")]}
-    policies = [{**HIGHER[higher], "policyPriority": 5, "resources": where}, {**LOWER[lower], "resources": where}]
+def with_a_tag(side: str, policies: Sequence[Json]) -> Json:
+    """Documents in which the resource `a` has a tag whose policy names the user `u` on a side."""
+    by_tag = {"resources": {"tag": {"values": ["T"]}}, side: [item_of("u", "kind:")]}
     tag_download, tags = tagged(Random(1), frozenset())
     tag_download |= {"policies": numbered([by_tag], 1000)}
     tag_download["serviceDef"]["contextEnrichers"] = [{"itemId": 1, "name": "tags", "enricher": ENRICHER}]
     tags |= {
         "tags": {"0": {"id": 0, "type": "T"}},
-        "serviceResources": [{"id": 0, "resourceElements": where}],
+        "serviceResources": [{"id": 0, "resourceElements": {"base": {"values": ["a"]}}}],
         "resourceToTagIds": {"0": [0]},
     }
-    documents = {
-        "policies": {
-            "serviceName": "s",
-            "serviceDef": definition(False),
-            "policies": numbered(policies),
-            "tagPolicies": tag_download,
-        },
-        "roles": {},
-        "tags": tags,
-    }
+    download = {"serviceName": "s", "serviceDef": definition(False), "policies": numbered(policies)}
+    return {"policies": {**download, "tagPolicies": tag_download}, "roles": {}, "tags": tags}
+
+
+@pytest.mark.parametrize("lower", LOWER)
+@pytest.mark.parametrize("higher", HIGHER)
+@pytest.mark.parametrize("side", TAG_SIDES)
+def test_policies_after_a_tag_are_evaluated_in_the_order_of_the_engine(side: str, higher: str, lower: str) -> None:
+    where = {"base": {"values": ["a"]}}
+    documents = with_a_tag(
+        TAG_SIDES[side],
+        [{**HIGHER[higher], "policyPriority": 5, "resources": where}, {**LOWER[lower], "resources": where}],
+    )
     nothing = {**documents, "policies": {**documents["policies"], "policies": [], "tagPolicies": None}}
     old, new = engine(nothing), engine(documents)
     found = impact(old, new)

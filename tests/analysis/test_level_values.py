@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.analysis.level_values import UNDECIDED, conflict, find_value
+from ranger_cdap.analysis.logic.level_values import UNDECIDED, conflict, find_value
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
 from ranger_cdap.engine.compiled.service_def import LevelOptions
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.witness import Witness
+from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import PolicySetError
 from tests.analysis.small_sets import Json, changed, engine, scenario

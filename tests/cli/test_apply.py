@@ -11,12 +11,14 @@ from typing import Any
 
 import msgspec
 import pytest
+import requests
 
 from ranger_cdap import errors
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.main import main
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from tests.cli.live_ranger import grant
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from tests.cli.live_ranger import PASSWORD, grant
 from tests.policies.manage.test_creator_grants import granted
 
 KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
@@ -279,3 +281,29 @@ def test_an_account_that_sees_only_some_policies_exports_none(
 )
 def test_options_that_do_not_fit_are_refused(words: list[str], told: Any) -> None:
     told(3, "export", *words)
+
+
+def test_policies_of_security_zones_are_exported_and_planned(ranger: RangerAdmin, told: Any) -> None:
+    zone = {"name": "z", "services": {SERVICE: {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}}}
+    address = f"{ranger.url}/service/public/v2/api/zones"
+    assert requests.post(address, json=zone, auth=("admin", PASSWORD), timeout=10).status_code == 200
+    levels = {level: PolicyResource(values=[value]) for level, value in ns("fin1").items()}
+    given = [PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])]
+    inside = Policy(service=SERVICE, name="inside", zone_name="z", resources=levels, policy_items=given)
+    ranger.create_policy(inside)
+    grant(ranger, "outside", KV, "alice", "read")
+
+    told(0, "export", "--directory", "ranger")
+    assert told(0, "plan", "ranger")[0] == ["nothing to do: Ranger has these policies and no others"]
+    kept = {one["name"]: (path, one) for path in Path("ranger").rglob("*.json") if "name" in (one := read(path))}
+    assert kept["inside"][1]["zoneName"] == "z"
+    kept["inside"][0].unlink()
+    assert told(2, "plan", "ranger")[0][0] == "extra policy `inside` in zone `z`: is not in the file"
+    told(0, "apply", "ranger", "--delete", "--yes")
+    assert "inside" not in {one["name"] for one in ranger.policy_documents(SERVICE)}
+
+
+def read(path: Path) -> dict[str, Any]:
+    found = json.loads(path.read_text())
+    assert isinstance(found, dict)
+    return found

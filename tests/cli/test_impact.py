@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ranger_cdap.analysis.narrowing import MAX_CANDIDATES
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import COMPANY, ROLES, download, item, policy
@@ -139,3 +140,72 @@ def test_a_condition_is_named_and_its_witness_fulfils_it(tmp_path: Path, capsys:
     (row,) = json.loads(capsys.readouterr().out)["gained"]
     assert row["conditions"] == ["from 10.1.*"]
     assert row["witnesses"][0]["client_ip"].startswith("10.1.")
+
+
+def denying(dataset: str, *denied: Json, group: str = "analysts") -> tuple[Json, Json]:
+    """A set in which a group reads datasets except where others deny it, and the set without the denials."""
+    reading = policy(20, {"namespace": "ns1", "dataset": dataset}, item("read", groups=[group]), name="reading")
+    return download([reading, *denied]), download([reading])
+
+
+def denial(number: int, *datasets: str) -> Json:
+    found = policy(number, {"namespace": "ns1", "dataset": "x"}, denyPolicyItems=[item("read", groups=["analysts"])])
+    return {**found, "resources": {**found["resources"], "dataset": {"values": list(datasets)}}}
+
+
+NARROWED = {
+    "one value": (("?*", [denial(21, "salaries")]), "salaries", False),
+    "values of several policies": (("?*", [denial(21, "salaries"), denial(22, "bonus")]), "[bonus, salaries]", False),
+    "a wildcard within another": (("s*", [denial(21, "sal*")]), "sal*", False),
+    "a wildcard instead of a value that it covers": (
+        ("?*", [denial(21, "salaries", "x"), denial(22, "sal*")]),
+        "[x, sal*]",
+        False,
+    ),
+    "a value of a list": (("?*", [denial(21, "salaries", "bonus")]), "[bonus, salaries]", False),
+    "only values that the item covers": (("s*", [denial(21, "salaries", "bonus")]), "salaries", False),
+    "no wildcard that goes beyond": (("s*", [denial(21, "*s")]), "s*", True),
+    "all of it": (("salaries", [denial(21, "*")]), "salaries", False),
+}
+
+
+@pytest.mark.parametrize("name", NARROWED)
+def test_a_row_is_about_the_part_that_changes(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (dataset, denied), narrowed, partial = NARROWED[name]
+    old, new = denying(dataset, *denied)
+    assert main([*files(tmp_path, old, new), "--json"]) == ExitCode.OK
+    (row,) = json.loads(capsys.readouterr().out)["gained"]
+    assert main(files(tmp_path, old, new)) == ExitCode.OK
+    first, by, *_ = capsys.readouterr().out.replace("\n    ", " ").splitlines()
+    assert first == f"group analysts gains read on dataset cdap/ns1/{narrowed}"
+    assert [level["values"] for level in row["item_resource"]] == [["cdap"], ["ns1"], [dataset]]
+    assert row["partial"] is partial
+    assert ("which is on" in by) == (row["resource"] != row["item_resource"])
+
+
+def test_a_row_has_no_exceptions_from_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here, there = denial(22, "salaries"), denial(23, "bonus")
+    here["denyPolicyItems"] = [item("read", users=["u"])]
+    old, _ = denying("?*", denial(21, "salaries"), here, there)
+    new, _ = denying("?*", here, there)
+    assert main([*files(tmp_path, old, new), "--json"]) == ExitCode.OK
+    (row,) = json.loads(capsys.readouterr().out)["gained"]
+    assert row["except"] == ['policy 22 "p22", deny item 1 (user u)']
+
+
+def test_a_change_of_more_values_than_are_tried_names_the_item_s_resource(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = denying("?*", denial(21, *(f"d{n}" for n in range(MAX_CANDIDATES + 1))))
+    assert main([*files(tmp_path, old, new), "--json"]) == ExitCode.OK
+    (row,) = json.loads(capsys.readouterr().out)["gained"]
+    assert (row["resource"], row["partial"]) == (row["item_resource"], True)
+
+
+def test_a_row_names_all_who_gain_any_of_its_access_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = {"namespace": "ns1", "dataset": "d"}
+    old = download([policy(20, place, item("read", groups=["analysts"]))])
+    new = download([policy(20, place, item("read", "write", groups=["analysts", "interns"]))])
+    assert main([*files(tmp_path, old, new), "--json"]) == ExitCode.OK
+    (row,) = json.loads(capsys.readouterr().out)["gained"]
+    assert (row["who"], row["accesses"]) == (["group analysts", "group interns"], ["read", "write"])

@@ -52,12 +52,30 @@ def gitlab() -> list[str]:
 PIPELINES = {"github": github, "gitlab": gitlab}
 
 
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """The example as a git repository, whose remote has it as well."""
+    directory: Path = shutil.copytree(EXAMPLE, tmp_path / "repository")
+    for command in (
+        "init --quiet --initial-branch main",
+        "add --all",
+        "-c user.name=a -c user.email=a@example.com commit --quiet --message policies",
+        "clone --quiet --bare . ../origin.git",
+        "remote add origin ../origin.git",
+    ):
+        subprocess.run(["git", *command.split()], cwd=directory, check=True, timeout=60)
+    return directory
+
+
 def typed(command: str, directory: Path, ranger: EmbeddedRanger) -> subprocess.CompletedProcess[str]:
     environ = {
         **{name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ},
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "RANGER_CDAP_RANGER__URL": ranger.url,
         "RANGER_CDAP_SETUP_PASSWORD": ranger.password.reveal(),
+        "GITHUB_BASE_REF": "main",
+        "GITHUB_STEP_SUMMARY": str(directory / "summary.md"),
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
     }
     return subprocess.run(
         ["bash", "-e", "-c", command],
@@ -73,18 +91,17 @@ def typed(command: str, directory: Path, ranger: EmbeddedRanger) -> subprocess.C
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_a_pipeline_runs_to_its_end_and_once_more(pipeline: str, tmp_path: Path, ranger: EmbeddedRanger) -> None:
-    directory = shutil.copytree(EXAMPLE, tmp_path / "repository")
+def test_a_pipeline_runs_to_its_end_and_once_more(pipeline: str, repository: Path, ranger: EmbeddedRanger) -> None:
     commands = PIPELINES[pipeline]()
     assert INSTALL in commands  # the environment of this test has it
     for _ in range(2):
         for command in commands:
             if command != INSTALL:
-                ended = typed(command, directory, ranger)
+                ended = typed(command, repository, ranger)
                 assert ended.returncode == 0, (command, ended.stdout, ended.stderr)
     assert {policy.name for policy in ranger.admin.list_policies(ranger.service)} >= {"analysts", "salaries"}
     assert {policy.version for policy in ranger.admin.list_policies(ranger.service)} == {1}
-    assert "4" in (directory / "report.xml").read_text()
+    assert "4" in (repository / "report.xml").read_text()
 
 
 @pytest.mark.slow
@@ -96,6 +113,36 @@ def test_a_change_that_breaks_an_expectation_stops_the_pipeline(tmp_path: Path, 
     path.write_text(yaml.safe_dump(policy))
     codes = [typed(command, directory, ranger).returncode for command in github()[1:3]]
     assert codes == [0, 2]
+
+
+READING = """
+[[allow]]
+who = ["everyone"]
+access = ["read"]
+where = { instance = "cdap", namespace = "sales", dataset = "salaries" }
+reason = "the law"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_change_that_gives_more_stops_the_pipeline_until_it_is_expected(
+    pipeline: str, repository: Path, ranger: EmbeddedRanger
+) -> None:
+    path = repository / "ranger" / "policies" / "salaries.yaml"
+    policy = yaml.safe_load(path.read_text())
+    del policy["denyPolicyItems"]
+    path.write_text(yaml.safe_dump(policy))
+    commands = [command for command in PIPELINES[pipeline]() if "git fetch" in command or "before" in command]
+
+    def codes() -> list[int]:
+        return [typed(command, repository, ranger).returncode for command in commands]
+
+    assert codes() == [0] * (len(commands) - 1) + [6]
+    report = repository / ("impact.sarif" if pipeline == "github" else "impact.xml")
+    assert "dataset cdap/sales/salaries" in report.read_text()
+    (repository / "expected-changes.toml").write_text(READING)
+    assert codes() == [0] * len(commands)
 
 
 @pytest.mark.slow
@@ -116,4 +163,7 @@ def test_the_page_calls_the_example_by_names_that_it_has() -> None:
     collection = read_directory(EXAMPLE / "ranger")
     assert [policy["name"] for policy in collection.policies] == ["analysts", "salaries", "sales namespace"]
     every: list[Any] = [line for name in PIPELINES for line in PIPELINES[name]()]
-    assert all("ranger" in line for line in every)
+    assert all("ranger" in line or line.startswith("git fetch") for line in every)
+    named = {word for line in every for word in line.split() if word.endswith(".toml")}
+    assert named == {"expectations.toml", "expected-changes.toml"}
+    assert all((EXAMPLE / name).is_file() for name in named)

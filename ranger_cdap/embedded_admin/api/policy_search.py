@@ -1,16 +1,15 @@
-"""Handlers of searches for policies: by parameters, by resource, and by the time of an access."""
+"""Handlers of searches for policies: by parameters, and by resource."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.envelope import envelope
-from ranger_cdap.embedded_admin.api.rights import may_administer, policy_readers, require_policy_reader
+from ranger_cdap.embedded_admin.api.rights import may_administer, policy_readers
 from ranger_cdap.embedded_admin.model.documents import AdminPolicy
 from ranger_cdap.embedded_admin.model.responses import (
     JSON,
@@ -29,7 +28,6 @@ _RESOURCE_PREFIX = "resource:"
 """`resource:namespace=ns1` finds policies with a matching namespace, also by wildcard."""
 _SCOPE = "resourceMatchScope"
 _INVALID = "INVALID_INPUT_DATA"
-_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def list_policies(call: AdminCall) -> ServerResponse:
@@ -152,32 +150,6 @@ def _lists(resource: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _invalid(message: str) -> Refusal:
     return refuse_because(_INVALID, message)
-
-
-def get_policy_of_event(call: AdminCall) -> ServerResponse:
-    """GET a policy as it was at `eventTime`, or in its version `versionNo`; only its present version is known here."""
-    time, policy_id = call.query.get("eventTime", ""), call.query.get("policyId", "")
-    if not time or not policy_id:
-        raise _invalid("EventTime or policyId cannot be null or empty string.")
-    unknown = refuse_because(
-        "DATA_NOT_FOUND", f"No policy history found for given policy ID: {policy_id} and event time: {time}"
-    )
-    stored = found(call.tables.policy_by_id(call.number(policy_id)), unknown)
-    service = found(call.tables.service(stored.document.service), unknown)
-    if (
-        call.query.get("versionNo") != str(stored.stamp.version)
-        and _epoch_ms(time) < stored.stamp.update_time // 1000 * 1000
-    ):
-        raise unknown
-    require_policy_reader(call, service, stored.document)
-    return json_response(stored.to_json())
-
-
-def _epoch_ms(time: str) -> float:
-    try:
-        return datetime.strptime(time, _TIME_FORMAT).replace(tzinfo=UTC).timestamp() * 1000
-    except ValueError:
-        return -1
 
 
 _FILTERS: dict[str, Callable[[AdminPolicy, str], bool]] = {

@@ -37,12 +37,11 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         (("GET", "/service/plugins/csrfconf"), ("POST", "/login"), ("GET", "/service/users/profile")),
     ),
     UnsupportedEndpoint(
-        "audits go to files or Solr and are looked at there; changes of policies are not kept",
+        "audits go to files or Solr and are looked at there",
         (
             ("GET", "/service/assets/accessAudit"),
             ("GET", "/service/assets/report"),
             ("GET", "/service/xusers/authSessions"),
-            ("GET", "/service/plugins/policy/1/versionList"),
         ),
     ),
     UnsupportedEndpoint(

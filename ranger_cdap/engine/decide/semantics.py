@@ -22,7 +22,7 @@ general evaluator. Compiled or abbreviated from the rules, so to be changed toge
 - lookup/resource_policies.py: rules 1 and 2 as lists of principals, and rule 2 for `_any` where no policy can deny;
 - fast_path.py: the first of these rules that matches decides;
 - evaluate.py, `evaluate_unconditional`: rule 4 without the policies that name none of the user's principals;
-- analysis/precedence.py: rules 2, 4, 5 and 6 as a formula, and analysis/symbolic.py: rule 1;
+- analysis/symbols/precedence.py: rules 2, 4, 5 and 6 as a formula, and analysis/symbols/symbolic.py: rule 1;
 - tests/differential/reference_engine.py: all rules once more, written independently.
 
 tests/laws/ holds each rule against all of them and against Ranger's Java engine.

@@ -27,6 +27,7 @@ Json = dict[str, Any]
 
 _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
+_LONGEST_NUMBER: Final = 20
 
 
 class RangerAdmin:
@@ -163,9 +164,21 @@ class RangerAdmin:
         return list(self._policies(api, {f"resource:{level}": value for level, value in resource.items()}))
 
     def policy_documents(self, service: str) -> list[Json]:
-        """Return all policies of a service as JSON with all members, like `list_policies`."""
+        """Return all policies of a service, those of its security zones too, as JSON with all members.
+
+        Ranger lists the policies of a zone only if asked for that zone.
+        """
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
-        return [json_object(raw) for raw, _ in self._pages(api, {})]
+        queries: list[Mapping[str, Any]] = [{}, *({"zoneName": name} for name in self._zones_of(service))]
+        raws = {policy.id: raw for query in queries for raw, policy in self._pages(api, query)}
+        return [json_object(raw) for raw in raws.values()]
+
+    def _zones_of(self, service: str) -> Iterator[str]:
+        """Yield the names of the security zones that a service has resources in."""
+        for raw in _policy_list(self._http.fetch(RangerClient.FIND_ZONES, {})):
+            zone = json_object(raw)
+            if isinstance(zone.get("name"), str) and service in (zone.get("services") or {}):
+                yield zone["name"]
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
         """Create a policy from JSON, with members unknown to this project."""
@@ -195,6 +208,23 @@ class RangerAdmin:
         return self._find_policy(
             RangerClient.GET_POLICY_BY_NAME.format_path({"serviceName": segment(service), "policyName": segment(name)})
         )
+
+    def policy_versions(self, policy_id: int) -> tuple[int, ...]:
+        """Return the versions of a policy in Ranger's history, in order, also of a deleted one; none if unknown."""
+        api = endpoints.GET_POLICY_VERSIONS.format_path({"id": policy_id})
+        listed = str(self._object(api).get("value") or "").split(",")
+        numbers = [text.strip() for text in listed if text.strip()]
+        if not all(text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER for text in numbers):
+            raise UnexpectedAnswer(f"the answer to `GET /{api.path}` is not a list of versions")
+        return tuple(sorted(map(int, numbers)))
+
+    def policy_of_version(self, policy_id: int, version: int) -> Json:
+        """Return a policy as JSON as it was in a version of Ranger's history.
+
+        Raises:
+            RequestRejected: Ranger's history does not have it.
+        """
+        return self._object(endpoints.GET_POLICY_VERSION.format_path({"id": policy_id, "version": version}))
 
     def create_policy(self, policy: Policy) -> Policy:
         """Create a policy; never changes an existing one.

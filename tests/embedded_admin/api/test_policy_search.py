@@ -1,4 +1,4 @@
-"""Searches for policies by resource, and by the time of an access: request and answer."""
+"""Searches for policies by resource: request and answer."""
 
 from __future__ import annotations
 
@@ -133,27 +133,3 @@ def test_the_match_scope_decides_which_policies_a_search_finds(
     for path in (f"{V2}/service/cdapdev/policy?", f"{V2}/policy?serviceName=cdapdev&"):
         status, answer = filled("GET", f"{path}{query(resource)}{scoped}")
         assert (status, names(answer)) == (200, listed)
-
-
-def test_the_policy_of_an_event_is_the_one_in_force_then(cdapdev: Caller) -> None:
-    made = cdapdev("POST", f"{V2}/policy", policy())[1]
-    changed = cdapdev("PUT", f"{V2}/policy/{made['id']}", policy(description="changed"))[1]
-    path = f"{PLUGINS}/eventTime"
-    asked = [
-        ("", 400, "EventTime or policyId cannot be null or empty string."),
-        (f"?policyId={made['id']}", 400, "EventTime or policyId cannot be null or empty string."),
-        ("?eventTime=2000-01-01T00:00:00Z", 400, "EventTime or policyId cannot be null or empty string."),
-        ("?eventTime=2999-01-01T00:00:00Z&policyId=999", 400, "No policy history found for given policy ID: 999"),
-        (f"?eventTime=2000-01-01T00:00:00Z&policyId={made['id']}", 400, "No policy history found"),
-        (f"?eventTime=soon&policyId={made['id']}", 400, "No policy history found"),
-        ("?eventTime=2999-01-01T00:00:00Z&policyId=x", 404, None),
-        (f"?eventTime=2999-01-01T00:00:00Z&policyId={made['id']}", 200, changed["description"]),
-        (f"?eventTime=2000-01-01T00:00:00Z&policyId={made['id']}&versionNo=2", 200, changed["description"]),
-        (f"?eventTime=2000-01-01T00:00:00Z&policyId={made['id']}&versionNo=1", 400, "No policy history found"),
-    ]
-    for parameters, status, said in asked:
-        got, answer = cdapdev("GET", f"{path}{parameters}")
-        text = answer and (answer.get("msgDesc") or answer["description"])
-        assert (parameters, got) == (parameters, status)
-        assert text == said or text.startswith(said)
-    assert cdapdev.as_user("bob")("GET", f"{path}?eventTime=2999-01-01T00:00:00Z&policyId={made['id']}")[0] == 403

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ranger_cdap.analysis.conditions import TagPlace
-from ranger_cdap.analysis.formula import FALSE, TRUE, Formula, all_of, any_of, negated
-from ranger_cdap.analysis.meeting import Elements, MeetingIndex, may_meet
-from ranger_cdap.analysis.precedence import decision
-from ranger_cdap.analysis.symbolic import Ruling, RulingMaker, SymbolicPolicies, SymbolicPolicy
+from ranger_cdap.analysis.logic.conditions import TagPlace
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
+from ranger_cdap.analysis.symbols.meeting import Elements, MeetingIndex, may_meet
+from ranger_cdap.analysis.symbols.precedence import decision
+from ranger_cdap.analysis.symbols.symbolic import Ruling, RulingMaker, SymbolicPolicies, SymbolicPolicy
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
@@ -129,7 +129,7 @@ class PolicySpace:
         return known
 
     def _new_rulings(self, entry: PolicyEntry, path: Path, access: str) -> Iterator[Ruling]:
-        candidate = self._candidate(entry, path)
+        candidate = self.candidate(entry, path)
         if not entry.costly or entry.covers_subtree:
             if candidate is not FALSE:
                 yield self.maker.ruling(self.symbolic(entry), candidate, access)
@@ -139,9 +139,10 @@ class PolicySpace:
         yield self.maker.ruling(self.symbolic(entry), all_of((-too_long, candidate)), access)
         for substitute in entry.substitutes:
             symbolic = self._symbols.of(substitute.compiled, substitute, self.state.compiler)
-            yield self.maker.ruling(symbolic, all_of((too_long, self._candidate(substitute, path))), access)
+            yield self.maker.ruling(symbolic, all_of((too_long, self.candidate(substitute, path))), access)
 
-    def _candidate(self, entry: PolicyEntry, path: Path) -> Formula:
+    def candidate(self, entry: PolicyEntry, path: Path) -> Formula:
+        """Return that a policy's resource is the requested one."""
         return any_of(self.maker.self_match(r, path, subtree=entry.covers_subtree) for r in entry.resources)
 
     # --- tags ---------------------------------------------------------------------------------------------------------

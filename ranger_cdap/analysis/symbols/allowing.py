@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ranger_cdap.analysis.formula import FALSE, TRUE, Formula, all_of, any_of, negated
-from ranger_cdap.analysis.meeting import Elements
-from ranger_cdap.analysis.precedence import decision_given_allow
-from ranger_cdap.analysis.space import PolicySpace, Region, TagOccurrence, Zone
-from ranger_cdap.analysis.symbolic import Ruling, SymbolicItem
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
+from ranger_cdap.analysis.symbols.meeting import Elements
+from ranger_cdap.analysis.symbols.precedence import decision_given_allow
+from ranger_cdap.analysis.symbols.space import PolicySpace, Region, TagOccurrence, Zone
+from ranger_cdap.analysis.symbols.symbolic import Ruling, SymbolicItem
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path

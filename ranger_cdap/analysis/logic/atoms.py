@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ranger_cdap.analysis.conditions import SymbolicCondition
-from ranger_cdap.analysis.formula import FALSE, TRUE, Formula
-from ranger_cdap.analysis.level_values import included, without_macros
+from ranger_cdap.analysis.logic.conditions import SymbolicCondition
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula
+from ranger_cdap.analysis.logic.level_values import included, without_macros
 from ranger_cdap.engine.compiled.items import ALL_USERS
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from ranger_cdap.analysis.atoms import AtomTable
-from ranger_cdap.analysis.conditions import (
+from ranger_cdap.analysis.logic.atoms import AtomTable
+from ranger_cdap.analysis.logic.conditions import (
     SymbolicCondition,
     TagPlace,
     effectiveness,
     symbolic_conditions,
     validity,
 )
-from ranger_cdap.analysis.formula import FALSE, TRUE, Formula, all_of, any_of, negated
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.items import ALL_USERS, PUBLIC, USER_MACRO, Item
 from ranger_cdap.engine.compiled.load import PolicyEntry

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from ranger_cdap.analysis.formula import FALSE, Formula, Junction, all_of, inner_first, values_in_order
+from ranger_cdap.analysis.logic.formula import FALSE, Formula, Junction, all_of, inner_first, values_in_order
 
 MAX_SEARCH_STEPS: Final = 200_000
 """Assignments of one search; about a second."""

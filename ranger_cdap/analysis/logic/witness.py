@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ranger_cdap.analysis.atoms import Atom, AtomKind, AtomTable
-from ranger_cdap.analysis.conditions import circumstances
-from ranger_cdap.analysis.level_values import MAX_VALUE_STEPS, Undecided, conflict, find_value, without_macros
-from ranger_cdap.analysis.solver import Contradiction
+from ranger_cdap.analysis.logic.atoms import Atom, AtomKind, AtomTable
+from ranger_cdap.analysis.logic.conditions import circumstances
+from ranger_cdap.analysis.logic.level_values import MAX_VALUE_STEPS, Undecided, conflict, find_value, without_macros
+from ranger_cdap.analysis.logic.solver import Contradiction
 from ranger_cdap.engine import AccessRequest, ConditionContext, PolicyEngine
 from ranger_cdap.engine.compiled.items import ANY_USER, OWNER, principal_set
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher

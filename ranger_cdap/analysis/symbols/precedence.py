@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from ranger_cdap.analysis.formula import FALSE, TRUE, Formula, all_of, any_of, negated
-from ranger_cdap.analysis.symbolic import Ruling
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
+from ranger_cdap.analysis.symbols.symbolic import Ruling
 
 SUPER_USER_PRIORITY: Final = 2**31 - 1
 """Priority of the allow that super users start with."""

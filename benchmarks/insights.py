@@ -1,0 +1,106 @@
+"""Records per minute of `insights replay` on `local[2]`: every record is read, decided again and summed.
+
+`python -m benchmarks.insights` (in `make bench`) prints a line per number of records: the first run of a session, whose
+workers start and compile the policies, and the next one. The audit is that of 1,000 users of 40 entities each, with
+four requests in five for reading; a hundredth of the lines is garbage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.workload import ENTITY_LEVELS, NO_ROLES, NOW, POLICIES_PER_NAMESPACE, USERS, groups_of, service_policies
+from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.config import SyncSettings
+from ranger_cdap.policies.refresh.documents import Documents
+from spark_sync.insights.audit_files import list_audit
+from spark_sync.insights.differences import differences
+from spark_sync.insights.reading import read_audit
+from spark_sync.insights.replay import ReplayBasis, replay_basis
+from spark_sync.insights.tally import DAY, Period
+from spark_sync.spark.session import spark_session
+
+SIZES = (250_000, 500_000, 1_000_000, 2_000_000)
+POLICIES, ENTITIES, DAYS = 2_500, 2_500, 90
+TARGET = 1_000_000  # per minute
+
+
+def main() -> None:
+    """Print one line per number of records."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of records")
+    sizes = parser.parse_args().sizes
+    print(f"replay on local[2]: {POLICIES:,} policies, {USERS:,} users, {ENTITIES:,} entities, {DAYS} days")
+    columns = ("records", "MB", "uses", "differ", "first s", "again s", "first/min", "again/min", "of wanted")
+    print(" ".join(f"{name:>11}" for name in columns))
+    with tempfile.TemporaryDirectory() as directory:
+        for size in sizes:
+            path = Path(directory, f"{size}.jsonl")
+            write_audit(path, size)
+            print(" ".join(f"{figure:>11}" for figure in measured(path, size)), flush=True)
+            path.unlink()
+
+
+def measured(path: Path, size: int) -> list[str]:
+    """Return the figures of one audit, read twice in a session of its own."""
+    seconds = []
+    period = Period("cdapdev", 0, NOW + DAY)
+    with spark_session(SyncSettings(), master="local[2]") as spark:
+        for _ in range(2):
+            started = time.perf_counter()
+            facts = read_audit(spark, list_audit([str(path)]).files, period, basis())
+            table = differences(facts, ())
+            seconds.append(time.perf_counter() - started)
+    assert facts.lines.lines == size
+    rates = [size / one * 60 for one in seconds]
+    return [
+        f"{size:,}",
+        f"{path.stat().st_size / 1_000_000:,.0f}",
+        f"{len(facts.uses):,}",
+        f"{len(table.rows):,}",
+        *(f"{one:.1f}" for one in seconds),
+        *(f"{one:,.0f}" for one in rates),
+        f"{rates[0] / TARGET:.1f}x",
+    ]
+
+
+def basis() -> ReplayBasis:
+    """Return the policies that decide, with two groups of each user."""
+    groups = {f"user{n}": frozenset(groups_of(n)) for n in range(USERS)}
+    return replay_basis("cdapdev", Documents(service_policies(POLICIES), NO_ROLES), groups, frozenset())
+
+
+def write_audit(path: Path, size: int) -> None:
+    """Write an audit of so many lines, as our own sink does."""
+    draw = random.Random(size)
+    with path.open("wb") as file:
+        for n in range(size):
+            if n % 100 == 99:
+                file.write(b"2026-11-23 INFO not a record\n")
+                continue
+            user = draw.randrange(USERS)
+            entity = (user * 37 + draw.randrange(40) * 61) % ENTITIES
+            level = ENTITY_LEVELS[entity % len(ENTITY_LEVELS)]
+            record = AuditRecord(
+                repo="cdapdev",
+                reqUser=f"user{user}",
+                evtTime=NOW - DAYS * DAY + n * DAYS * DAY // size,
+                access=f"{level}.get",
+                resource=f"cdap/ns{entity % (ENTITIES // POLICIES_PER_NAMESPACE)}/{level}{entity}",
+                resType=level,
+                action="write" if n % 5 == 0 else "read",
+                result=int(entity % 10 > 0),
+                policy=7,
+                cliIP=f"10.0.{user % 256}.1",
+            )
+            file.write(msgspec.json.encode(record) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

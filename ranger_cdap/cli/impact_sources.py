@@ -1,0 +1,223 @@
+"""The sets of policies that `policies impact` compares: files, and those of Ranger Admin, now or in a version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+from msgspec import structs
+
+from ranger_cdap.cli.administrator import administrator
+from ranger_cdap.cli.files import decoded, read_policies, usable
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.transfer import grants_of
+from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
+from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.versions import NO_VERSION
+from ranger_cdap.policies.manage.creator_grants import CreatorGrants
+from ranger_cdap.policies.manage.policy_collection import PolicyCollection
+from ranger_cdap.policies.manage.policy_directory import read_directory
+from ranger_cdap.policies.manage.transfer import policy_key
+from ranger_cdap.policies.refresh.documents import Documents, needs_tags
+from ranger_cdap.policies.refresh.fixed import documents
+from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
+
+Json = dict[str, Any]
+
+_PREFIX: Final = "ranger:"
+_FORM: Final = re.compile(r"ranger:(?:([0-9]{1,18})@([0-9]{1,9}))?")
+_SHOWN_VERSIONS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RangerSource:
+    """The policies that Ranger Admin has now, one of them in a version of its history if `policy_id` is set."""
+
+    policy_id: int | None = None
+    version: int = 0
+
+    def __str__(self) -> str:
+        return _PREFIX if self.policy_id is None else f"{_PREFIX}{self.policy_id}@{self.version}"
+
+
+PolicySource = Path | RangerSource
+
+
+class PolicySourceParameter(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
+    """A file or directory of policies, or `ranger:`."""
+
+    name = "policies"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PolicySource:
+        """Return the path, or what `ranger:` names; a file of such a name is written `./ranger:`.
+
+        Raises:
+            InvalidInput: what follows `ranger:` is no version of a policy.
+        """
+        if isinstance(value, RangerSource) or not str(value).startswith(_PREFIX):
+            return value if isinstance(value, RangerSource) else Path(value)
+        form = _FORM.fullmatch(value)
+        if form is None:
+            raise InvalidInput(
+                f"`{value}` names no policies of Ranger; write `ranger:`, or `ranger:POLICY@VERSION` as in `ranger:7@3`"
+            )
+        return RangerSource(int(form[1]), int(form[2])) if form[1] else RangerSource()
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete names of files, and `ranger:`."""
+        ranger = [CompletionItem(_PREFIX)] if incomplete and _PREFIX.startswith(incomplete) else []
+        return [*ranger, CompletionItem(incomplete, type="file")]
+
+
+def read_sources(
+    invocation: Invocation, ranger_user: str, sources: Sequence[PolicySource], roles: Path | None, tags: Path | None
+) -> list[Documents]:
+    """Read sets of policies that belong to one service, each with the same roles and tags.
+
+    Roles and tags come from the files, else from Ranger Admin if one of the sets does. Ranger Admin is read once, so
+    that two of its sets differ in the named versions only.
+
+    Raises:
+        InvalidInput: a file cannot be read, or Ranger has no such policy or version.
+        RangerAdminError: Ranger Admin is unavailable, or the account lacks a right.
+        NotReady: Ranger Admin has no policies of the service.
+    """
+    service = invocation.settings.ranger.service
+    role_download = _checked(roles, decode_roles) if roles else None
+    tag_download = _checked(tags, decode_service_tags) if tags else None
+    if not any(isinstance(source, RangerSource) for source in sources):
+        found = [read_policies(source, service) for source in sources if isinstance(source, Path)]
+    else:
+        settings = invocation.settings
+        by = Downloader.here(settings.plugin.app_id, service, settings.plugin.cluster_name)
+        with administrator(invocation, ranger_user) as admin:
+            now = _policies_now(admin, service, by)
+            found = [_of_source(source, admin, now, service, grants_of(settings)) for source in sources]
+            if role_download is None:
+                role_download = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
+            if tag_download is None and needs_tags(now):
+                tag_download = admin.download_tags(service, last_known_version=NO_VERSION, by=by)
+    read: list[Documents] = []
+    for source, policies in zip(sources, found, strict=True):
+        with usable(Path(str(source))):
+            read.append(documents(policies, role_download, tag_download))
+    return read
+
+
+def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
+    def look(content: bytes) -> bytes:
+        decode(content)
+        return content
+
+    return decoded(path, look)
+
+
+def _policies_now(admin: RangerAdmin, service: str, by: Downloader) -> bytes:
+    download = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
+    if download is None:
+        raise NotReady(f"Ranger Admin has no policies of service `{service}`")
+    return download
+
+
+def _of_source(source: PolicySource, admin: RangerAdmin, now: bytes, service: str, grants: CreatorGrants) -> bytes:
+    if isinstance(source, Path):
+        return _in_service(source, now, service, grants) if source.is_dir() else read_policies(source, service)
+    if source.policy_id is None:
+        return now
+    return with_policy(now, _former(admin, source, source.policy_id), str(source))
+
+
+def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants) -> bytes:
+    """Return the policies of a directory in the service as it is now: `policies apply` changes policies only.
+
+    What the directory does not say of the service is Ranger's, and so are the grants of the sync job.
+    """
+    wanted, there = read_directory(directory), PolicyCollection.of_download(now)
+    known = set(map(policy_key, wanted.policies))
+    kept = [one for one in there.policies if grants.includes(one) and policy_key(one) not in known]
+    own, present = wanted.service, there.service
+    definition = msgspec.json.decode(now).get("serviceDef") if own.type == present.type else None
+    entry = structs.replace(
+        own,
+        definition=own.definition or definition,
+        zones=present.zones if own.zones is None else own.zones,
+        config=own.config or present.config,
+        tags=own.tags or present.tags,
+    )
+    tag_policies = wanted.tag_policies if own.tags else there.tag_policies
+    try:
+        return PolicyCollection(entry, (*wanted.policies, *kept), tag_policies).checked().download(service)
+    except InvalidInput as e:
+        raise InvalidInput(f"`{directory}` cannot be used: {e}") from None
+
+
+def _former(admin: RangerAdmin, source: RangerSource, policy_id: int) -> Json:
+    """Return a policy as it was in a version.
+
+    Raises:
+        InvalidInput: Ranger's history has no such policy, or no such version of it.
+    """
+    known = admin.policy_versions(policy_id)
+    if not known:
+        raise InvalidInput(
+            f"`{source}`: Ranger Admin has no policy {policy_id} in its history; the id is in the address of the "
+            "policy's page in Ranger Admin"
+        )
+    if source.version not in known:
+        listed = ("…, " if len(known) > _SHOWN_VERSIONS else "") + ", ".join(map(str, known[-_SHOWN_VERSIONS:]))
+        raise InvalidInput(
+            f"`{source}`: Ranger's history has no version {source.version} of policy {policy_id}; it has {listed}"
+        )
+    return {**admin.policy_of_version(policy_id, source.version), "id": policy_id}
+
+
+def with_policy(download: bytes, policy: Json, source: str) -> bytes:
+    """Return a policy download with a policy in place of the one with its id, which may be missing.
+
+    Raises:
+        InvalidInput: the policy belongs to another service, or to a security zone that the service lacks.
+        PolicySetError: the download is unreadable.
+    """
+    document, places = _policy_lists(download)
+    services = [name for name, _ in places]
+    service, zone = str(policy.get("service") or ""), str(policy.get("zoneName") or "")
+    if service not in services:
+        raise InvalidInput(
+            f"`{source}`: policy {policy.get('id')} belongs to service `{service}`, not to `{services[0]}`; "
+            "`ranger.service` is the service whose policies are compared"
+        )
+    place = places.get((service, zone if service == services[0] else ""))
+    if place is None:
+        raise InvalidInput(
+            f"`{source}`: policy {policy.get('id')} was in security zone `{zone}`, which the service no longer has"
+        )
+    at = len(place)
+    for policies in places.values():
+        for n in reversed([n for n, one in enumerate(policies) if one.get("id") == policy.get("id")]):
+            del policies[n]
+            at = n if policies is place else at
+    place.insert(at, policy)
+    return msgspec.json.encode(document)
+
+
+def _policy_lists(download: bytes) -> tuple[Json, dict[tuple[str, str], list[Json]]]:
+    """Return a download, and its lists of policies by service and zone: its own, those of zones and those of tags."""
+    decode_service_policies(download)
+    try:
+        document = msgspec.json.decode(download, type=Json)
+        own = document.get("serviceName", "")
+        places = {(own, ""): document.setdefault("policies", [])}
+        for name, zone in (document.get("securityZones") or {}).items():
+            places[own, name] = zone.setdefault("policies", [])
+        if tags := document.get("tagPolicies"):
+            places[tags.get("serviceName", ""), ""] = tags.setdefault("policies", [])
+    except (msgspec.MsgspecError, AttributeError, TypeError):
+        raise PolicySetError("the downloaded policies cannot be read: not of the form of a download") from None
+    return document, places

@@ -1,0 +1,248 @@
+"""`ranger-cdap policies impact` with the policies of Ranger Admin, of now and of its history."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from ranger_cdap.analysis.comparison import differences
+from ranger_cdap.analysis.impact import SpacePair
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.impact_sources import RangerSource, read_sources, with_policy
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.main import main
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.refresh.fixed import FixedPolicies
+from tests.cli.live_ranger import PASSWORD, grant
+from tests.policies.manage.test_creator_grants import granted
+
+Json = dict[str, Any]
+KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
+
+
+@pytest.fixture
+def impact_of(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Json, str]]:
+    """Run the command in a service that is set up; its JSON document and what it says besides."""
+    assert main(["setup", "--yes", "--quiet"]) == 0
+
+    def run(*words: str, code: int = 0) -> tuple[Json, str]:
+        capsys.readouterr()
+        assert main(["policies", "impact", "--json", *words]) == code
+        shown = capsys.readouterr()
+        return json.loads(shown.out or "{}"), shown.err
+
+    return run
+
+
+def made(ranger: RangerAdmin, user: str = "alice") -> int:
+    grant(ranger, "kv", KV, user, "read")
+    policy = ranger.policy_by_name("cdapdev", "kv")
+    assert policy is not None
+    assert policy.id is not None
+    return policy.id
+
+
+def edit(ranger: RangerAdmin, policy_id: int, **members: Any) -> None:
+    (document,) = (one for one in ranger.policy_documents("cdapdev") if one["id"] == policy_id)
+    ranger.update_policy_document(policy_id, {**document, **members})
+
+
+def item(user: str) -> Json:
+    return {"users": [user], "accesses": [{"type": "read"}]}
+
+
+def who(rows: list[Json]) -> list[tuple[list[str], list[str]]]:
+    return [(row["who"], row["accesses"]) for row in rows]
+
+
+def test_ranger_as_it_is_has_no_impact_on_itself(impact_of: Callable[..., tuple[Json, str]]) -> None:
+    found, said = impact_of("ranger:", "ranger:", "--fail-on", "any")
+    assert (found["gained"], found["lost"]) == ([], [])
+    assert "--tags" not in said  # Ranger's tags are used
+
+
+def test_a_version_of_a_policy_is_compared_with_what_is_in_effect(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]]
+) -> None:
+    number = made(ranger)
+    edit(ranger, number, policyItems=[item("bob")])
+    edit(ranger, number, isEnabled=False)
+    for old, new, gained, lost in (
+        (f"ranger:{number}@1", f"ranger:{number}@2", ["user bob"], ["user alice"]),
+        (f"ranger:{number}@2", "ranger:", [], ["user bob"]),
+        (f"ranger:{number}@3", "ranger:", [], []),
+        ("ranger:", f"ranger:{number}@1", ["user alice"], []),
+    ):
+        found, _ = impact_of(old, new)
+        assert [row["who"] for row in found["gained"]] == [[one] for one in gained], (old, new)
+        assert [row["who"] for row in found["lost"]] == [[one] for one in lost], (old, new)
+
+
+def test_a_version_of_a_deleted_policy_is_what_it_gave(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]]
+) -> None:
+    number = made(ranger)
+    ranger.delete_policy(number)
+    found, _ = impact_of(f"ranger:{number}@1", "ranger:")
+    assert who(found["lost"]) == [(["user alice"], ["read"])]
+
+
+def test_roles_are_those_of_ranger_on_both_sides(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]], tmp_path: Path
+) -> None:
+    role = {"name": "ops", "users": [{"name": "bob", "isAdmin": False}]}
+    answer = requests.post(f"{ranger.url}/service/public/v2/api/roles", json=role, auth=("admin", PASSWORD), timeout=10)
+    assert answer.ok
+    number = made(ranger)
+    assert main(["policies", "export", "--directory", str(tmp_path / "policies")]) == 0
+    edit(ranger, number, policyItems=[{"roles": ["ops"], "accesses": [{"type": "read"}]}])
+    found, _ = impact_of(str(tmp_path / "policies"), "ranger:")
+    (row,) = found["gained"]
+    assert row["who"] == ["role ops"]
+    assert row["witnesses"][0]["user"] == "bob"
+
+
+def test_a_directory_leaves_the_grants_of_the_sync_job_as_they_are(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]], tmp_path: Path
+) -> None:
+    document = granted(EntityId("dataset", ("ns1", "d1")), 1)
+    ranger.create_policy_document({**document, "service": "cdapdev"})
+    assert main(["policies", "export", "--directory", str(tmp_path / "policies")]) == 0
+    assert not [path for path in (tmp_path / "policies").rglob("*") if "creator" in path.name]
+    found, _ = impact_of("ranger:", str(tmp_path / "policies"))
+    assert (found["gained"], found["lost"]) == ([], [])
+    assert main(["policies", "export", "--out", str(tmp_path / "all.json")]) == 0
+    policies = json.loads((tmp_path / "all.json").read_text())
+    policies["policies"] = [one for one in policies["policies"] if "creator" not in one["name"]]
+    (tmp_path / "all.json").write_text(json.dumps(policies))
+    assert impact_of("ranger:", str(tmp_path / "all.json"))[0]["lost"]
+
+
+def test_a_directory_is_compared_in_the_service_as_it_is(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]], tmp_path: Path
+) -> None:
+    service = ranger.get_service("cdapdev")
+    assert service is not None
+    ranger.update_service(
+        service["id"], {**service, "configs": service["configs"] | {"ranger.plugin.super.users": "bob"}}
+    )
+    number = made(ranger)
+    directory = tmp_path / "policies"
+    assert main(["policies", "export", "--directory", str(directory)]) == 0
+    (directory / "service.json").write_text(json.dumps({"service": "cdapdev"}))
+    shutil.rmtree(directory / "tags")
+    zone = {"name": "z", "services": {"cdapdev": {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}}}
+    answer = requests.post(f"{ranger.url}/service/public/v2/api/zones", json=zone, auth=("admin", PASSWORD), timeout=10)
+    assert answer.ok, answer.text
+    levels = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["fin1"]}}
+    inside = {"name": "fin", "zoneName": "z", "resources": levels, "policyItems": [item("alice")]}
+    ranger.create_policy_document({**inside, "service": "cdapdev"})
+    (directory / "policies" / "fin.json").write_text(json.dumps(inside))
+    edit(ranger, number, policyItems=[item("bob"), item("alice"), item("cdapsync")])
+    found, _ = impact_of("ranger:", str(directory))
+    assert (found["gained"], who(found["lost"])) == ([], [(["user cdapsync"], ["read"])])
+    # Only the changed policy is looked at: nothing else differs.
+    read = read_sources(Invocation(), "admin", (RangerSource(), directory), None, None)
+    sets = [FixedPolicies.of(one, service="cdapdev", options=EngineOptions()).snapshot.engine for one in read]
+    pair = SpacePair.of(*(engine for engine in sets if engine is not None))
+    assert not differences(pair.old, pair.new)[0].all_differ
+
+
+REFUSED = {
+    "ranger:7": "write `ranger:`, or `ranger:POLICY@VERSION` as in `ranger:7@3`",
+    "ranger:x@1": "names no policies of Ranger",
+    "ranger:99999@1": "Ranger Admin has no policy 99999 in its history",
+    "nosuch.json": "`nosuch.json` cannot be read",
+}
+
+
+@pytest.mark.parametrize("source", REFUSED)
+def test_what_ranger_does_not_have_is_refused_with_what_to_do(
+    source: str, impact_of: Callable[..., tuple[Json, str]]
+) -> None:
+    _, said = impact_of(source, "ranger:", code=ExitCode.INVALID_INPUT)
+    assert REFUSED[source] in said
+
+
+def test_an_unknown_version_is_refused_with_those_there_are(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]]
+) -> None:
+    number = made(ranger)
+    for n in range(12):
+        edit(ranger, number, description=f"d{n}")
+    _, said = impact_of(f"ranger:{number}@14", "ranger:", code=ExitCode.INVALID_INPUT)
+    assert f"has no version 14 of policy {number}; it has …, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13" in said
+
+
+def test_an_account_without_rights_is_told_so(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = made(ranger)
+    assert "forbidden" in impact_of("ranger:", "ranger:", "--ranger-user", "bob", code=ExitCode.ERROR)[1]
+    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", "wrong")
+    assert "password" in impact_of(f"ranger:{number}@1", "ranger:", code=ExitCode.ERROR)[1]
+
+
+@pytest.mark.slow  # the client tries again for a while
+@pytest.mark.usefixtures("impact_of")
+def test_a_ranger_that_does_not_answer_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    nowhere = ("--set", "ranger.url=http://127.0.0.1:9")
+    capsys.readouterr()
+    assert main([*nowhere, "policies", "impact", "ranger:", "ranger:"]) == ExitCode.ERROR
+    assert "http://127.0.0.1:9" in capsys.readouterr().err
+
+
+def download(**more: Any) -> Json:
+    zone = {"zoneName": "z", "resources": [{"base": ["a"]}], "policies": [{"id": 2}]}
+    return {
+        "serviceName": "s",
+        "policies": [{"id": 1}, {"id": 3, "old": True}, {"id": 4}],
+        "securityZones": {"z": zone},
+        "tagPolicies": {"serviceName": "t", "policies": [{"id": 9}]},
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("policy", "own", "zone", "tags"),
+    [
+        ({"id": 3, "service": "s"}, [1, 3, 4], [2], [9]),
+        ({"id": 5, "service": "s"}, [1, 3, 4, 5], [2], [9]),
+        ({"id": 2, "service": "s"}, [1, 3, 4, 2], [], [9]),
+        ({"id": 3, "service": "s", "zoneName": "z"}, [1, 4], [2, 3], [9]),
+        ({"id": 8, "service": "t"}, [1, 3, 4], [2], [9, 8]),
+        ({"id": 9, "service": "t", "zoneName": "gone"}, [1, 3, 4], [2], [9]),
+    ],
+)
+def test_a_former_policy_takes_the_place_of_the_present_one(
+    policy: Json, own: list[int], zone: list[int], tags: list[int]
+) -> None:
+    found = json.loads(with_policy(json.dumps(download()).encode(), policy, "ranger:"))
+    ids = [
+        [one["id"] for one in part["policies"]] for part in (found, found["securityZones"]["z"], found["tagPolicies"])
+    ]
+    assert ids == [own, zone, tags]
+    assert policy in [*found["policies"], *found["securityZones"]["z"]["policies"], *found["tagPolicies"]["policies"]]
+    assert ("old" in json.dumps(found)) == (policy["id"] != 3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ({"id": 3, "service": "hive"}, "belongs to service `hive`, not to `s`"),
+        ({"id": 3}, "belongs to service ``, not to `s`"),
+        ({"id": 3, "service": "s", "zoneName": "gone"}, "in security zone `gone`, which the service no longer has"),
+    ],
+)
+def test_a_former_policy_of_elsewhere_is_refused(policy: Json, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        with_policy(json.dumps(download()).encode(), policy, "ranger:3@1")
