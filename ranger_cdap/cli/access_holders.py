@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from functools import cached_property
 
+from ranger_cdap.analysis.subject import Subject
+from ranger_cdap.analysis.ways import CellFinder
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cli.policy_index import PolicyIndex, users_of
-from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
+from ranger_cdap.cli.access_text import dependence
+from ranger_cdap.cli.policy_index import PolicyIndex, TagPolicy, users_of
+from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, AccessStatus, PolicyEngine
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER, Accesses
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.ranger_model.decode import decode_user_store
@@ -19,12 +23,16 @@ from ranger_cdap.ranger_model.document import replaced
 
 @dataclass(frozen=True, slots=True)
 class AccessHolder:
-    """A holder (`everybody`, a `user`, `group` or `role`), its accesses, and the groups that were included."""
+    """A holder (`everybody`, a `user`, `group` or `role`), its accesses, and the groups that were included.
+
+    `depends` says on what each conditional access depends, as far as conditions can be named.
+    """
 
     kind: str
     name: str
     accesses: Accesses
     groups: tuple[str, ...] = ()
+    depends: Mapping[str, str] = field(default_factory=dict)
 
 
 def access_holders(authorizer: Authorizer, entity: EntityId, index: PolicyIndex) -> Iterator[AccessHolder]:
@@ -39,21 +47,30 @@ def access_holders(authorizer: Authorizer, entity: EntityId, index: PolicyIndex)
     named_groups = table.groups.keys() | index.groups_in_roles
     members = members_of(snapshot.documents, None if index.names_the_user else named_groups)
     everybody = asks.accesses(ANONYMOUS_USER)
-    yield AccessHolder("everybody", "", everybody)
+
+    def holder(
+        kind: str, name: str, row: Accesses, groups: tuple[str, ...], roles: frozenset[str] | None = None
+    ) -> AccessHolder:
+        among = (name,) if kind == "group" else groups
+        depends = asks.dependence(name if kind == "user" else ANONYMOUS_USER, among, roles, row, index)
+        return AccessHolder(kind, name, row, groups, depends)
+
+    yield holder("everybody", "", everybody, ())
     for user in sorted(table.users.keys() | members.keys()):
         groups = members.get(user, ())
         row = asks.accesses(user, groups)
         if user in table.users or row != everybody:
-            yield AccessHolder("user", user, row, groups)
+            yield holder("user", user, row, groups)
     for group in sorted(named_groups):
         row = asks.accesses(ANONYMOUS_USER, (group,))
         if group in table.groups or row != everybody:
-            yield AccessHolder("group", group, row)
+            yield holder("group", group, row, ())
     for role in table.roles:
-        yield AccessHolder("role", role, asks.accesses(ANONYMOUS_USER, roles=frozenset({role})))
+        roles = frozenset({role})
+        yield holder("role", role, asks.accesses(ANONYMOUS_USER, roles=roles), (), roles)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Evaluator:
     """The engine, evaluating one resource at one time, in epoch milliseconds."""
 
@@ -67,6 +84,24 @@ class _Evaluator:
         base = AccessRequest(self.resource, "", user=user, groups=frozenset(groups), roles=roles, access_time=self.now)
         entries = ((kind, reviewed(self.engine, replaced(base, access_type=kind))[1]) for kind in kinds)
         return {kind: entry for kind, entry in entries if entry is not None}
+
+    def dependence(
+        self, user: str, groups: tuple[str, ...], roles: frozenset[str] | None, accesses: Accesses, index: PolicyIndex
+    ) -> dict[str, str]:
+        """Return on what the conditional ones of these accesses depend."""
+        subject = Subject(user, frozenset(groups), roles)
+        conditional = [kind for kind, entry in accesses.items() if entry.status is AccessStatus.CONDITIONAL]
+        cells = ((kind, self._cells.cell(subject, self.resource, kind)) for kind in conditional)
+        # Tags that a service without an enricher has in its download may only deny; nothing else is left unnamed.
+        return {kind: dependence(cell) or _by_tags(index.tagged(accesses[kind].policy_id)) for kind, cell in cells}
+
+    @cached_property
+    def _cells(self) -> CellFinder:
+        return CellFinder(self.engine)
+
+
+def _by_tags(tagged: TagPolicy) -> str:
+    return f"depending on {tagged.tags}" if tagged.tags else ""
 
 
 def members_of(documents: Documents | None, groups: Set[str] | None) -> dict[str, tuple[str, ...]]:

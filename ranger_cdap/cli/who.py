@@ -1,45 +1,94 @@
-"""`ranger-cdap who`: the holders of access to an entity."""
+"""`ranger-cdap who`: the holders of access to an entity, or to the entities of a pattern."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import click
 
-from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.analysis.reach import ReachScope, reach
+from ranger_cdap.analysis.reach_rows import ReachRow, allowed_rows
+from ranger_cdap.analysis.subject import exactly
+from ranger_cdap.cdap.entity import EntityId, entity_type
+from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cli.access_holders import AccessHolder, access_holders
+from ranger_cdap.cli.access_text import blocks, row_document
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import ENTITY
+from ranger_cdap.cli.known_user import PolicyView, access_types
+from ranger_cdap.cli.parameters import EntityParameter
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.policy_index import PolicyIndex
+from ranger_cdap.cli.what import CONTRADICTED, exit_code
+from ranger_cdap.engine import AccessEntry, AccessStatus
+from ranger_cdap.engine.compiled.matcher import compile_element
+
+
+class EntityPatternParameter(EntityParameter):
+    """An entity, or a pattern of entities."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the entity or the pattern.
+
+        Raises:
+            InvalidInput: the text is neither.
+        """
+        return parse_pattern(value) if isinstance(value, str) else value
 
 
 @click.command(
     cls=Command,
-    examples=("ranger-cdap who dataset:ns1.purchases", "ranger-cdap who namespace:ns1 --policies download.json --json"),
-    exits={ExitCode.OK: "shown, also if there is no one", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
+    examples=(
+        "ranger-cdap who dataset:ns1.purchases",
+        "ranger-cdap who --access read 'dataset:ns1.sales*'",
+        "ranger-cdap who namespace:ns1 --policies download.json --json",
+    ),
+    exits={
+        ExitCode.OK: "shown, also if there is no one",
+        ExitCode.ERROR: CONTRADICTED,
+        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
+    },
 )
-@click.argument("entity", type=ENTITY, metavar="ENTITY")
+@click.argument("entity", type=EntityPatternParameter(), metavar="ENTITY")
+@click.option("--access", "accesses", multiple=True, metavar="TYPE", help="Only this access type. Repeatable.")
 @policy_files
 @pass_invocation
-def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> None:
+@click.pass_context
+def who(
+    context: click.Context,
+    invocation: Invocation,
+    entity: EntityId | EntityPattern,
+    accesses: tuple[str, ...],
+    files: PolicyFiles | None,
+) -> None:
     """Show who has which access to ENTITY and by which policy: the group `public` (`everybody`), all users, groups and
     roles that policies and roles name, and the users that Ranger's user store puts into one of these groups.
 
     The row of a group or role is for a user with no other groups or roles. The row of a user counts only the groups of
-    Ranger's user store (`plugin.use_ranger_groups`) that it lists. `conditional` depends on a condition, a time or a
-    tag. The access `_admin` is the right to edit policies on the entity.
+    Ranger's user store (`plugin.use_ranger_groups`) that it lists. An access that a condition, a time or a tag decides
+    says on what it depends. The access `_admin` is the right to edit policies on the entity.
+
+    ENTITY may be a pattern, as `dataset:ns1.sales*`: then each row is an item of a policy, and the part of the pattern
+    on which it allows access. What several items allow is shown with the first of them.
     """
+    if isinstance(entity, EntityPattern):
+        context.exit(_of_pattern(invocation, entity, accesses, files))
     with authorizer_by(invocation, files) as authorizer:
         index = PolicyIndex.of(authorizer.snapshot.documents)
-        found = list(access_holders(authorizer, entity, index))
+        holders = access_holders(authorizer, entity, index)
+        engine = authorizer.snapshot.engine
+        wanted = access_types(accesses, engine) if engine is not None else ()
+        found = list(holders)
     if invocation.as_json:
-        invocation.print_json([_document(one, index) for one in found])
+        invocation.print_json([_document(one, index, wanted) for one in found])
         return
     rows = [
-        [one.kind, one.name, access, entry.status.value, index.named(entry.policy_id), ", ".join(one.groups)]
+        [one.kind, one.name, access, _status(one, access, entry), index.named(entry.policy_id), ", ".join(one.groups)]
         for one in found
         for access, entry in one.accesses.items()
+        if access in wanted
     ]
     if not rows:
         invocation.console.print(f"no one has any access to {entity}")
@@ -47,13 +96,62 @@ def who(invocation: Invocation, entity: EntityId, files: PolicyFiles | None) -> 
     invocation.print_table(["who", "name", "access", "", "by", "in groups"], rows)
 
 
-def _document(one: AccessHolder, index: PolicyIndex) -> dict[str, object]:
+def _status(one: AccessHolder, access: str, entry: AccessEntry) -> str:
+    depends = one.depends.get(access)
+    return f"allowed {depends}" if depends else entry.status.value
+
+
+def _document(one: AccessHolder, index: PolicyIndex, wanted: Sequence[str]) -> dict[str, object]:
     return {
         "kind": one.kind,
         "name": one.name,
         "groups": one.groups,
         "accesses": {
-            access: {"standing": entry.status.value, "policy": index.document(entry.policy_id)}
+            access: {
+                "standing": entry.status.value,
+                "policy": index.document(entry.policy_id),
+                **({"depends": one.depends.get(access)} if entry.status is AccessStatus.CONDITIONAL else {}),
+            }
             for access, entry in one.accesses.items()
+            if access in wanted
         },
     }
+
+
+def _of_pattern(
+    invocation: Invocation, pattern: EntityPattern, accesses: Sequence[str], files: PolicyFiles | None
+) -> ExitCode:
+    """Show who has access to entities of a pattern."""
+    with authorizer_by(invocation, files) as authorizer:
+        view = PolicyView.of(authorizer)
+        scope = _scope(view, pattern, access_types(accesses, view.engine))
+    for note in view.notes:
+        invocation.messages.print(note)
+    found = reach(view.engine, scope, denials=False)
+    rows = sorted(allowed_rows(found), key=lambda row: not row.whole)
+    if invocation.as_json:
+        invocation.print_json([{**row_document(row), "whole": row.whole} for row in rows])
+    elif not rows:
+        invocation.console.print(f"no one has any access to {pattern}")
+    else:
+        for line in blocks(rows, _head, lambda row: f"by {row.by}"):
+            click.echo(line)
+    return exit_code(invocation, found)
+
+
+def _scope(view: PolicyView, pattern: EntityPattern, accesses: tuple[str, ...]) -> ReachScope:
+    levels, path = view.engine.state.model.levels, entity_type(pattern.type).path
+    parts = zip(path, (view.instance, *pattern.parts), strict=True)
+    within = {
+        level: compile_element([part], False, levels[level]) if "*" in part else exactly(part, levels[level])
+        for level, part in parts
+        if level in levels
+    }
+    return ReachScope(accesses, (path,), within)
+
+
+def _head(row: ReachRow, places: Sequence[str]) -> str:
+    verb = "has" if len(row.who) == 1 else "have"
+    may = f"{verb} " if row.witnesses else "may have "
+    where = f"all of {row.place}" if row.whole else ", ".join(places)
+    return f"{', '.join(row.who)} {may}{', '.join(row.accesses)} on {where}"

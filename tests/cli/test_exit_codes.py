@@ -57,7 +57,9 @@ def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]
     assert ["user", "alice", "read", "allowed"] in [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
     assert main(["who", "dataset:ns1.other"]) == 0
     assert capsys.readouterr().out == "no one has any access to dataset:ns1.other\n"
-    assert main(["who", "dataset:ns1.*"]) == 3
+    assert main(["who", "dataset:ns1.*"]) == 0
+    assert "user alice has read on dataset cdap/ns1/kv" in capsys.readouterr().out
+    assert main(["who", "data:ns1.*"]) == 3
 
 
 def test_policies_travel_as_a_file(
