@@ -35,6 +35,9 @@ OWN_FORM = {
 ASKED = {
     "explain": ["explain", "bob", "dataset.get", "dataset:ns1.kv"],
     "who": ["who", "dataset:ns1.kv"],
+    "what": ["what", "carol"],
+    "path": ["path", "carol", "dataset:ns1.kv"],
+    "redundant": ["redundant"],
     "matrix": ["matrix", "ns1"],
     "policies lint": ["policies", "lint"],
     "policies test": ["policies", "test", "expectations.toml"],
@@ -44,11 +47,11 @@ ASKED = {
     "config show": ["config", "show"],
     "plugins": ["plugins"],
 }
-WITH_POLICIES = ("explain", "who", "matrix", "policies lint", "policies test")
+WITH_POLICIES = ("explain", "who", "what", "path", "redundant", "matrix", "policies lint", "policies test")
 
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
-    "audit verify", "policies impact",
+    "audit verify", "policies impact", "overbroad", "insights replay", "insights report", "insights propose",
     "setup", "check", "doctor", "policies diff", "policies plan", "policies apply", "policies import",
     "policies refresh", "serve", "embedded-admin",
     "cdap-extension", "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync lives",

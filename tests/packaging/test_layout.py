@@ -13,6 +13,7 @@ TESTS = ROOT / "tests"
 OF_NO_PACKAGE = {
     "cdap_master": "a real CDAP, with our extension in it",
     "corpus": "cases as data, asked of both engines",
+    "examples": "what the examples promise",
     "data": "recordings of real systems",
     "differential": "Ranger's Java engine as the judge of ours",
     "docker": "images, compose file and Kubernetes examples",
