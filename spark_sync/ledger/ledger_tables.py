@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -42,7 +43,7 @@ class LedgerTables:
         """
         self._directory = directory.absolute()
         self.extended = False
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._seen: dict[str, _Seen] = {}
         self._tables = {name: self._opened(name, schema) for name, schema in TABLES.items()}
 
     def query(self, sql: str) -> Iterator[Row]:
@@ -110,16 +111,20 @@ class LedgerTables:
     def _refresh(self) -> None:
         """Bring the tables whose directory of commits changed to their newest version, in the order of `TABLES`.
 
-        A directory that was replaced, by a copy perhaps, is opened anew: its version may be lower.
+        One that was replaced, by a copy perhaps, is opened anew, because its version may be lower. The number of a
+        directory may be used again, so the newest commit that was read must still be there as it was.
         """
         for name, table in self._tables.items():
-            found = (self._directory / name / _COMMITS).stat()
-            inode, changed = self._seen.get(name, (found.st_ino, 0))
-            if inode != found.st_ino:
-                self._tables[name] = DeltaTable(self._directory / name)
-            elif changed != found.st_mtime_ns:
-                table.update_incremental()
-            self._seen[name] = found.st_ino, found.st_mtime_ns
+            log = self._directory / name / _COMMITS
+            found, seen = log.stat(), self._seen.get(name)
+            if seen is None or found.st_mtime_ns != seen.changed:
+                same = seen is None or (found.st_ino == seen.inode and _stamp(log, seen.version) == seen.commit)
+                if same:
+                    table.update_incremental()
+                else:
+                    table = self._tables[name] = DeltaTable(self._directory / name)
+                version = table.version()
+                self._seen[name] = _Seen(found.st_ino, found.st_mtime_ns, version, _stamp(log, version))
 
     def _write(self, name: str, rows: Iterable[Row], *, replacing: bool) -> None:
         schema = TABLES[name]
@@ -137,6 +142,25 @@ class LedgerTables:
                 table.alter.add_columns(lacking)
                 self.extended = True
             return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The commits of a table as they were when it was read: their directory, and the newest one."""
+
+    inode: int
+    changed: int
+    version: int
+    commit: tuple[int, int] | None
+
+
+def _stamp(log: Path, version: int) -> tuple[int, int] | None:
+    """Return size and time of the commit of a version; None if it is not there."""
+    try:
+        found = (log / f"{version:020}.json").stat()
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def _batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

@@ -517,7 +517,8 @@ def test_a_lost_table_is_made_again_and_is_not_the_one_of_the_last_run(
         verify(tmp_path / CHECKPOINTS, DeltaLedger(tmp_path, "cdap").marks())
 
 
-def test_a_copy_put_in_place_of_an_open_ledger_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("directories", ["new", "the same"])
+def test_a_copy_put_in_place_of_an_open_ledger_is_noticed(tmp_path: Path, directories: str) -> None:
     """The copy is older, so it must stop the next run, even one of a process that has had the tables open."""
     state, copy = tmp_path / "state", tmp_path / "copy"
     ledger, model = DeltaLedger(state, "cdap"), Model()
@@ -526,8 +527,12 @@ def test_a_copy_put_in_place_of_an_open_ledger_is_noticed(tmp_path: Path) -> Non
     before = ledger.lives(list(State))
     ledger.record([LedgerChange(life.entity, (replace(life, reason="later"),)) for life in before])
     save(tmp_path / CHECKPOINTS, ledger.marks())
-    shutil.rmtree(state)
-    shutil.copytree(copy, state)
+    if directories == "new":
+        shutil.rmtree(state)
+    else:
+        for path in [path for path in state.rglob("*") if path.is_file()]:
+            path.unlink()
+    shutil.copytree(copy, state, dirs_exist_ok=True)
     with pytest.raises(LedgerLost, match="its table `changes` is older than after the last run"):
         verify(tmp_path / CHECKPOINTS, ledger.marks())
     assert ledger.lives(list(State)) == before

@@ -1,0 +1,159 @@
+"""Activity in an audit: denials that repeat, people who stopped, entities that no one reads, use by group. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cli.policy_index import PolicyIndex
+from spark_sync.insights.facts import AuditFacts
+from spark_sync.insights.privileges import Members, held_privileges
+from spark_sync.insights.request import OTHER_PRIVILEGE, RequestBuilder
+from spark_sync.insights.table import ColumnKind, InsightTable
+from spark_sync.insights.tally import Use
+
+NO_GROUP: Final = "(no known group)"
+NO_NAMESPACE: Final = "(outside of namespaces)"
+_NAMESPACE: Final = "namespace"
+_READ: Final = "read"
+
+
+def repeated_denials(facts: AuditFacts) -> InsightTable:
+    """Return the accesses that were denied more than once, the most frequent first; `allowed_now` is None if unknown.
+
+    A denial for another privilege of the same operation counts where that privilege is recorded.
+    """
+    found: dict[tuple[str, str, str, str], list[Use]] = defaultdict(list)
+    for use in facts.uses:
+        if not use.allowed and use.why != OTHER_PRIVILEGE:
+            found[use.user, use.access, use.type, use.resource].append(use)
+    rows = []
+    for key, uses in found.items():
+        times = sum(use.times for use in uses)
+        if times > 1:
+            latest = max(uses, key=lambda use: use.last)
+            policy = None if latest.policy < 0 else latest.policy
+            rows.append((*key, times, min(use.first for use in uses), latest.last, policy, latest.now))
+    return InsightTable(
+        "repeated_denials",
+        "Denials that repeat",
+        "Users who keep asking for what they do not have.",
+        (
+            ("user", ColumnKind.TEXT),
+            ("access", ColumnKind.TEXT),
+            ("type", ColumnKind.TEXT),
+            ("resource", ColumnKind.TEXT),
+            ("count", ColumnKind.NUMBER),
+            ("first", ColumnKind.TIME),
+            ("last", ColumnKind.TIME),
+            ("denied_by", ColumnKind.NUMBER),
+            ("allowed_now", ColumnKind.FLAG),
+        ),
+        tuple(sorted(rows, key=lambda row: (-row[4], row))),
+    )
+
+
+def stopped_users(
+    index: PolicyIndex, facts: AuditFacts, groups: Mapping[str, frozenset[str]], cutoff: int
+) -> InsightTable:
+    """Return the users without a record since `cutoff`: those of the audit, and those whom policies give access.
+
+    Sorted by the number of policies that still give them access, the most first.
+    """
+    last: dict[str, int] = {}
+    for use in facts.uses:
+        last[use.user] = max(use.last, last.get(use.user, 0))
+    holds: dict[str, set[int]] = defaultdict(set)
+    for held in held_privileges(index, Members.of(index, groups)):
+        if held.person is not None and held.policy.id is not None:
+            holds[held.person].add(held.policy.id)
+    rows = [
+        (user, last.get(user), len(holds.get(user, ())), tuple(_names(index, holds.get(user, ()))))
+        for user in sorted({*last, *holds})
+        if user and last.get(user, -1) < cutoff
+    ]
+    return InsightTable(
+        "stopped_users",
+        "Users who stopped",
+        "Users without any record in these days, and the policies that still give them access.",
+        (
+            ("user", ColumnKind.TEXT),
+            ("last_seen", ColumnKind.TIME),
+            ("policies", ColumnKind.NUMBER),
+            ("names", ColumnKind.TEXTS),
+        ),
+        tuple(sorted(rows, key=lambda row: (-row[2], row[0]))),
+    )
+
+
+def unread_entities(
+    facts: AuditFacts, builder: RequestBuilder, cutoff: int, inventory: Iterable[EntityId] | None, instance: str
+) -> InsightTable:
+    """Return the entities that no one read since `cutoff`: those of the inventory or, without one, of the audit.
+
+    In a service without an access type `read`, every access is one.
+    """
+    reads = {_READ} if _READ in builder.access_types else builder.access_types
+    last_read: dict[tuple[str, str], int] = {}
+    last_used: dict[tuple[str, str], int] = {}
+    for use in facts.uses:
+        if use.allowed and use.type in builder.paths:
+            key = (use.type, use.resource)
+            last_used[key] = max(use.last, last_used.get(key, 0))
+            if use.access in reads:
+                last_read[key] = max(use.last, last_read.get(key, 0))
+    if inventory is None:
+        known = {(use.type, use.resource) for use in facts.uses if use.type in builder.paths}
+    else:
+        known = {(entity.type, "/".join((instance, *entity.parts))) for entity in inventory}
+    rows = ((*key, last_read.get(key), last_used.get(key)) for key in sorted(known) if last_read.get(key, -1) < cutoff)
+    return InsightTable(
+        "unread_entities",
+        "Entities that no one reads",
+        "Entities of the inventory, or else of the audit, without an allowed read in these days.",
+        (
+            ("type", ColumnKind.TEXT),
+            ("resource", ColumnKind.TEXT),
+            ("last_read", ColumnKind.TIME),
+            ("last_used", ColumnKind.TIME),
+        ),
+        tuple(rows),
+    )
+
+
+def use_by_group(facts: AuditFacts, builder: RequestBuilder, groups: Mapping[str, frozenset[str]]) -> InsightTable:
+    """Return the allowed accesses by namespace and group; a user in several groups counts in each of them.
+
+    In a service without namespaces, the first level of a resource takes their place.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for use in facts.uses:
+        if use.allowed:
+            namespace = _namespace(use, builder)
+            for group in groups.get(use.user) or (NO_GROUP,):
+                found[namespace, group] += use.times
+    return InsightTable(
+        "use_by_group",
+        "Use by namespace and group",
+        "Allowed accesses of the whole period; a user in several groups counts in each.",
+        (("namespace", ColumnKind.TEXT), ("group", ColumnKind.TEXT), ("accesses", ColumnKind.NUMBER)),
+        tuple((*key, count) for key, count in sorted(found.items())),
+    )
+
+
+def _namespace(use: Use, builder: RequestBuilder) -> str:
+    path = builder.paths.get(use.type, ())
+    if _NAMESPACE in path:
+        at = path.index(_NAMESPACE)
+    elif any(_NAMESPACE in other for other in builder.paths.values()):
+        return NO_NAMESPACE
+    else:
+        at = 0
+    values = use.resource.split("/", max(0, len(path) - 1))
+    return values[at] if at < len(values) else NO_NAMESPACE
+
+
+def _names(index: PolicyIndex, ids: Iterable[int]) -> list[str]:
+    return [index.policies[id_].name for id_ in sorted(ids)]

@@ -1,0 +1,179 @@
+"""Files of an audit: those of the named paths and of the directories below, as Ranger's plugins lay them out on HDFS.
+
+That is `<dir>/<service>/<yyyymmdd>/<service>_ranger_audit_<host>.log`; rotated files of our own sink are another form.
+A local path is walked without following links. A URL (hdfs://…, s3a://…) is listed by Hadoop, whose stores have none.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ranger_cdap.errors import InvalidInput, reason
+from spark_sync.ingest.file_reading import file_uri
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LARGEST_DOCUMENT: Final = 256_000_000
+"""Largest `.json` file in bytes: it is read as a whole."""
+
+_COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst", ".xz", ".zip")
+_HIDDEN: Final = (".", "_")
+_SCHEME: Final = "://"
+_FILE_URL: Final = "file://"
+
+
+class FileForm(Enum):
+    """Form of a file: JSON lines, one JSON document, or Parquet; by the end of its name."""
+
+    LINES = "lines"
+    DOCUMENT = "document"
+    PARQUET = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFile:
+    """A file to read: its name for people, its path for Spark, the URI by which Spark calls it, and its form."""
+
+    name: str
+    path: str
+    uri: str
+    form: FileForm
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFiles:
+    """Files to read, and the names of hidden ones (`_SUCCESS`, `.crc`), which are not."""
+
+    files: tuple[AuditFile, ...]
+    hidden: tuple[str, ...]
+
+
+def is_remote(path: str) -> bool:
+    """Return whether a path is a URL, which only Spark can list."""
+    return _SCHEME in path and not path.startswith(_FILE_URL)
+
+
+def list_audit(paths: Iterable[str], spark: SparkSession | None = None) -> AuditFiles:
+    """Return the files of these paths, each once, by name; a file that was named itself is never hidden.
+
+    Raises:
+        InvalidInput: a path does not exist, a file is not regular, compressed or too large, or there is none.
+    """
+    files: dict[str, AuditFile] = {}
+    hidden: list[str] = []
+    for path in paths:
+        if not path:
+            raise InvalidInput("an empty path names no audit")
+        found = listed_by_hadoop(path, spark) if is_remote(path) else _local(path.removeprefix(_FILE_URL))
+        for one in found:
+            if one.is_hidden:
+                hidden.append(one.name)
+            else:
+                files[one.uri] = AuditFile(one.name, one.path, one.uri, _form(one))
+    if not files:
+        raise InvalidInput("there are no files at the paths of the audit, so there is nothing to read")
+    return AuditFiles(tuple(sorted(files.values(), key=lambda one: one.name)), tuple(sorted(set(hidden))))
+
+
+class ListedFile(NamedTuple):
+    """A file as it is listed; `size` in bytes."""
+
+    name: str
+    path: str
+    uri: str
+    size: int
+    is_hidden: bool
+
+
+def _form(file: ListedFile) -> FileForm:
+    lower = file.name.lower()
+    if lower.endswith(_COMPRESSED):
+        raise InvalidInput(f"`{file.name}` is compressed, so its size is unknown; decompress it")
+    if lower.endswith(".parquet"):
+        return FileForm.PARQUET
+    if not lower.endswith(".json"):
+        return FileForm.LINES
+    if file.size > LARGEST_DOCUMENT:
+        raise InvalidInput(
+            f"`{file.name}` is larger than {LARGEST_DOCUMENT // 1_000_000} MB; export in parts, or rename it to "
+            "`.jsonl` if it has one record per line"
+        )
+    return FileForm.DOCUMENT
+
+
+def _local(path: str) -> Iterator[ListedFile]:
+    top = os.path.abspath(path)  # noqa: PTH100  (resolves no links)
+    try:
+        # The operator named it, so it may be a link to a directory.
+        if Path(top).is_dir():
+            yield from _below(top)
+        else:
+            yield _regular(top, os.lstat(top), is_hidden=False)
+    except OSError as e:
+        raise InvalidInput(f"`{e.filename or path}`, of the audit, cannot be read: {reason(e)}") from None
+
+
+def _below(directory: str, *, is_hidden: bool = False) -> Iterator[ListedFile]:
+    with os.scandir(directory) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        status = entry.stat(follow_symlinks=False)
+        hides = is_hidden or entry.name.startswith(_HIDDEN)
+        if stat.S_ISDIR(status.st_mode):
+            yield from _below(entry.path, is_hidden=hides)
+        else:
+            yield _regular(entry.path, status, is_hidden=hides)
+
+
+def _regular(path: str, status: os.stat_result, *, is_hidden: bool) -> ListedFile:
+    if not stat.S_ISREG(status.st_mode):
+        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
+        raise InvalidInput(f"`{path}`, of the audit, is {what}; only regular files are read")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "replace")
+        raise InvalidInput(f"`{shown}`, of the audit, has a name that is not UTF-8; rename it") from None
+    if "\n" in path or "\r" in path:
+        raise InvalidInput(f"`{path}`, of the audit, has a name of several lines; rename it")
+    if not is_hidden and not os.access(path, os.R_OK, effective_ids=True):
+        raise InvalidInput(f"`{path}`, of the audit, cannot be read: permission denied")
+    return ListedFile(path, f"file://{path}", file_uri(path), status.st_size, is_hidden)
+
+
+def listed_by_hadoop(url: str, spark: SparkSession | None) -> Iterator[ListedFile]:
+    """Yield the files of a URL and below it, as Hadoop lists them.
+
+    Raises:
+        InvalidInput: there is no session, or Hadoop fails.
+    """
+    if spark is None:
+        raise InvalidInput(f"`{url}` can only be listed by Spark")
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None  # there is a session
+    try:
+        path = jvm.org.apache.hadoop.fs.Path(url)
+        system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+        listed = system.listFiles(path, True)
+        top = path.depth()
+        while listed.hasNext():
+            status = listed.next()
+            one = status.getPath()
+            names = str(one.toUri().getPath()).split("/")[top + 1 :]
+            hides = any(name.startswith(_HIDDEN) for name in names)
+            text = str(one.toString())
+            yield ListedFile(text, text, str(one.toUri().toString()), int(status.getLen()), hides)
+    except Exception as e:
+        from py4j.protocol import Py4JJavaError
+
+        if not isinstance(e, Py4JJavaError):
+            raise
+        said = str(e.java_exception.getMessage()).splitlines()[0][:200]
+        raise InvalidInput(f"`{url}`, of the audit, cannot be listed: {said}") from None

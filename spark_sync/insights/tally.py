@@ -1,0 +1,239 @@
+"""Tally of audit lines: what executors send to the driver, summed before it is sent. Pure.
+
+Law: of each file, the accepted and the rejected lines, marks, lines of other services and those outside of the period
+are all its lines, whatever they hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from spark_sync.insights.audit_line import AuditEvent, read_audit_line
+from spark_sync.insights.replay import Redecided
+from spark_sync.sources.strict_json import LONGEST, BadLine
+
+DAY: Final = 86_400_000
+MOST_REJECTED: Final = 100
+"""Rejected lines that are kept of each part of a file; all are counted."""
+SHOWN: Final = 200
+"""Characters that are kept of a rejected line."""
+_MOST_KEYS: Final = 200_000
+
+
+class LineSource(NamedTuple):
+    """A line with its place: a file, the start of a part of it in bytes, and the content.
+
+    A line of a `.json` file is all of the file: one document, or lines.
+    """
+
+    file: str
+    block: int
+    content: bytes
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Service whose records count, from `since` until before `until`, both in epoch milliseconds."""
+
+    service: str
+    since: int
+    until: int
+
+
+class Use(NamedTuple):
+    """Equal events, as many `times`, between `first` and `last`, in epoch milliseconds.
+
+    `allowed` and `policy` are as recorded, `now` and `by` as replayed; `now` is None with the reason in `why`.
+    """
+
+    user: str
+    access: str
+    type: str
+    resource: str
+    allowed: bool
+    policy: int
+    now: bool | None
+    by: int
+    why: str
+    times: int
+    first: int
+    last: int
+
+
+class DayUse(NamedTuple):
+    """Events of a day (days since 1970), allowed or denied."""
+
+    day: int
+    allowed: bool
+    times: int
+
+
+class PartCount(NamedTuple):
+    """Lines of a part of a file, by what became of them."""
+
+    file: str
+    block: int
+    lines: int
+    accepted: int
+    rejected: int
+    marks: int
+    others: int
+    outside: int
+
+
+class BadPlace(NamedTuple):
+    """Rejected line: number within its part, from 1, the reason and the beginning of the text."""
+
+    file: str
+    block: int
+    number: int
+    reason: str
+    text: str
+
+
+Fact: TypeAlias = Use | DayUse | PartCount | BadPlace
+Decide: TypeAlias = Callable[[AuditEvent], Redecided]
+
+
+def undecided(_: AuditEvent) -> Redecided:
+    """Return no decision, where there are no policies to decide by."""
+    return Redecided(None)
+
+
+def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterator[Fact]:
+    """Yield the facts of lines, those of each part of a file in sequence; equal facts may come several times."""
+    sums = _Sums()
+    part: _Part | None = None
+    for line in lines:
+        if part is None or (line.file, line.block) != (part.file, part.block):
+            if part is not None:
+                yield part.count()
+            part = _Part(line.file, line.block)
+        for content in documents_of(line.content) if line.is_whole else (line.content,):
+            bad = part.read(content, period, decide, sums)
+            if bad is not None:
+                yield bad
+        if sums.is_large:
+            yield from sums.taken()
+    if part is not None:
+        yield part.count()
+    yield from sums.taken()
+
+
+def documents_of(content: bytes) -> Iterable[bytes]:
+    """Return the records of a JSON file: those of Solr's answer, of a list, or its lines."""
+    try:
+        return map(bytes, msgspec.json.decode(content, type=_SolrAnswer).response.docs)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    try:
+        return map(bytes, msgspec.json.decode(content, type=list[msgspec.Raw]))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return content.removeprefix(_BYTE_ORDER_MARK).splitlines()
+
+
+class _Docs(msgspec.Struct):
+    docs: list[msgspec.Raw]
+
+
+class _SolrAnswer(msgspec.Struct):
+    response: _Docs
+
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+class _Sums:
+    """Sums of equal uses, held until they are many."""
+
+    def __init__(self) -> None:
+        self._uses: dict[tuple[Any, ...], list[int]] = {}
+        self._days: Counter[tuple[int, bool]] = Counter()
+
+    @property
+    def is_large(self) -> bool:
+        return len(self._uses) + len(self._days) > _MOST_KEYS
+
+    def add(self, event: AuditEvent, now: Redecided) -> None:
+        key = (
+            event.user,
+            event.access,
+            event.type,
+            event.resource,
+            event.allowed,
+            event.policy,
+            now.allowed,
+            now.policy,
+            now.reason,
+        )
+        found = self._uses.get(key)
+        if found is None:
+            self._uses[key] = [event.count, event.time, event.time]
+        else:
+            found[0] += event.count
+            found[1] = min(found[1], event.time)
+            found[2] = max(found[2], event.time)
+        self._days[event.time // DAY, event.allowed] += event.count
+
+    def taken(self) -> Iterator[Fact]:
+        yield from (Use(*key, *found) for key, found in self._uses.items())
+        yield from (DayUse(*key, count) for key, count in self._days.items())
+        self._uses.clear()
+        self._days.clear()
+
+
+class _Part:
+    """A part of a file and the counts of its lines."""
+
+    def __init__(self, file: str, block: int) -> None:
+        self.file = file
+        self.block = block
+        self._lines = self._accepted = self._rejected = self._marks = self._others = self._outside = 0
+
+    def count(self) -> PartCount:
+        return PartCount(
+            self.file,
+            self.block,
+            self._lines,
+            self._accepted,
+            self._rejected,
+            self._marks,
+            self._others,
+            self._outside,
+        )
+
+    def read(self, content: bytes, period: Period, decide: Decide, sums: _Sums) -> BadPlace | None:
+        self._lines += 1
+        try:
+            event = read_audit_line(_text(content))
+        except BadLine as e:
+            self._rejected += 1
+            if self._rejected > MOST_REJECTED:
+                return None
+            shown = content[: SHOWN * 4].decode("utf-8", "replace")[:SHOWN]
+            return BadPlace(self.file, self.block, self._lines, str(e), shown)
+        if event is None:
+            self._marks += 1
+        elif event.service != period.service:
+            self._others += 1
+        elif not period.since <= event.time < period.until:
+            self._outside += 1
+        else:
+            self._accepted += 1
+            sums.add(event, decide(event))
+        return None
+
+
+def _text(content: bytes) -> str:
+    if len(content) > LONGEST:
+        raise BadLine(f"longer than {LONGEST} bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadLine("not UTF-8") from None

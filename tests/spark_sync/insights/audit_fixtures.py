@@ -1,0 +1,74 @@
+"""Audit records for tests: as our own sink, Ranger's plugins on HDFS, and Solr have them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from spark_sync.insights.facts import AuditFacts, gather
+from spark_sync.insights.tally import Decide, LineSource, Period, tally, undecided
+
+SERVICE: Final = "cdapdev"
+NOON: Final = 1_795_000_000_000
+"""2026-11-18 at 11:06:40 UTC."""
+ALWAYS: Final = Period(SERVICE, 0, 10**15)
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """A record with these fields; alice reads a dataset."""
+    return {
+        "repo": SERVICE,
+        "reqUser": "alice",
+        "evtTime": NOON,
+        "access": "dataset.get",
+        "resource": "cdap/ns1/purchases",
+        "resType": "dataset",
+        "action": "read",
+        "result": 1,
+        "policy": 7,
+        "agent": "cdap",
+        "enforcer": "ranger-acl",
+        **fields,
+    }
+
+
+def line(**fields: Any) -> bytes:
+    return json.dumps(record(**fields)).encode()
+
+
+HDFS: Final = (
+    b'{"repoType":100,"repo":"cdapdev","reqUser":"bob","evtTime":"2026-11-18 11:06:40.250","access":"read",'
+    b'"resource":"cdap/ns1/purchases","resType":"dataset","action":"read","result":0,"agent":"cdap","policy":-1,'
+    b'"enforcer":"ranger-acl","cliIP":"10.1.2.3","agentHost":"node2","logType":"RangerAudit","id":"d3fd4eb9-2",'
+    b'"seq_num":5,"event_count":3,"event_dur_ms":120000,"tags":[],"cluster_name":"c416","policy_version":4}'
+)
+"""A line as Ranger's plugins write it to HDFS: two times in one summary, and fields that decide nothing."""
+
+SOLR: Final = {
+    "responseHeader": {"status": 0, "QTime": 3, "params": {"q": "*:*"}},
+    "response": {
+        "numFound": 2,
+        "start": 0,
+        "docs": [
+            {
+                **record(evtTime="2026-11-18T11:06:40.250Z", policyVersion=4, zone="", event_count=1),
+                "_version_": 1849112340129251328,
+                "tags": ["PII"],
+            },
+            record(evtTime="2026-11-18T12:06:40Z", reqUser="carol", result=0, policy=-1),
+        ],
+    },
+}
+"""The answer of Solr's `select`."""
+
+
+def facts_of(
+    lines: Iterable[bytes], *, period: Period = ALWAYS, decide: Decide = undecided, file: str = "audit.jsonl"
+) -> AuditFacts:
+    """The facts of the lines of one file, without Spark."""
+    return gather(tally((LineSource(file, 0, one, False) for one in lines), period, decide), {file: file})
+
+
+def written(records: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in records)

@@ -1,0 +1,199 @@
+"""The audit on Spark: the same facts as without it, from every form of file, however Spark splits it."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from ranger_cdap.errors import InvalidInput, SyncError
+from ranger_cdap.policies.refresh.documents import Documents
+from spark_sync.insights.audit_files import list_audit, listed_by_hadoop
+from spark_sync.insights.differences import differences
+from spark_sync.insights.facts import AuditFacts, gather
+from spark_sync.insights.replay import ReplayBasis, replay_basis, replayer
+from spark_sync.insights.report import InsightReport
+from spark_sync.insights.tally import LineSource, tally, undecided
+from spark_sync.sources.strict_json import LONGEST
+from tests.authz.fixtures import document, policy
+from tests.spark_sync.insights.audit_fixtures import ALWAYS, HDFS, NOON, SOLR, line, record, written
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytestmark = pytest.mark.spark
+
+POLICIES = [policy(1, {"namespace": "ns1", "dataset": "*"}, ["alice", "user1", "user2"], ["read"])]
+
+
+def basis() -> ReplayBasis:
+    return replay_basis("cdapdev", Documents(msgspec.json.encode(document(POLICIES)), b"{}"), {}, frozenset())
+
+
+def read(spark: SparkSession, *paths: Path, by: ReplayBasis | None = None) -> AuditFacts:
+    from spark_sync.insights.reading import read_audit
+
+    return read_audit(spark, list_audit([str(path) for path in paths]).files, ALWAYS, by)
+
+
+def expected(*files: tuple[Path, list[bytes], bool], by: ReplayBasis | None = None) -> AuditFacts:
+    decide = undecided if by is None else replayer(by).decide
+    facts = (
+        fact
+        for path, lines, is_whole in files
+        for fact in tally((LineSource(str(path), 0, one, is_whole) for one in lines), ALWAYS, decide)
+    )
+    return gather(facts, {str(path): str(path) for path, _, _ in files})
+
+
+def drawn_lines(count: int) -> list[bytes]:
+    draw = random.Random(5)
+    lines = []
+    for n in range(count):
+        user, dataset = f"user{draw.randrange(4)}", draw.choice(["a", "b", "ü"])
+        one = line(reqUser=user, resource=f"cdap/ns1/{dataset}", evtTime=NOON + n * 1000, result=draw.randrange(2))
+        lines.append(draw.choice([*[one] * 9, HDFS, HDFS, b"garbage \xff" + str(n).encode(), b"", one[:40]]))
+    return lines
+
+
+@pytest.fixture
+def small_parts(spark: SparkSession) -> Any:
+    for name in ("maxPartitionBytes", "openCostInBytes"):
+        spark.conf.set(f"spark.sql.files.{name}", "3000")
+    yield
+    for name in ("maxPartitionBytes", "openCostInBytes"):
+        spark.conf.unset(f"spark.sql.files.{name}")
+
+
+def test_a_file_in_parts_makes_the_facts_of_the_whole(spark: SparkSession, small_parts: None, tmp_path: Path) -> None:
+    lines = drawn_lines(250)
+    path = tmp_path / "day=1" / "a b:c%20[x]*.log"
+    path.parent.mkdir()
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    (tmp_path / "empty.log").write_bytes(b"")
+    assert len(path.read_bytes()) > 30_000
+    found = read(spark, tmp_path, by=basis())
+    assert found == expected((path, lines, False), (tmp_path / "empty.log", [], False), by=basis())
+    assert 30 < found.lines.rejected < 100
+    assert all(lines[one.line - 1].decode("utf-8", "replace")[:200] == one.text for one in found.rejected)
+    assert {row[0] for row in differences(found, ()).rows} == {"lost", "gained"}
+
+
+def test_every_form_of_file_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "solr.json").write_text(json.dumps(SOLR, indent=2))
+    (tmp_path / "lines.json").write_bytes(written([record(), record(reqUser="bob")]))
+    (tmp_path / "own.jsonl").write_bytes(b"\xef\xbb\xbf" + written([record()]) + HDFS + b"\r\nlast")
+    columns = record(reqUser="parquet", evtTime=datetime.fromtimestamp(NOON / 1000, UTC))
+    pq.write_table(pa.Table.from_pylist([columns, {**columns, "result": 7}]), tmp_path / "a.parquet")
+    pq.write_table(pa.Table.from_pylist([record(reqUser="parquet", extra=[1])] * 2), tmp_path / "b.parquet")
+    pq.write_table(pa.table({"unrelated": [1.5]}), tmp_path / "c.parquet")
+    found = read(spark, tmp_path)
+    counts = {Path(name).name: (one.lines, one.accepted, one.rejected) for name, one in found.files}
+    assert counts == {
+        "a.parquet": (2, 1, 1),
+        "b.parquet": (2, 2, 0),
+        "c.parquet": (1, 0, 1),
+        "lines.json": (2, 2, 0),
+        "own.jsonl": (3, 2, 1),
+        "solr.json": (2, 2, 0),
+    }
+    assert [(Path(one.file).name, one.line, one.reason) for one in found.rejected] == [
+        ("a.parquet", 2, "`result` is 7, neither 0 nor 1"),
+        ("c.parquet", 1, "object missing required field `repo`"),
+        ("own.jsonl", 3, "not one JSON object"),
+    ]
+    (parquet,) = (use for use in found.uses if use.user == "parquet")
+    assert (parquet.times, parquet.first, parquet.last) == (3, NOON, NOON)
+
+
+def test_a_line_that_is_too_long_is_rejected_alone(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(line() + b"\n" + line(reason="x" * (5 * LONGEST)) + b"\n" + line() + b"\n")
+    found = read(spark, path)
+    assert (found.lines.accepted, [(one.line, one.reason) for one in found.rejected]) == (
+        2,
+        [(2, f"longer than {LONGEST} bytes")],
+    )
+
+
+def test_a_file_that_is_no_parquet_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 garbage")
+    with pytest.raises(InvalidInput, match=r"a\.parquet` cannot be read as Parquet"):
+        read(spark, tmp_path)
+
+
+def test_ctrl_c_is_not_hidden_by_what_fails_after_it() -> None:
+    from py4j.protocol import Py4JError
+
+    from spark_sync.insights.reading import ctrl_c
+
+    def clean_up() -> None:
+        try:
+            raise ConnectionError
+        except ConnectionError:
+            raise Py4JError("the answer is empty") from None
+
+    def interrupted() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            clean_up()
+
+    with pytest.raises(KeyboardInterrupt), ctrl_c():
+        interrupted()
+    with pytest.raises(Py4JError), ctrl_c():
+        clean_up()
+
+
+def test_executors_without_the_plugins_of_the_driver_fail(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(line())
+    other = replay_basis("cdapdev", basis().documents, {}, frozenset({"org.example.Moon"}))
+    with pytest.raises(SyncError, match="differ in their plugins"):
+        read(spark, tmp_path, by=other)
+
+
+def test_a_url_is_listed_by_hadoop(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a b.log").write_bytes(line())
+    (tmp_path / "sub" / "_SUCCESS").write_bytes(b"")
+    found = sorted(listed_by_hadoop(f"file://{tmp_path}", spark))
+    assert [(Path(one.name).name, one.size, one.is_hidden) for one in found] == [
+        ("_SUCCESS", 0, True),
+        ("a b.log", len(line()), False),
+    ]
+    assert found[1].uri.endswith("/sub/a%20b.log"), "as Spark names it"
+    with pytest.raises(InvalidInput, match="cannot be listed"):
+        list(listed_by_hadoop(f"file://{tmp_path}/missing", spark))
+    with pytest.raises(InvalidInput, match="`unheard-of://x/y`, of the audit, cannot be listed"):
+        list_audit(["unheard-of://x/y"], spark)
+
+
+def test_tables_are_parquet_and_nothing_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_sync.insights.parquet import write_tables
+
+    path = tmp_path / "a.log"
+    path.write_bytes(b"\n".join(drawn_lines(50)))
+    facts = read(spark, path, by=basis())
+    table = differences(facts, ())
+    report = InsightReport.of(facts, ALWAYS, (), (table,), now=NOON)
+    out = tmp_path / "out"
+    write_tables(spark, report, str(out))
+    rows = spark.read.parquet(str(out / "differences")).collect()
+    assert [
+        (row.user, row.resource, row["count"], row.new_policy, row["first"].replace(tzinfo=UTC).timestamp() * 1000)
+        for row in rows
+    ] == [(row[1], row[4], row[5], row[9], row[6]) for row in table.rows]
+    uses = spark.read.parquet(str(out / "uses"))
+    assert uses.count() == len(facts.uses)
+    assert spark.read.parquet(str(out / "rejected")).count() == facts.lines.rejected
+    with pytest.raises(InvalidInput, match="already exists"):
+        write_tables(spark, report, str(out))
+    with pytest.raises(InvalidInput, match="pattern"):
+        write_tables(spark, report, str(tmp_path / "o*"))
