@@ -42,7 +42,7 @@ _MOST_NAMED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class AuditArguments:
-    """What the command line says of an audit and the policies that decide on it."""
+    """Arguments that name an audit, and the policies that decide on it."""
 
     paths: tuple[str, ...]
     service: str | None

@@ -48,7 +48,7 @@ def repeated_denials(facts: AuditFacts) -> InsightTable:
             ("count", ColumnKind.NUMBER),
             ("first", ColumnKind.TIME),
             ("last", ColumnKind.TIME),
-            ("denied_by", ColumnKind.NUMBER),
+            ("denied_by", ColumnKind.ID),
             ("allowed_now", ColumnKind.FLAG),
         ),
         tuple(sorted(rows, key=lambda row: (-row[4], row))),

@@ -21,8 +21,8 @@ _COLUMNS: Final = (
     ("count", ColumnKind.NUMBER),
     ("first", ColumnKind.TIME),
     ("last", ColumnKind.TIME),
-    ("recorded_policy", ColumnKind.NUMBER),
-    ("new_policy", ColumnKind.NUMBER),
+    ("recorded_policy", ColumnKind.ID),
+    ("new_policy", ColumnKind.ID),
     ("groups_known", ColumnKind.FLAG),
 )
 

@@ -16,9 +16,9 @@ _PATTERN_CHARACTERS: Final = frozenset("*?[]{}\\")
 _USES: Final = (
     *((name, ColumnKind.TEXT) for name in ("user", "access", "type", "resource")),
     ("allowed", ColumnKind.FLAG),
-    ("recorded_policy", ColumnKind.NUMBER),
+    ("recorded_policy", ColumnKind.ID),
     ("now_allowed", ColumnKind.FLAG),
-    ("now_policy", ColumnKind.NUMBER),
+    ("now_policy", ColumnKind.ID),
     ("not_replayed", ColumnKind.TEXT),
     ("count", ColumnKind.NUMBER),
     ("first", ColumnKind.TIME),

@@ -142,7 +142,7 @@ def unused_privileges(
         "Privileges not used",
         "Access types of an item that this person did not use in these days, or that another policy gives first.",
         (
-            ("policy", ColumnKind.NUMBER),
+            ("policy", ColumnKind.ID),
             ("name", ColumnKind.TEXT),
             ("item", ColumnKind.NUMBER),
             ("user", ColumnKind.TEXT),
@@ -166,7 +166,7 @@ def unused_policies(index: PolicyIndex, facts: AuditFacts, cutoff: int) -> Insig
         "unused_policies",
         "Policies not used",
         "Policies whose allow items decided no access in these days.",
-        (("policy", ColumnKind.NUMBER), ("name", ColumnKind.TEXT), ("last_used", ColumnKind.TIME)),
+        (("policy", ColumnKind.ID), ("name", ColumnKind.TEXT), ("last_used", ColumnKind.TIME)),
         tuple(rows),
     )
 

@@ -11,10 +11,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ColumnKind(Enum):
-    """Kind of the values of a column; a time is in epoch milliseconds, and a value of any kind may be None."""
+    """Kind of the values of a column, as a type of Spark; an id is a number without separators.
+
+    A time is in epoch milliseconds, and a value of any kind may be None.
+    """
 
     TEXT = "string"
     NUMBER = "bigint"
+    ID = "long"
     TIME = "timestamp"
     FLAG = "boolean"
     TEXTS = "array<string>"

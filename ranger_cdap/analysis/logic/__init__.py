@@ -1,1 +1,1 @@
-"""What can be true together: formulas, a solver for them, and the meaning of their atoms."""
+"""Formulas, a solver for them, and the meaning of their atoms."""
