@@ -1,10 +1,12 @@
-"""Take the screenshots of docs/images: the page of the decision service, and an access matrix.
+"""Take the screenshots of docs/images: the page of the decision service, an access matrix, an impact and insights.
 
-Needs Chromium (Debian: `apt install chromium`). Everything runs on loopback, with an embedded Ranger Admin.
+Needs Chromium (Debian: `apt install chromium`), and Java for the last. Everything runs on loopback, with an embedded
+Ranger Admin.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +16,8 @@ from pathlib import Path
 
 from ranger_cdap.testing import embedded_ranger
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECRET = "only-for-this-picture"  # noqa: S105 - of a service that lives for seconds
 QUESTION = "user=bob&groups=analysts&operation=dataset.truncate&entity=dataset:ns1.purchases"
@@ -50,8 +53,34 @@ def take(url: str, name: str, height: int) -> None:
         subprocess.run([PROGRAM or "chromium", *flags, *picture, url], check=True, capture_output=True, timeout=60)
 
 
+def take_analyses(directory: Path) -> None:
+    """Look at the pages of two commands that read files: those of the made-up estate."""
+    command = [sys.executable, "-m", "ranger_cdap"]
+    estate = directory / "estate"
+    subprocess.run([sys.executable, ROOT / "examples" / "estate" / "make_estate.py", estate], check=True)
+    policies = json.loads((estate / "policies.json").read_bytes())
+    retired = ("migration", "hr project", "export")
+    policies["policies"] = [one for one in policies["policies"] if not one["name"].startswith(retired)]
+    (estate / "new.json").write_text(json.dumps(policies), encoding="utf-8")
+    settings = directory / "estate.toml"
+    settings.write_text('[ranger]\nservice = "cdap_estate"\n', encoding="utf-8")
+    run = [*command, "--config", str(settings)]
+    rest = ["--roles", "roles.json", "--tags", "tags.json"]
+    pages = {
+        "impact.png": ["policies", "impact", "policies.json", "new.json", *rest, "--format", "html", "--out"],
+        "insights.png": [
+            *("insights", "report", "audit", "--policies", "policies.json", *rest, "--userstore", "users.json"),
+            *("--inventory", "inventory.jsonl", "--until", "2026-11-01", "--days", "30", "--html"),
+        ],
+    }
+    for name, arguments in pages.items():
+        page = directory / f"{name}.html"
+        subprocess.run([*run, *arguments, str(page)], check=True, cwd=estate, capture_output=True)
+        take(page.as_uri(), name, 1000)
+
+
 def main() -> None:
-    """Start a Ranger Admin and a decision service, and look at both pages."""
+    """Start a Ranger Admin and a decision service, and look at both pages; then at those of commands."""
     if PROGRAM is None:
         sys.exit("Chromium is not installed (Debian: apt install chromium)")
     IMAGES.mkdir(exist_ok=True)
@@ -74,6 +103,7 @@ def main() -> None:
             address = next(word for word in words if word.startswith("http://"))
             take(address.replace("://", f"://security-team:{SECRET}@") + f"/?{QUESTION}", "page.png", 1000)
             served.terminate()
+        take_analyses(directory)
 
 
 if __name__ == "__main__":
