@@ -1,10 +1,10 @@
-"""The sets of policies that `policies impact` compares: files, and those of Ranger Admin, now or in a version."""
+"""The sets of policies that `policies impact` compares: files, those of Ranger Admin, or those of an earlier time."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from msgspec import structs
 from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.files import decoded, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.policy_files import HistoricFiles
 from ranger_cdap.cli.transfer import grants_of
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
 from ranger_cdap.policies.client.downloader import Downloader
@@ -32,6 +33,7 @@ from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policie
 Json = dict[str, Any]
 
 _PREFIX: Final = "ranger:"
+_HISTORY: Final = "history:"
 _FORM: Final = re.compile(r"ranger:(?:([0-9]{1,18})@([0-9]{1,9}))?")
 _SHOWN_VERSIONS: Final = 10
 
@@ -47,22 +49,36 @@ class RangerSource:
         return _PREFIX if self.policy_id is None else f"{_PREFIX}{self.policy_id}@{self.version}"
 
 
-PolicySource = Path | RangerSource
+@dataclass(frozen=True, slots=True)
+class HistorySource:
+    """The policies that this host used at a time, as given."""
+
+    when: str
+
+    def __str__(self) -> str:
+        return f"{_HISTORY}{self.when}"
+
+
+PolicySource = Path | RangerSource | HistorySource
 
 
 class PolicySourceParameter(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
-    """A file or directory of policies, or `ranger:`."""
+    """A file or directory of policies, `ranger:`, or `history:`."""
 
     name = "policies"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PolicySource:
-        """Return the path, or what `ranger:` names; a file of such a name is written `./ranger:`.
+        """Return the path, or what `ranger:` or `history:` names; a file of such a name is written `./ranger:`.
 
         Raises:
             InvalidInput: what follows `ranger:` is no version of a policy.
         """
-        if isinstance(value, RangerSource) or not str(value).startswith(_PREFIX):
-            return value if isinstance(value, RangerSource) else Path(value)
+        if isinstance(value, RangerSource | HistorySource):
+            return value
+        if str(value).startswith(_HISTORY):
+            return HistorySource(str(value).removeprefix(_HISTORY))
+        if not str(value).startswith(_PREFIX):
+            return Path(value)
         form = _FORM.fullmatch(value)
         if form is None:
             raise InvalidInput(
@@ -71,43 +87,60 @@ class PolicySourceParameter(click.ParamType):  # type: ignore[type-arg]  # gener
         return RangerSource(int(form[1]), int(form[2])) if form[1] else RangerSource()
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete names of files, and `ranger:`."""
-        ranger = [CompletionItem(_PREFIX)] if incomplete and _PREFIX.startswith(incomplete) else []
-        return [*ranger, CompletionItem(incomplete, type="file")]
+        """Complete names of files, `ranger:` and `history:`."""
+        others = [CompletionItem(one) for one in (_PREFIX, _HISTORY) if incomplete and one.startswith(incomplete)]
+        return [*others, CompletionItem(incomplete, type="file")]
 
 
 def read_sources(
     invocation: Invocation, ranger_user: str, sources: Sequence[PolicySource], roles: Path | None, tags: Path | None
 ) -> list[Documents]:
-    """Read sets of policies that belong to one service, each with the same roles and tags.
+    """Read sets of policies that belong to one service, with the same roles and tags but for those of a history.
 
-    Roles and tags come from the files, else from Ranger Admin if one of the sets does. Ranger Admin is read once, so
-    that two of its sets differ in the named versions only.
+    Roles and tags come from the files, else from Ranger Admin if one of the sets does, else from a history. Ranger
+    Admin is read once, so that two of its sets differ in the named versions only.
 
     Raises:
-        InvalidInput: a file cannot be read, or Ranger has no such policy or version.
+        InvalidInput: a file cannot be read, Ranger has no such policy or version, or the history none so old.
         RangerAdminError: Ranger Admin is unavailable, or the account lacks a right.
         NotReady: Ranger Admin has no policies of the service.
     """
     service = invocation.settings.ranger.service
     role_download = _checked(roles, decode_roles) if roles else None
     tag_download = _checked(tags, decode_service_tags) if tags else None
-    if not any(isinstance(source, RangerSource) for source in sources):
-        found = [read_policies(source, service) for source in sources if isinstance(source, Path)]
-    else:
+    historic = {
+        source: HistoricFiles.of(invocation, _HISTORY, source.when).read(service)
+        for source in sources
+        if isinstance(source, HistorySource)
+    }
+    own = {
+        source: replace(then, roles=role_download or then.roles, tags=tag_download or then.tags)
+        for source, then in historic.items()
+    }
+    found: dict[PolicySource, bytes] = {}
+    if any(isinstance(source, RangerSource) for source in sources):
         settings = invocation.settings
         by = Downloader.here(settings.plugin.app_id, service, settings.plugin.cluster_name)
         with administrator(invocation, ranger_user) as admin:
             now = _policies_now(admin, service, by)
-            found = [_of_source(source, admin, now, service, grants_of(settings)) for source in sources]
+            for source in sources:
+                if not isinstance(source, HistorySource):
+                    found[source] = _of_source(source, admin, now, service, grants_of(settings))
             if role_download is None:
                 role_download = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
             if tag_download is None and needs_tags(now):
                 tag_download = admin.download_tags(service, last_known_version=NO_VERSION, by=by)
+    else:
+        found = {source: read_policies(source, service) for source in sources if isinstance(source, Path)}
+        for then in historic.values():
+            role_download, tag_download = role_download or then.roles, tag_download or then.tags
     read: list[Documents] = []
-    for source, policies in zip(sources, found, strict=True):
+    for source in sources:
         with usable(Path(str(source))):
-            read.append(documents(policies, role_download, tag_download))
+            if isinstance(source, HistorySource):
+                read.append(own[source])
+            else:
+                read.append(documents(found[source], role_download, tag_download))
     return read
 
 
@@ -126,7 +159,9 @@ def _policies_now(admin: RangerAdmin, service: str, by: Downloader) -> bytes:
     return download
 
 
-def _of_source(source: PolicySource, admin: RangerAdmin, now: bytes, service: str, grants: CreatorGrants) -> bytes:
+def _of_source(
+    source: Path | RangerSource, admin: RangerAdmin, now: bytes, service: str, grants: CreatorGrants
+) -> bytes:
     if isinstance(source, Path):
         return _in_service(source, now, service, grants) if source.is_dir() else read_policies(source, service)
     if source.policy_id is None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -15,10 +18,32 @@ from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types, parse_e
 from ranger_cdap.cdap.profile import Profile, load_profile, profile_names, uncovered_rows
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import RangerCdapError
+from ranger_cdap.errors import InvalidInput, RangerCdapError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 """A file, to read or to write."""
+_DAY: Final = 86_400_000
+"""Milliseconds."""
+_DAYS_AGO: Final = re.compile(r"([0-9]{1,5})d")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})?)?")
+
+
+def moment_of(option: str, given: str | None, now: int, default: int) -> int:
+    """Return the time that an option names, in epoch milliseconds: a date, a time, or a number of days ago.
+
+    Raises:
+        InvalidInput: it is none of these.
+    """
+    if given is None:
+        return default
+    if ago := _DAYS_AGO.fullmatch(given):
+        return max(0, now - int(ago[1]) * _DAY)
+    with suppress(ValueError, OverflowError):
+        if _DATE.fullmatch(given):
+            found = datetime.fromisoformat(given)
+            aware = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+            return max(0, (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
+    raise InvalidInput(f"`{option} {given}` is not a time; write it like `2026-11-01`, `2026-11-01T12:00:00Z` or `7d`")
 
 
 class _Parameter(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import click
 
@@ -16,10 +17,11 @@ from ranger_cdap.authz.decider import Decider
 from ranger_cdap.cli.check_arguments import open_authorizer
 from ranger_cdap.cli.files import decoded, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.parameters import FILE, moment_of
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
+from ranger_cdap.policies.refresh.history import policies_at
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, decode_user_store
 
 POLICIES: Final = click.Path(path_type=Path)
@@ -52,6 +54,36 @@ class PolicyFiles:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class HistoricFiles(PolicyFiles):
+    """Policies, roles, tags and users that this host used at a time, in epoch milliseconds."""
+
+    directory: Path = Path()
+    at: int = 0
+
+    @classmethod
+    def of(cls, invocation: Invocation, option: str, given: str) -> Self:
+        """Return those of the time that an option names.
+
+        Raises:
+            InvalidInput: it names no time, or no history is kept here.
+        """
+        directory = invocation.settings.plugin.history_dir
+        if directory is None:
+            raise InvalidInput(f"`{option}` needs `plugin.history_dir`: no history of the policies is kept here")
+        now = time.time_ns() // 1_000_000
+        history = Path(f"history:{given}")
+        return cls(history, tags=history, directory=directory, at=moment_of(option, given, now, now))
+
+    def read(self, service: str) -> Documents:
+        """Read the documents kept last before that time.
+
+        Raises:
+            InvalidInput: the history has none so old, or cannot be read.
+        """
+        return policies_at(self.directory, service, self.at).documents
+
+
 def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
     """Return the content, decoded once by itself so that an error names this file and not the policy file."""
 
@@ -72,15 +104,24 @@ def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
         roles: Path | None,
         tags: Path | None,
         userstore: Path | None,
+        at: str | None,
         **more: Any,
     ) -> Any:
+        if at is not None:
+            if policies or roles or tags or userstore:
+                raise InvalidInput("`--at` and the options that name files exclude each other")
+            invocation = click.get_current_context().find_object(Invocation)
+            assert invocation is not None
+            return command(*args, files=HistoricFiles.of(invocation, "--at", at), **more)
         if policies is None:
             if roles or tags or userstore:
                 raise InvalidInput("`--roles`, `--tags` and `--userstore` need `--policies`")
             return command(*args, files=None, **more)
         return command(*args, files=PolicyFiles(policies, roles, tags, userstore), **more)
 
-    wrapped: Callable[..., Any] = with_files
+    wrapped: Callable[..., Any] = click.option(
+        "--at", metavar="TIME", help="Policies that this host used at a date, a time in UTC, or like `7d` (ago)."
+    )(with_files)
     for name, meaning in (
         ("--userstore", "A user store download (users and their groups), with --policies."),
         ("--tags", "A tag download, with --policies."),

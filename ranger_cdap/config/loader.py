@@ -240,6 +240,7 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
         "ranger.attempts": ranger.attempts,
         "plugin.poll_interval": plugin.poll_interval,
         "plugin.max_staleness": plugin.max_staleness,
+        "plugin.history_max_bytes": plugin.history_max_bytes,
         "sync.unfinished_after": settings.sync.unfinished_after,
         "sync.keep_days": settings.sync.keep_days,
         "sync.concurrency": settings.sync.concurrency,

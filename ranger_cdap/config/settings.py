@@ -110,6 +110,10 @@ class PluginSettings(Table, frozen=True):
     """Seconds without Ranger Admin after which everything is denied; greater than zero."""
     use_ranger_groups: bool = True
     """Use the groups of Ranger's user store, which is then downloaded."""
+    history_dir: Path | None = None
+    """A directory in which every version of the policies that is used is kept, for `--at`; private to its owner."""
+    history_max_bytes: int = 100_000_000
+    """Maximum bytes of the history of a service; the oldest versions are removed. Greater than zero."""
 
 
 class AuditSettings(Table, frozen=True):

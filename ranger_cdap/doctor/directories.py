@@ -73,6 +73,14 @@ class _Kept:
 _CACHE: Final = _Kept(
     "cache directory", "plugin.cache_dir", Program.SERVICE, "the plugin", "the first download", "put policies there"
 )
+_HISTORY: Final = _Kept(
+    "history directory",
+    "plugin.history_dir",
+    Program.SERVICE,
+    "the plugin",
+    "the first download",
+    "change what `--at` answers",
+)
 _AUDIT: Final = _Kept(
     "audit directory",
     "audit.file",
@@ -95,6 +103,12 @@ _STATE: Final = _Kept(
 def examine_cache_directory(settings: Settings, users: Users) -> Finding:
     """Check that only the plugin can write the cache."""
     return _CACHE.examine(settings.plugin.cache_dir, users)
+
+
+def examine_history_directory(settings: Settings, users: Users) -> Iterator[Finding]:
+    """Check that only the plugin can write the history of its policies, if one is kept."""
+    if settings.plugin.history_dir is not None:
+        yield _HISTORY.examine(settings.plugin.history_dir, users)
 
 
 def examine_state_directory(settings: Settings, users: Users) -> Finding:

@@ -13,6 +13,7 @@ from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor.directories import (
     examine_audit_directories,
     examine_cache_directory,
+    examine_history_directory,
     examine_state_directory,
     examine_users,
 )
@@ -24,7 +25,7 @@ from ranger_cdap.policies.refresh.cache import PolicyCache
 
 
 def examine_cache(settings: Settings, users: Users, ranger_version: int | None, now: float) -> Iterator[Finding]:
-    """Check that the cache directory is private and its policies are as new as Ranger Admin's, or almost."""
+    """Check that cache and history are private, and that the cached policies are almost as new as Ranger Admin's."""
     found = examine_cache_directory(settings, users)
     yield found
     if found.health is Health.WELL:
@@ -33,6 +34,7 @@ def examine_cache(settings: Settings, users: Users, ranger_version: int | None, 
             yield _lag(settings, ranger_version, now)
         elif owner is not None:
             yield skipped("policies in the cache", f"only user {name_of(owner)} can check: run this as that user too")
+    yield from examine_history_directory(settings, users)
 
 
 def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:

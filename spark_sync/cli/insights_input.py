@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +14,7 @@ import click
 
 from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.parameters import FILE, moment_of
 from ranger_cdap.cli.policy_files import WITHOUT_TAGS, PolicyFiles, policy_files
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady
@@ -27,7 +25,7 @@ from ranger_cdap.ranger_model.decode import decode_user_store
 from spark_sync.insights.audit_files import AuditFiles, is_remote, list_audit
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.replay import replay_basis
-from spark_sync.insights.tally import DAY, Period
+from spark_sync.insights.tally import Period
 from spark_sync.review.people import read_users
 from spark_sync.review.policies import load_policies
 from spark_sync.spark.session import require_spark, spark_session
@@ -35,8 +33,6 @@ from spark_sync.spark.session import require_spark, spark_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DAYS_AGO: Final = re.compile(r"([0-9]{1,5})d")
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})?)?")
 _MOST_NAMED: Final = 10
 
 
@@ -157,24 +153,6 @@ def read_facts(invocation: Invocation, arguments: AuditArguments) -> Iterator[Au
         if not facts.uses:
             raise InvalidInput(_nothing(facts, period))
         yield AuditRead(facts, files.hidden, period, policies, now, spark)
-
-
-def moment_of(option: str, given: str | None, now: int, default: int) -> int:
-    """Return the time that an option names, in epoch milliseconds: a date, a time, or a number of days ago.
-
-    Raises:
-        InvalidInput: it is none of these.
-    """
-    if given is None:
-        return default
-    if ago := _DAYS_AGO.fullmatch(given):
-        return max(0, now - int(ago[1]) * DAY)
-    with suppress(ValueError, OverflowError):
-        if _DATE.fullmatch(given):
-            found = datetime.fromisoformat(given)
-            aware = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-            return max(0, (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1))
-    raise InvalidInput(f"`{option} {given}` is not a time; write it like `2026-11-01`, `2026-11-01T12:00:00Z` or `7d`")
 
 
 def deciding_policies(invocation: Invocation, arguments: AuditArguments) -> DecidingPolicies:

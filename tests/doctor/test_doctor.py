@@ -231,6 +231,13 @@ def cache_is_a_file(world: World) -> None:
     world.change("plugin", cache_dir=world.directory / "file")
 
 
+def history_for_everybody(world: World) -> None:
+    history = world.directory / "history"
+    history.mkdir()
+    history.chmod(0o777)
+    world.change("plugin", history_dir=history)
+
+
 def state_for_everybody(world: World) -> None:
     world.settings.sync.state_dir.chmod(0o777)
 
@@ -270,6 +277,7 @@ FAULTS_HERE = [
     (ranger_administrator, "right of sync account `admin`: tag.download.auth.users", "ordinary user"),
     (cache_for_everybody, "cache directory", "chmod"),
     (cache_is_a_file, "cache directory", "chown"),
+    (history_for_everybody, "history directory", "chmod"),
     (state_for_everybody, "state directory", "chmod"),
     (state_is_a_file, "state directory", "chown"),
     (unknown_operation, "enforcement", "[enforce]"),

@@ -31,6 +31,7 @@ from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet
+from ranger_cdap.policies.refresh.history import PolicyHistory
 from ranger_cdap.policies.refresh.policy_set_download import Downloads, PolicySetDownload
 from ranger_cdap.policies.refresh.refresh_state import (
     CacheFailed,
@@ -140,6 +141,9 @@ class PolicyRefresher:
             with_users=plugin.use_ranger_groups,
             allow_older=allow_older,
             options=options,
+        )
+        self._history = (
+            PolicyHistory(plugin.history_dir, service, plugin.history_max_bytes) if plugin.history_dir else None
         )
         self._clock = clock
         self._spread = spread
@@ -296,6 +300,7 @@ class PolicyRefresher:
                 case Download():
                     return self._download(command.known)
                 case WriteCache():
+                    self._keep(command.policy_set.documents)
                     self._cache.write(command.policy_set.documents, command.contact)
                 case RecordContact():
                     self._cache.record_contact(command.contact)
@@ -305,6 +310,15 @@ class PolicyRefresher:
             return CacheFailed(self._clock(), str(e))
         return CacheWritten(self._clock())
 
+    def _keep(self, documents: Documents) -> None:
+        """Keep a version in the history; one that cannot be written is reported and stops nothing."""
+        if self._history is None:
+            return
+        try:
+            self._history.keep(documents, int(self._clock().wall * 1000))
+        except CacheError as e:
+            logger.warning("%s", e)
+
     def _load_cache(self) -> None:
         try:
             loaded = self._cache.load(self._clock().wall)
@@ -312,6 +326,7 @@ class PolicyRefresher:
             self._handle(CacheFailed(self._clock(), str(e)))
             return
         if loaded is not None:
+            self._keep(loaded[0].documents)
             self._handle(CacheFound(self._clock(), *loaded))
 
     def _download(self, known: Versions) -> Event:

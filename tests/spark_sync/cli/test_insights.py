@@ -16,10 +16,10 @@ import pytest
 
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
+from ranger_cdap.cli.parameters import moment_of
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.policy_directory import read_directory
 from spark_sync.cli import insights_input
-from spark_sync.cli.insights_input import moment_of
 from spark_sync.insights.tally import DAY
 from tests.authz.fixtures import document, policy
 from tests.spark_sync.insights.audit_fixtures import HDFS, NOON, record, written
