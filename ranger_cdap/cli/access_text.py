@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.analysis.reach_rows import ReachRow, conditions_of, item_text
 from ranger_cdap.analysis.symbols.symbolic import ALLOW_EXCEPTIONS
 from ranger_cdap.analysis.ways import Cell, CellItem
 from ranger_cdap.analysis.wording import item_named, named
+from ranger_cdap.cli.analysis_documents import level_documents, witness_document
 from ranger_cdap.cli.invocation import visible
 
 WIDTH: Final = 100
@@ -50,7 +49,6 @@ def blocks(
 
 def row_document(row: ReachRow) -> dict[str, Any]:
     """Return a row as JSON."""
-    levels = zip(row.path, row.levels, strict=True)
     return {
         "policy": None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name},
         "list": row.side or None,
@@ -59,35 +57,13 @@ def row_document(row: ReachRow) -> dict[str, Any]:
         "zone": row.zone or None,
         "who": row.who,
         "accesses": row.accesses,
-        "resource": [{"level": name, "values": text.values, "excludes": text.excludes} for name, text in levels],
+        "resource": level_documents(row.path, row.levels),
         "conditions": row.conditions,
         "except": row.exceptions,
         "certainty": row.certainty.value,
         "undecided": row.doubts,
         "witnesses": [witness_document(witness) for witness in row.witnesses.values()],
     }
-
-
-def witness_document(witness: Witness) -> dict[str, Any]:
-    """Return a request as JSON."""
-    request = witness.request
-    return {
-        "user": request.user,
-        "groups": sorted(request.groups),
-        "roles": sorted(witness.roles),
-        "access": request.access_type,
-        "resource": [{"level": name, "value": value} for name, value in request.resource.items()],
-        "client_ip": request.client_ip,
-        "access_time": _iso(request.access_time) if request.access_time else None,
-        "action": request.action,
-        "cluster_name": request.cluster_name,
-        "cluster_type": request.cluster_type,
-        "context": [{"name": name, "value": value} for name, value in request.context.items()],
-    }
-
-
-def _iso(epoch_ms: int) -> str:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat()
 
 
 def item_of_cell(one: CellItem) -> str:

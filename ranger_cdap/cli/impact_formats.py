@@ -5,14 +5,12 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from ranger_cdap.analysis.expected_changes import ChangedRow, ExpectedChange
-from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.wording import LevelText
+from ranger_cdap.cli.analysis_documents import level_documents, witness_document
 from ranger_cdap.cli.impact_sources import PolicySource
 from ranger_cdap.cli.invocation import visible
 from ranger_cdap.engine import AccessRequest
@@ -176,40 +174,15 @@ def _row_document(one: ChangedRow) -> dict[str, Any]:
         "zone": row.zone or None,
         "who": row.who,
         "accesses": row.accesses,
-        "resource": _level_documents(row.path, row.levels),
-        "item_resource": _level_documents(row.path, row.item_levels),
+        "resource": level_documents(row.path, row.levels),
+        "item_resource": level_documents(row.path, row.item_levels),
         "conditions": row.conditions,
         "except": row.exceptions,
         "partial": row.partial,
         "certainty": row.certainty.value,
         "undecided": row.doubts,
         "expected": None if entry is None else {"entry": entry.number, "reason": entry.reason},
-        "witnesses": [_witness_document(witness) for witness in row.witnesses.values()],
+        "witnesses": [
+            {**witness_document(witness), "owner": witness.request.owner} for witness in row.witnesses.values()
+        ],
     }
-
-
-def _level_documents(path: Iterable[str], levels: Sequence[LevelText]) -> list[dict[str, Any]]:
-    pairs = zip(path, levels, strict=True)
-    return [{"level": name, "values": level.values, "excludes": level.excludes} for name, level in pairs]
-
-
-def _witness_document(witness: Witness) -> dict[str, Any]:
-    request = witness.request
-    return {
-        "user": request.user,
-        "groups": sorted(request.groups),
-        "roles": sorted(witness.roles),
-        "owner": request.owner,
-        "access": request.access_type,
-        "resource": [{"level": name, "value": value} for name, value in request.resource.items()],
-        "client_ip": request.client_ip,
-        "access_time": _iso(request.access_time) if request.access_time else None,
-        "action": request.action,
-        "cluster_name": request.cluster_name,
-        "cluster_type": request.cluster_type,
-        "context": [{"name": name, "value": value} for name, value in request.context.items()],
-    }
-
-
-def _iso(epoch_ms: int) -> str:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat()

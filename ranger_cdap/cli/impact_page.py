@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from ranger_cdap.cli.impact_formats import ImpactReport, notes, on_one_line, summary
-
-if TYPE_CHECKING:
-    import jinja2
+from ranger_cdap.cli.impact_formats import ImpactReport, notes, summary
+from ranger_cdap.cli.page_template import page_template
 
 
 def page(report: ImpactReport) -> str:
     """Return the page, from `templates/impact.html`."""
     sections = [("Gained", report.of(gained=True)), ("Lost", report.of(gained=False))]
-    return _template().render(report=report, summary=summary(report), sections=sections, notes=notes)
-
-
-@cache
-def _template() -> jinja2.Template:
-    import jinja2  # here, because every command imports this module, and few write the page
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("ranger_cdap.cli"),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return page_template("ranger_cdap.cli", "impact.html").render(
+        report=report, summary=summary(report), sections=sections, notes=notes
     )
-    return environment.get_template("impact.html")
-
-
-def _shown(value: Any) -> Any:
-    """Return a value as the page shows it: no name has characters that break or reorder its line."""
-    return value if hasattr(value, "__html__") else on_one_line(str(value))

@@ -17,9 +17,9 @@ from ranger_cdap.cli.access_text import (
     conditions_of_item,
     dependence,
     item_of_cell,
-    witness_document,
     wrapped,
 )
+from ranger_cdap.cli.analysis_documents import witness_document
 from ranger_cdap.cli.check import entity_document
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode

@@ -9,18 +9,14 @@ import base64
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from ranger_cdap.cli.invocation import visible
+from ranger_cdap.cli.page_template import page_template
 from spark_sync.insights.facts import DayTotal
 from spark_sync.insights.report import InsightReport
 from spark_sync.insights.table import InsightTable, iso, shown
 from spark_sync.insights.tally import DAY
-
-if TYPE_CHECKING:
-    import jinja2
 
 MOST_ROWS: Final = 1000
 """Rows of a table that the page shows."""
@@ -74,7 +70,7 @@ def insights_page(report: InsightReport) -> str:
     style, script = _text("insights.css"), _text("insights.js")
     heat = next((table for table in report.tables if table.name == _HEAT), None)
     lines = report.facts.lines
-    return _template().render(
+    return page_template("spark_sync.cli", "insights.html").render(
         report=report,
         tables=[table for table in report.tables if table is not heat],
         heat=heat_map(heat),
@@ -171,23 +167,3 @@ def _digest(text: str) -> str:
 
 def _text(name: str) -> str:
     return files("spark_sync.cli").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> jinja2.Template:
-    import jinja2  # here, because few runs write the page
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("spark_sync.cli"),
-        autoescape=True,
-        finalize=_visible,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("insights.html")
-
-
-def _visible(value: Any) -> Any:
-    """Return a value as the page shows it: no name has characters that break or reorder its line."""
-    return value if hasattr(value, "__html__") else visible(str(value), keep="")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from ranger_cdap.cli.invocation import visible
+from ranger_cdap.cli.page_template import page_template
 from ranger_cdap.cli.policy_index import PolicyIndex
 from spark_sync.cli.matrix_answers import LETTERS, ActionAccess, Matrix, MatrixCell, MatrixStatus
-
-if TYPE_CHECKING:
-    import jinja2
 
 _ELEMENTS: Final[Mapping[MatrixStatus, str]] = {
     MatrixStatus.ALLOWED: "b",
@@ -26,7 +22,7 @@ def page(matrix: Matrix, book: PolicyIndex) -> str:
     rows = zip(matrix.entities, matrix.rows, strict=True)
     paired = ((entity, list(zip(matrix.subjects, row, strict=True))) for entity, row in rows)
     ids = {mark.policy_id for row in matrix.rows for cell in row for _, mark in cell.letters if mark.policy_id >= 0}
-    return _template().render(
+    return page_template("spark_sync.cli", "matrix.html").render(
         matrix=matrix,
         letters=LETTERS,
         elements=_ELEMENTS,
@@ -50,23 +46,3 @@ def _access(mark: ActionAccess, book: PolicyIndex) -> str:
             return f"depends on a condition or a time; now {'allowed' if mark.allowed else 'not allowed'}{by}"
         case _:
             return f"{mark.standing.value}{by}"
-
-
-@cache
-def _template() -> jinja2.Template:
-    import jinja2  # here, because every command imports this module, and few write the page
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("spark_sync.cli"),
-        autoescape=True,
-        finalize=_shown,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("matrix.html")
-
-
-def _shown(value: Any) -> Any:
-    """Return a value as the page shows it: no name has characters that break or reorder its line."""
-    return value if hasattr(value, "__html__") else visible(str(value), keep="")

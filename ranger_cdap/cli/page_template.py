@@ -1,0 +1,31 @@
+"""Templates of the pages that commands write: every value is escaped, and none breaks or reorders its line."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ranger_cdap.cli.invocation import visible
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+@cache
+def page_template(package: str, name: str) -> jinja2.Template:
+    """Return a template below `templates/` of a package; a value that is missing is an error."""
+    import jinja2  # here, because many commands import this module, and few write a page
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(package),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
+
+
+def _shown(value: Any) -> Any:
+    return value if hasattr(value, "__html__") else visible(str(value), keep="")
