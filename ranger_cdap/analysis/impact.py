@@ -14,10 +14,10 @@ from typing import Final
 
 from ranger_cdap.analysis.comparison import SetComparison, differences
 from ranger_cdap.analysis.logic.atoms import AtomKind, AtomTable
-from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, evaluate, negated
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.analysis.logic.level_values import MAX_VALUE_STEPS
 from ranger_cdap.analysis.logic.solver import MAX_SEARCH_STEPS, FormulaSolver
-from ranger_cdap.analysis.logic.witness import Witness, WitnessFinder, value_of
+from ranger_cdap.analysis.logic.witness import Witness, WitnessFinder
 from ranger_cdap.analysis.symbols.allowing import (
     AllowSource,
     allowed_by,
@@ -102,9 +102,7 @@ class SpacePair:
 
     def contains(self, guard: Formula, request: AccessRequest) -> bool:
         """Return True if a guard holds for a request; its resource has one value for each level of the guard's path."""
-        context, lenient = self.new.engine.context_of(request), self.new.maker.lenient
-        table = self.table
-        return evaluate(guard, lambda number: value_of(table[number], request, context, lenient=lenient))
+        return self.new.contains(guard, request)
 
 
 def impact(

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from ranger_cdap.analysis.impact import DEFAULT_TIME, Certainty, SearchBudget, doubts_of, finder_of
 from ranger_cdap.analysis.logic.atoms import AtomTable
-from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, evaluate, negated
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.analysis.logic.solver import FormulaSolver, Solution
-from ranger_cdap.analysis.logic.witness import Witness, WitnessFinder, value_of
+from ranger_cdap.analysis.logic.witness import Witness, WitnessFinder
 from ranger_cdap.analysis.subject import Subject, SubjectRulingMaker, finder_of_subject
 from ranger_cdap.analysis.symbols.allowing import (
     AllowSource,
@@ -97,8 +97,7 @@ class Reach:
 
     def contains(self, guard: Formula, request: AccessRequest) -> bool:
         """Return True if a guard holds for a request in scope; its resource has one value per level of the path."""
-        context, maker = self.space.engine.context_of(request), self.space.maker
-        return evaluate(guard, lambda n: value_of(maker.table[n], request, context, lenient=maker.lenient))
+        return self.space.contains(guard, request)
 
 
 def reach(

@@ -17,6 +17,7 @@ from ranger_cdap.analysis.symbols.allowing import AllowSource
 from ranger_cdap.analysis.symbols.space import Region, TagOccurrence
 from ranger_cdap.analysis.symbols.symbolic import Ruling, SymbolicItem
 from ranger_cdap.analysis.wording import (
+    MAX_EXCEPTIONS,
     SIDES,
     LevelText,
     conditions,
@@ -32,8 +33,6 @@ from ranger_cdap.engine.compiled.items import OWNER
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
 from ranger_cdap.engine.compiled.service_def import Path
 
-MAX_EXCEPTIONS: Final = 10
-"""Denials that a row names; it says how many more there are."""
 _STEPS: Final = 2_000
 _ACCESS = TypeVar("_ACCESS", ReachedAccess, TakenAccess)
 

@@ -14,6 +14,7 @@ from ranger_cdap.analysis.row_search import RowSearch
 from ranger_cdap.analysis.symbols.allowing import AllowSource
 from ranger_cdap.analysis.symbols.space import PolicySpace
 from ranger_cdap.analysis.wording import (
+    MAX_EXCEPTIONS,
     LevelText,
     conditions,
     item_named,
@@ -26,8 +27,6 @@ from ranger_cdap.analysis.wording import (
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.engine.compiled.service_def import Path
 
-MAX_EXCEPTIONS: Final = 10
-"""Denials that a row names; it says how many more there are."""
 _STEPS: Final = 2_000
 
 

@@ -19,6 +19,8 @@ SIDES: Final[Mapping[str, str]] = {
 }
 """Ranger's names of the lists of items, and those for people."""
 
+MAX_EXCEPTIONS: Final = 10
+"""Denials that a row names; it says how many more there are."""
 _USERS: Final = {USER_MACRO: "any user", OWNER_MACRO: "the owner"}
 
 
