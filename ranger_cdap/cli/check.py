@@ -5,14 +5,12 @@ from __future__ import annotations
 import click
 
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.cdap.requirements import requirement_sentences
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments, open_authorizer, policy_text
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.errors import NotReady
+from ranger_cdap.questions.answer_documents import as_document, verdict
 
 
 @click.command(
@@ -56,35 +54,3 @@ def print_answer(invocation: Invocation, answer: Answer) -> None:
         invocation.console.print(f"  {who}{has} {actions} on {examined.entity}: {policy_text(examined)}")
     if not answer.allowed and not answer.missing:
         invocation.console.print(f"  {answer.reason}")
-
-
-def verdict(answer: Answer) -> str:
-    """Return `allowed` or `denied`, and mention where it is not enforced."""
-    if not answer.enforced:
-        return "allowed, because it is not enforced"
-    return "allowed" if answer.allowed else "denied"
-
-
-def as_document(answer: Answer) -> dict[str, object]:
-    """Return the answer as a JSON document."""
-    return {
-        "allowed": answer.allowed,
-        "enforced": answer.enforced,
-        "ready": answer.ready,
-        "user": answer.person,
-        "operation": answer.operation,
-        "entity": entity_document(answer.entity),
-        "requirements": answer.requirements,
-        "requirement_sentences": [requirement_sentences()[name] for name in answer.requirements],
-        "reason": answer.reason,
-        "missing": [
-            {"user": m.person, "capacity": m.capacity, "actions": m.actions, "entity": entity_document(m.entity)}
-            for m in answer.missing
-        ],
-        "policies": answer.policy_ids,
-    }
-
-
-def entity_document(entity: EntityId | EntityPattern) -> dict[str, object]:
-    """Return an entity as JSON, with its parts separate because names may contain dots."""
-    return {"type": entity.type, "parts": entity.parts}

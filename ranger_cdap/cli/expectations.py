@@ -15,8 +15,8 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.junit import ExpectationResult, as_junit
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.errors import NotReady
+from ranger_cdap.questions.policy_index import PolicyIndex
 
 
 @click.command(

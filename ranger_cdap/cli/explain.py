@@ -9,16 +9,16 @@ from rich.tree import Tree
 
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.requirements import with_sentence
-from ranger_cdap.cli.check import as_document, entity_document, verdict
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.explanation import Explainer, Explanation, changes
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine import Problem
 from ranger_cdap.errors import NotReady, suggestion
+from ranger_cdap.questions.answer_documents import explanation_document, verdict
+from ranger_cdap.questions.explanation import Explainer, Explanation, changes
+from ranger_cdap.questions.policy_index import PolicyIndex
 
 _STYLES = {True: "green", False: "red"}
 _MOST_POLICIES = 20
@@ -60,7 +60,7 @@ def explain(invocation: Invocation, asked: CheckArguments, files: PolicyFiles | 
                 near = suggestion(person, reasons.index.stored_users or ())
                 invocation.messages.print(f"warning: Ranger knows no user `{person}`{near}")
     if invocation.as_json:
-        invocation.print_json(_document(answer, tried, decisive, reasons.index))
+        invocation.print_json(explanation_document(answer, tried, decisive, reasons.index))
     else:
         invocation.print_tree(_tree(answer, tried, decisive, reasons.index))
 
@@ -107,35 +107,3 @@ def _tree(answer: Answer, tried: list[list[Explanation]], decisive: list[Explana
         for requirement in answer.requirements:
             branch.add(with_sentence(requirement))
     return tree
-
-
-def _document(
-    answer: Answer, tried: list[list[Explanation]], decisive: list[Explanation], index: PolicyIndex
-) -> dict[str, object]:
-    return {
-        **as_document(answer),
-        "alternatives": [[_reason(explanation, index) for explanation in alternative] for alternative in tried],
-        "changes": changes(answer, decisive)[1],
-    }
-
-
-def _reason(explanation: Explanation, index: PolicyIndex) -> dict[str, object]:
-    e = explanation.examined
-    return {
-        "user": e.person,
-        "capacity": e.capacity,
-        "actions": e.actions,
-        "entity": entity_document(e.entity),
-        "held": e.held,
-        "policy": index.document(e.decision.policy_id),
-        "why": explanation.why,
-        "items": [
-            {"policy": index.document(item.policy_id), "list": item.side, "number": item.number}
-            for item in explanation.items
-        ],
-        "change": explanation.change,
-        "others": [
-            {"policy": index.document(entry.policy_id), "outcome": entry.outcome, "reason": entry.reason}
-            for entry in explanation.others
-        ],
-    }

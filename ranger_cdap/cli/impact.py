@@ -17,7 +17,7 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import usable, write_file
 from ranger_cdap.cli.impact_allow_file import read_expected_changes, written_entries
-from ranger_cdap.cli.impact_formats import ImpactReport, document, markdown, on_one_line, request_text, table
+from ranger_cdap.cli.impact_formats import ImpactReport, document, markdown, on_one_line, table
 from ranger_cdap.cli.impact_page import page
 from ranger_cdap.cli.impact_reports import junit, sarif
 from ranger_cdap.cli.impact_sources import PolicySource, PolicySourceParameter, read_sources
@@ -30,6 +30,7 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
+from ranger_cdap.questions.impact_text import request_text
 
 _SOURCE: Final = PolicySourceParameter()
 FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {

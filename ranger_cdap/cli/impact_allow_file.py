@@ -16,10 +16,10 @@ from ranger_cdap.analysis.expected_changes import ChangedRow, ExpectedChange
 from ranger_cdap.analysis.report import ImpactRow
 from ranger_cdap.analysis.wording import LevelText
 from ranger_cdap.cli.files import read_file
-from ranger_cdap.cli.invocation import visible
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.matcher import has_expression
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.questions.display import visible
 
 LARGEST: Final = 16 << 20
 _ALONE: Final = ("everyone", "any user", "the owner")

@@ -5,15 +5,14 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ranger_cdap.analysis.expected_changes import ChangedRow, ExpectedChange
-from ranger_cdap.cli.analysis_documents import level_documents, witness_document
 from ranger_cdap.cli.impact_sources import PolicySource
-from ranger_cdap.cli.invocation import visible
-from ranger_cdap.engine import AccessRequest
+from ranger_cdap.questions.analysis_documents import changed_row_document
+from ranger_cdap.questions.display import visible
+from ranger_cdap.questions.impact_text import headline, notes
 
 WIDTH: Final = 80
 LONGEST_COMMENT: Final = 60_000
@@ -49,44 +48,6 @@ class ImpactReport:
 def on_one_line(text: str) -> str:
     """Return a text on one line without control characters: names come from policies."""
     return visible(text, keep="")
-
-
-def headline(one: ChangedRow) -> str:
-    """Return `group analysts gains write on dataset cdap/ns1/sales.*`."""
-    verb = "gain" if one.gained else "lose"
-    verb = f"{verb}s" if one.row.witnesses else f"may {verb}"
-    return f"{', '.join(one.row.who)} {verb} {', '.join(one.row.accesses)} on {one.row.place}"
-
-
-def notes(one: ChangedRow) -> Iterator[str]:
-    """Yield what else there is to say about a row, as sentences without a stop."""
-    row = one.row
-    if one.expected_by is not None:
-        why = f": {one.expected_by.reason}" if one.expected_by.reason else ""
-        yield f"expected by entry {one.expected_by.number}{why}"
-    if row.conditions:
-        yield f"if {' and '.join(row.conditions)}"
-    yield from (f"except {text}" for text in row.exceptions)
-    if row.partial:
-        yield "in part: both sets allow the rest"
-    if row.doubts:
-        yield f"undecided: {', '.join(row.doubts)}"
-    for witness in list(row.witnesses.values())[:1]:
-        yield f"for example {request_text(witness.request)}"
-
-
-def request_text(request: AccessRequest) -> str:
-    """Return a request as `someone in analysts: write on namespace=ns1 (from 10.1.0.1)`."""
-    groups = f" in {', '.join(sorted(request.groups))}" if request.groups else ""
-    roles = f" with role {', '.join(sorted(request.roles))}" if request.roles else ""
-    where = ", ".join(f"{name}={value}" for name, value in request.resource.items()) or "no resource"
-    more = [f"from {request.client_ip}"] if request.client_ip else []
-    more += [f"owned by {request.owner}"] if request.owner else []
-    more += [f"for action {request.action}"] if request.action else []
-    more += [f"{name}={value}" for name, value in request.context.items()]
-    ending = f" ({', '.join(more)})" if more else ""
-    user = "a request without a user" if request.user is None else request.user
-    return f"{user}{groups}{roles}: {request.access_type} on {where}{ending}"
 
 
 # --- table ------------------------------------------------------------------------------------------------------------
@@ -159,30 +120,7 @@ def document(report: ImpactReport) -> dict[str, Any]:
     numbers = {"unused": [one.number for one in report.unused], "expired": [one.number for one in report.expired]}
     return {
         "service": report.service,
-        "gained": [_row_document(one) for one in report.of(gained=True)],
-        "lost": [_row_document(one) for one in report.of(gained=False)],
+        "gained": [changed_row_document(one) for one in report.of(gained=True)],
+        "lost": [changed_row_document(one) for one in report.of(gained=False)],
         "allow": {"file": report.allow_file, **numbers} if report.allow_file else None,
-    }
-
-
-def _row_document(one: ChangedRow) -> dict[str, Any]:
-    row, entry = one.row, one.expected_by
-    return {
-        "policy": None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name},
-        "item": row.item,
-        "tag": row.tag or None,
-        "zone": row.zone or None,
-        "who": row.who,
-        "accesses": row.accesses,
-        "resource": level_documents(row.path, row.levels),
-        "item_resource": level_documents(row.path, row.item_levels),
-        "conditions": row.conditions,
-        "except": row.exceptions,
-        "partial": row.partial,
-        "certainty": row.certainty.value,
-        "undecided": row.doubts,
-        "expected": None if entry is None else {"entry": entry.number, "reason": entry.reason},
-        "witnesses": [
-            {**witness_document(witness), "owner": witness.request.owner} for witness in row.witnesses.values()
-        ],
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ranger_cdap.cli.impact_formats import ImpactReport, notes, summary
-from ranger_cdap.cli.page_template import page_template
+from ranger_cdap.cli.impact_formats import ImpactReport, summary
+from ranger_cdap.questions.display import page_template
+from ranger_cdap.questions.impact_text import notes
 
 
 def page(report: ImpactReport) -> str:

@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 from ranger_cdap.analysis.expected_changes import ChangedRow
 from ranger_cdap.cli.files import read_file
-from ranger_cdap.cli.impact_formats import ImpactReport, headline, notes, on_one_line
+from ranger_cdap.cli.impact_formats import ImpactReport, on_one_line
 from ranger_cdap.cli.junit import ReportedCase, junit_report
 from ranger_cdap.policies.manage.policy_directory import SERVICE_FILE
 from ranger_cdap.policies.manage.strict_text import YAML_SUFFIXES, parse_text
 from ranger_cdap.policies.manage.transfer import Json, policy_key
+from ranger_cdap.questions.impact_text import headline, notes
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_FILE: Final = "ranger"

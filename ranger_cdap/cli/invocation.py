@@ -18,6 +18,7 @@ from rich.tree import Tree
 
 from ranger_cdap.config import DEFAULT_FILE, ENVIRONMENT_PREFIX, Configuration, Settings, read_configuration
 from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.questions.display import visible
 
 PIPE_WIDTH = 1000
 
@@ -116,13 +117,6 @@ class Invocation:
     def print_tree(self, tree: Tree) -> None:
         """Print a tree for people; on a terminal long lines are wrapped, and none is cut."""
         self.console.print(tree, soft_wrap=False)
-
-
-def visible(text: str, keep: str = "\n\t") -> str:
-    """Return the text with control and bidirectional characters escaped: names come from policies."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 class _Visible(Console):

@@ -9,7 +9,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from ranger_cdap.cli.expectation_file import Expectation
-from ranger_cdap.cli.invocation import visible
+from ranger_cdap.questions.display import visible
 
 # XML cannot represent these, not even escaped.
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -17,11 +17,12 @@ import click
 
 from ranger_cdap.cli.command import CommandGroup, add_lazily
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE, SETTING
 from ranger_cdap.errors import ConfigError, InvalidInput, NotReady, RangerAdminError, RangerCdapError, reason
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.questions.display import visible
 
 COMMANDS: Final = {
     "setup": "ranger_cdap.cli.setup:setup",

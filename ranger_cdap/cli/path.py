@@ -13,22 +13,18 @@ from ranger_cdap.analysis.reach_rows import applying
 from ranger_cdap.analysis.symbols.symbolic import ALLOW_EXCEPTIONS
 from ranger_cdap.analysis.ways import Cell, CellFinder, CellItem, CellStatus
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cli.access_text import (
-    conditions_of_item,
-    dependence,
-    item_of_cell,
-    wrapped,
-)
-from ranger_cdap.cli.analysis_documents import witness_document
-from ranger_cdap.cli.check import entity_document
+from ranger_cdap.cli.access_text import wrapped
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.known_user import KnownUser, PolicyView, access_types
 from ranger_cdap.cli.parameters import ENTITY
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.engine import AccessRequest
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.questions.analysis_documents import witness_document
+from ranger_cdap.questions.answer_documents import entity_document
+from ranger_cdap.questions.cell_text import conditions_of_item, dependence, item_of_cell
+from ranger_cdap.questions.known_user import KnownUser, PolicyView, access_types
 from ranger_cdap.ranger_model.document import replaced
 
 _ANSWERS = {

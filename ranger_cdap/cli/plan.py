@@ -9,10 +9,10 @@ from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan, unnamed
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.cdap.requirements import requirements_of, with_sentence
-from ranger_cdap.cli.check import entity_document
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.questions.answer_documents import entity_document
 
 
 @click.command(

@@ -14,7 +14,7 @@ from ranger_cdap.analysis.removal import ItemPrincipal, without_principals
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import write_file
-from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.engine import PolicyEngine
@@ -23,6 +23,7 @@ from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.strict_text import write_json
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, pieces
+from ranger_cdap.questions.display import visible
 from ranger_cdap.ranger_model.decode import decode_service_policies
 
 _UNDECIDED_SHOWN = 5

@@ -9,13 +9,14 @@ import click
 
 from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConflictingChange, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.proposed_admins import desired_state, read_proposal
 from ranger_cdap.policies.manage.service_setup import SetupAction, Step
+from ranger_cdap.questions.display import visible
 
 
 @click.command(

@@ -13,12 +13,13 @@ from ranger_cdap.analysis.reach_rows import ReachRow, allowed_rows, taken_rows
 from ranger_cdap.analysis.subject import exactly
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.grant import CREATORS_LABEL
-from ranger_cdap.cli.access_text import blocks, row_document, wrapped
+from ranger_cdap.cli.access_text import blocks, wrapped
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.known_user import KnownUser, PolicyView, access_types
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.questions.analysis_documents import row_document
+from ranger_cdap.questions.known_user import KnownUser, PolicyView, access_types
 
 MOST_GRANTS: Final = 5
 """Rows of the sync job's policies that are shown one by one; more are counted, unless `--all`."""

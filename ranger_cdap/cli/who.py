@@ -12,18 +12,19 @@ from ranger_cdap.analysis.reach_rows import ReachRow, allowed_rows
 from ranger_cdap.analysis.subject import exactly
 from ranger_cdap.cdap.entity import EntityId, entity_type
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
-from ranger_cdap.cli.access_holders import AccessHolder, access_holders
-from ranger_cdap.cli.access_text import blocks, row_document
+from ranger_cdap.cli.access_text import blocks
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.known_user import PolicyView, access_types
 from ranger_cdap.cli.parameters import EntityParameter
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.cli.what import CONTRADICTED, exit_code
 from ranger_cdap.engine import AccessEntry, AccessStatus
 from ranger_cdap.engine.compiled.matcher import compile_element
+from ranger_cdap.questions.access_holders import AccessHolder, access_holders
+from ranger_cdap.questions.analysis_documents import row_document
+from ranger_cdap.questions.known_user import PolicyView, access_types
+from ranger_cdap.questions.policy_index import PolicyIndex
 
 
 class EntityPatternParameter(EntityParameter):

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ranger_cdap.cli.files import write_file
-from ranger_cdap.cli.invocation import Invocation, visible
+from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.questions.display import visible
 from spark_sync.cli.insights_input import named_some
 from spark_sync.cli.insights_page import insights_page
 from spark_sync.insights.report import InsightReport

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from ranger_cdap.cli.page_template import page_template
+from ranger_cdap.questions.display import page_template
 from spark_sync.insights.facts import DayTotal
 from spark_sync.insights.report import InsightReport
 from spark_sync.insights.table import InsightTable, iso, shown

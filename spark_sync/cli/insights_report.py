@@ -11,7 +11,7 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_index import PolicyIndex
+from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.cli.insights_input import AuditArguments, audit_arguments, read_facts
 from spark_sync.cli.insights_output import OutputFiles, output_files, present
 from spark_sync.insights.activity import repeated_denials, stopped_users, unread_entities, use_by_group

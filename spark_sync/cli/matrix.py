@@ -9,18 +9,18 @@ import click
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.cli.access_holders import members_of
-from ranger_cdap.cli.check import entity_document
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY_TYPE, FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.errors import InvalidInput, NotReady
-from spark_sync.cli.matrix_answers import MOST_CELLS, Matrix, MatrixCell, MatrixStatus, MatrixSubject, matrix
-from spark_sync.cli.matrix_names import named_entities, named_people
+from ranger_cdap.questions.access_holders import members_of
+from ranger_cdap.questions.answer_documents import entity_document
+from ranger_cdap.questions.matrix import MOST_CELLS, Matrix, MatrixCell, MatrixStatus, MatrixSubject, matrix
+from ranger_cdap.questions.matrix_names import named_entities, named_people
+from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.cli.matrix_page import page
 from spark_sync.review.entities import read_entities
 

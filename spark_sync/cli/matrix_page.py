@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
-from ranger_cdap.cli.page_template import page_template
-from ranger_cdap.cli.policy_index import PolicyIndex
-from spark_sync.cli.matrix_answers import LETTERS, ActionAccess, Matrix, MatrixCell, MatrixStatus
+from ranger_cdap.questions.display import page_template
+from ranger_cdap.questions.matrix import LETTERS, ActionAccess, Matrix, MatrixCell, MatrixStatus
+from ranger_cdap.questions.policy_index import PolicyIndex
 
 _ELEMENTS: Final[Mapping[MatrixStatus, str]] = {
     MatrixStatus.ALLOWED: "b",

@@ -12,10 +12,11 @@ from ranger_cdap.analysis.overbreadth import MAX_NAMES, Overbreadth, overbreadth
 from ranger_cdap.cdap.entity import to_resource
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.invocation import Invocation, pass_invocation, visible
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.errors import NotReady
+from ranger_cdap.questions.display import visible
 from spark_sync.review.entities import read_entities
 
 

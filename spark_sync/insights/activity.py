@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cli.policy_index import PolicyIndex
+from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.privileges import Members, held_privileges
 from spark_sync.insights.request import OTHER_PRIVILEGE, RequestBuilder

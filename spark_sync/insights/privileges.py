@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO, implied
+from ranger_cdap.questions.policy_index import PolicyIndex
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.table import ColumnKind, InsightTable

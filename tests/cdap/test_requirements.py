@@ -22,8 +22,8 @@ from ranger_cdap.cdap.requirements import (
     requirements_of,
     with_sentence,
 )
-from ranger_cdap.cli.check import as_document
 from ranger_cdap.cli.main import main
+from ranger_cdap.questions.answer_documents import as_document
 
 SENTENCES = requirement_sentences()
 ASKS = load_requirements().asks

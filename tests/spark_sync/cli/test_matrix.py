@@ -12,10 +12,10 @@ import pytest
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cli.main import main
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.questions.matrix import ActionAccess, Matrix, MatrixCell, MatrixStatus, MatrixSubject
+from ranger_cdap.questions.policy_index import PolicyIndex
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
-from spark_sync.cli.matrix_answers import ActionAccess, Matrix, MatrixCell, MatrixStatus, MatrixSubject
 from spark_sync.cli.matrix_page import page
 from tests.cli.fixtures import COMPANY, ROLES, dataset, download, item, named, policy
 

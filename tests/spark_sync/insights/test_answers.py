@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import entity_id
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine import PolicyEngine, decode_service_policies
 from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.insights.activity import (
     NO_GROUP,
     NO_NAMESPACE,

@@ -11,11 +11,11 @@ from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.authz.access_review import review_engine
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.groups import GroupResolver
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.items import PUBLIC
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.questions.policy_index import PolicyIndex
 from ranger_cdap.ranger_model.decode import decode_roles
 from ranger_cdap.ranger_model.role import RangerRoles
 

@@ -9,10 +9,10 @@ import pytest
 
 from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.known_user import role_chain
 from ranger_cdap.cli.main import main
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.questions.known_user import role_chain
 from ranger_cdap.ranger_model.role import RangerRoles, Role, RoleMember
 from tests.cli.fixtures import named
 
@@ -83,7 +83,7 @@ def test_groups_of_a_plugin_count_and_a_failed_lookup_is_named(
 ) -> None:
     plugins = plugin_manager()
     plugins.register(Groups())
-    monkeypatch.setattr("ranger_cdap.cli.known_user.plugin_manager", lambda: plugins)
+    monkeypatch.setattr("ranger_cdap.questions.known_user.plugin_manager", lambda: plugins)
     assert main(["what", user, *named(tmp_path)]) == ExitCode.OK
     told = capsys.readouterr()
     assert ("in group etl" in told.out) is is_in_etl

@@ -10,9 +10,9 @@ from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
-from ranger_cdap.cli.policy_index import PolicyIndex
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.errors import InvalidEntity, InvalidInput
+from ranger_cdap.questions.policy_index import PolicyIndex
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 Named = EntityId | EntityPattern

@@ -1,14 +1,19 @@
-"""Templates of the pages that commands write: every value is escaped, and none breaks or reorders its line."""
+"""Names from policies as people see them: escaped, and none breaks or reorders its line."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ranger_cdap.cli.invocation import visible
-
 if TYPE_CHECKING:
     import jinja2
+
+
+def visible(text: str, keep: str = "\n\t") -> str:
+    """Return the text with control and bidirectional characters escaped: names come from policies."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 @cache

@@ -12,11 +12,11 @@ from ranger_cdap.analysis.ways import CellFinder
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cli.access_text import dependence
-from ranger_cdap.cli.policy_index import PolicyIndex, TagPolicy, users_of
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, AccessStatus, PolicyEngine
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER, Accesses
 from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.questions.cell_text import dependence
+from ranger_cdap.questions.policy_index import PolicyIndex, TagPolicy, users_of
 from ranger_cdap.ranger_model.decode import decode_user_store
 from ranger_cdap.ranger_model.document import replaced
 

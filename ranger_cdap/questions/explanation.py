@@ -15,10 +15,10 @@ from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
-from ranger_cdap.cli.policy_index import ALLOW, ALLOW_EXCEPTIONS, DENY, ItemFound, PolicyIndex
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
 from ranger_cdap.engine.model.decision import DENY_ALL_ELSE
 from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.questions.policy_index import ALLOW, ALLOW_EXCEPTIONS, DENY, ItemFound, PolicyIndex
 
 _SUPER_USER: Final = "superuser"
 _SILENT: Final = "says nothing"

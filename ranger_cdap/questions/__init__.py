@@ -1,0 +1,1 @@
+"""Questions of people about a set of policies, answered as values, texts and JSON documents."""

@@ -1,0 +1,83 @@
+"""Rows of an access analysis as JSON: the values of their levels, and the requests that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ranger_cdap.analysis.expected_changes import ChangedRow
+from ranger_cdap.analysis.logic.witness import Witness
+from ranger_cdap.analysis.reach_rows import ReachRow
+from ranger_cdap.analysis.wording import LevelText
+
+
+def level_documents(path: Iterable[str], levels: Sequence[LevelText]) -> list[dict[str, Any]]:
+    """Return the levels of a resource as JSON."""
+    pairs = zip(path, levels, strict=True)
+    return [{"level": name, "values": level.values, "excludes": level.excludes} for name, level in pairs]
+
+
+def witness_document(witness: Witness) -> dict[str, Any]:
+    """Return a request as JSON, without its owner."""
+    request = witness.request
+    return {
+        "user": request.user,
+        "groups": sorted(request.groups),
+        "roles": sorted(witness.roles),
+        "access": request.access_type,
+        "resource": [{"level": name, "value": value} for name, value in request.resource.items()],
+        "client_ip": request.client_ip,
+        "access_time": _iso(request.access_time) if request.access_time else None,
+        "action": request.action,
+        "cluster_name": request.cluster_name,
+        "cluster_type": request.cluster_type,
+        "context": [{"name": name, "value": value} for name, value in request.context.items()],
+    }
+
+
+def row_document(row: ReachRow) -> dict[str, Any]:
+    """Return a row as JSON."""
+    return {
+        "policy": None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name},
+        "list": row.side or None,
+        "item": row.item,
+        "tag": row.tag or None,
+        "zone": row.zone or None,
+        "who": row.who,
+        "accesses": row.accesses,
+        "resource": level_documents(row.path, row.levels),
+        "conditions": row.conditions,
+        "except": row.exceptions,
+        "certainty": row.certainty.value,
+        "undecided": row.doubts,
+        "witnesses": [witness_document(witness) for witness in row.witnesses.values()],
+    }
+
+
+def changed_row_document(one: ChangedRow) -> dict[str, Any]:
+    """Return a row of an impact as JSON."""
+    row, entry = one.row, one.expected_by
+    return {
+        "policy": None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name},
+        "item": row.item,
+        "tag": row.tag or None,
+        "zone": row.zone or None,
+        "who": row.who,
+        "accesses": row.accesses,
+        "resource": level_documents(row.path, row.levels),
+        "item_resource": level_documents(row.path, row.item_levels),
+        "conditions": row.conditions,
+        "except": row.exceptions,
+        "partial": row.partial,
+        "certainty": row.certainty.value,
+        "undecided": row.doubts,
+        "expected": None if entry is None else {"entry": entry.number, "reason": entry.reason},
+        "witnesses": [
+            {**witness_document(witness), "owner": witness.request.owner} for witness in row.witnesses.values()
+        ],
+    }
+
+
+def _iso(epoch_ms: int) -> str:
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat()
