@@ -20,7 +20,13 @@ from ranger_cdap.cli.impact_allow_file import read_expected_changes, written_ent
 from ranger_cdap.cli.impact_formats import ImpactReport, document, markdown, on_one_line, table
 from ranger_cdap.cli.impact_page import page
 from ranger_cdap.cli.impact_reports import junit, sarif
-from ranger_cdap.cli.impact_sources import PolicySource, PolicySourceParameter, read_sources
+from ranger_cdap.cli.impact_sources import (
+    HistorySource,
+    PolicySource,
+    PolicySourceParameter,
+    RangerSource,
+    read_sources,
+)
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import WITHOUT_TAGS
@@ -48,7 +54,7 @@ FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {
     cls=Command,
     examples=(
         "ranger-cdap policies impact old.json new.json",
-        "ranger-cdap policies impact history:7d ranger:",
+        "ranger-cdap policies impact --since 7d",
         "ranger-cdap policies impact ranger: policies --fail-on gained --allow expected.toml",
         "ranger-cdap policies impact ranger:7@3 ranger:",
         "ranger-cdap policies impact old.json new.json --format markdown --out comment.md",
@@ -60,8 +66,8 @@ FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {
     },
 )
 @account
-@click.argument("old", type=_SOURCE, metavar="OLD")
-@click.argument("new", type=_SOURCE, metavar="NEW")
+@click.argument("sets", type=_SOURCE, nargs=-1, metavar="OLD NEW")
+@click.option("--since", metavar="TIME", help="In place of OLD: what this host used then. NEW is `ranger:` by default.")
 @click.option("--roles", type=FILE, metavar="FILE", help="A role download, for both sets.")
 @click.option("--tags", type=FILE, metavar="FILE", help="A tag download, for both sets.")
 @click.option("--access", "accesses", metavar="TYPE", multiple=True, help="Only this access type. Repeatable.")
@@ -78,8 +84,8 @@ def impact_command(
     context: click.Context,
     invocation: Invocation,
     ranger_user: str,
-    old: PolicySource,
-    new: PolicySource,
+    sets: tuple[PolicySource, ...],
+    since: str | None,
     roles: Path | None,
     tags: Path | None,
     accesses: tuple[str, ...],
@@ -99,6 +105,7 @@ def impact_command(
     """
     if write_allow is not None and write_allow.exists():
         raise InvalidInput(f"`{write_allow}` exists; name a new file")
+    old, new = _pair(sets, since)
     read = read_sources(invocation, ranger_user, (old, new), roles, tags)
     before, after = (_engine(invocation, *one) for one in zip((old, new), read, strict=True))
     _refuse_unlike(old, before, new, after)
@@ -121,6 +128,15 @@ def impact_command(
     if write_allow is not None:
         write_file(write_allow, written_entries(one for one in rows if one.expected_by is None))
     context.exit(_exit_code(invocation, found, report))
+
+
+def _pair(sets: tuple[PolicySource, ...], since: str | None) -> tuple[PolicySource, PolicySource]:
+    if since is not None:
+        sets = (HistorySource(since), *(sets or (RangerSource(),)))
+    if len(sets) != 2:
+        wanted = "`--since` takes the place of OLD: give NEW alone" if since is not None else "give OLD and NEW"
+        raise InvalidInput(f"an impact compares two sets of policies; {wanted}")
+    return sets[0], sets[1]
 
 
 def _print(invocation: Invocation, report: ImpactReport, output_format: str | None, out: Path | None) -> None:

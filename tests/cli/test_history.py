@@ -55,8 +55,14 @@ def test_a_question_is_answered_by_the_policies_of_then(
 
 
 def test_the_impact_since_then(asked: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
-    for new in ("history:3d", str(tmp_path / "now.json")):
-        code, out, _ = asked("policies", "impact", "history:5d", new, "--json", "--fail-on", "gained")
+    now = str(tmp_path / "now.json")
+    for sets in (
+        ["history:5d", "history:3d"],
+        ["history:5d", now],
+        ["--since", "5d", "history:3d"],
+        ["--since", "5d", now],
+    ):
+        code, out, _ = asked("policies", "impact", *sets, "--json", "--fail-on", "gained")
         assert code == ExitCode.ACCESS_CHANGED
         found = json.loads(out)
         assert [row["who"] for row in found["gained"]] == [["user eve"]]
@@ -73,6 +79,10 @@ def test_the_impact_since_then(asked: Callable[..., tuple[int, str, str]], tmp_p
         (["who", "dataset:ns1.kv", "--at", "5d", "--roles", "x.json"], "exclude each other"),
         (["policies", "impact", "history:30d", "history:1d"], "so old: it begins at 2"),
         (["policies", "impact", "history:", "history:1d"], "is not a time"),
+        (["policies", "impact", "--since", "soon"], "is not a time"),
+        (["policies", "impact", "--since", "5d", "history:1d", "now.json"], "give NEW alone"),
+        (["policies", "impact", "history:1d"], "give OLD and NEW"),
+        (["policies", "impact"], "give OLD and NEW"),
     ],
 )
 def test_what_the_history_does_not_have_is_refused(

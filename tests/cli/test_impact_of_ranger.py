@@ -70,6 +70,17 @@ def test_ranger_as_it_is_has_no_impact_on_itself(impact_of: Callable[..., tuple[
     assert "--tags" not in said  # Ranger's tags are used
 
 
+def test_since_a_time_compares_what_was_used_with_ranger_as_it_is(
+    ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RANGER_CDAP_PLUGIN__HISTORY_DIR", str(tmp_path / "history"))
+    assert main(["policies", "refresh", "--quiet"]) == 0
+    used = "2999-01-01"
+    assert impact_of("--since", used)[0]["gained"] == []
+    made(ranger)
+    assert who(impact_of("--since", used)[0]["gained"]) == [(["user alice"], ["read"])]
+
+
 def test_a_version_of_a_policy_is_compared_with_what_is_in_effect(
     ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]]
 ) -> None:
