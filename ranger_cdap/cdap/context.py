@@ -23,12 +23,17 @@ ROLES: Mapping[str, str] = {
     "created_datasets": "dataset",
     "local_datasets": "dataset",
     "external_datasets": "dataset",
+    "applications": "application",
+    "artifacts": "artifact",
+    "keys": "secure_key",
+    "streams": "stream",
 }
 """Roles of entities in an operation, and the type that each role requires.
 
 `artifact` is what an application is deployed from, `jar` the artifact that an uploaded jar becomes, `principal` the
 impersonated one; `datasets`, `modules` and `types` are created (or, for modules and types, used) on the way; the other
-roles are the datasets that a running program uses, by the kind of use.
+roles with `datasets` are those that a running program uses, by the kind of use; `applications`, `artifacts`, `keys` and
+`streams` are what a namespace holds when it is deleted.
 """
 
 CAPACITIES: Mapping[str, str] = {

@@ -1,4 +1,4 @@
-"""The five requirement documents, id by id; the data is `requirements.toml`."""
+"""The six requirement documents, id by id; the data is `requirements.toml`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,28 @@ from importlib.resources import files
 import msgspec
 
 from ranger_cdap.cdap.entity import entity_type, entity_types
-from ranger_cdap.cdap.profile import Operation, Privilege
+from ranger_cdap.cdap.profile import ACTIONS, VISIBLE, Operation, Privilege
 
 CROSS_CUTTING = "cross-cutting"
 DISAGREEMENTS = "disagreements"
 
 # Verbs of the documents' tables: with a phrase of their own, and with a last letter that is doubled.
 _PHRASES = {"executeAdmin": "executing the admin operation", "asyncEnqueue": "enqueuing asynchronously"}
+_BELOW = {(VISIBLE,): " or on anything in it"}
 _DOUBLED = frozenset({"debug", "drop", "emit", "get", "set", "stop"})
 
 
 class DocumentRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Row of a document's table; `was` is the older version's privilege, where the document compares two."""
+    """Row of a document's table; `was` is the older version's privilege, where the document compares two.
+
+    `page` is where the row is written, if the document has several pages.
+    """
 
     needs: str
     gives: str = ""
     was: str = ""
     note: str = ""
+    page: str = ""
 
 
 class RequirementDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,7 +171,8 @@ def _sentences(number: str, document: RequirementDocument) -> Iterator[tuple[str
 def _sentence(kind: str, operation: str, row: DocumentRow) -> str:
     was = f" Before: {_in_words(row.was)}." if row.was else ""
     note = f" ({row.note[0].upper()}{row.note[1:]}.)" if row.note else ""
-    return f"{_statement(kind, operation, row)}{was}{note}"
+    page = f" ({row.page[0].upper()}{row.page[1:]}.)" if row.page else ""
+    return f"{_statement(kind, operation, row)}{was}{note}{page}"
 
 
 def _statement(kind: str, operation: str, row: DocumentRow) -> str:
@@ -201,8 +207,13 @@ def _gerund(verb: str) -> str:
 def _in_words(needs: str) -> str:
     """Return the privileges as text: `READ or WRITE on the namespace and ADMIN on the stream`."""
     return " and ".join(
-        f"{_any_of(actions)} on the {target.replace('_', ' ')}" for actions, target in parse_needs(needs)
+        f"{_of_actions(actions)} on the {target.replace('_', ' ')}{_BELOW.get(actions, '')}"
+        for actions, target in parse_needs(needs)
     )
+
+
+def _of_actions(actions: tuple[str, ...]) -> str:
+    return "any privilege" if actions == (VISIBLE,) or set(actions) == set(ACTIONS) else _any_of(actions)
 
 
 def _any_of(actions: tuple[str, ...]) -> str:

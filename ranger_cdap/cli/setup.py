@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.config import Settings
+from ranger_cdap.config.cdap_site import DOCUMENTED, ProposedSetting, as_toml, proposed_settings
 from ranger_cdap.errors import ConflictingChange, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
@@ -24,6 +27,7 @@ from ranger_cdap.questions.display import visible
     examples=(
         "ranger-cdap setup --dry-run",
         "ranger-cdap setup --yes --admin-user ann --master-user cdap",
+        "ranger-cdap setup --from-cdap-site /etc/cdap/conf/cdap-site.xml",
     ),
 )
 @click.option(
@@ -47,6 +51,12 @@ from ranger_cdap.questions.display import visible
 @click.option(
     "--master-user", metavar="USER", default="", help="The user CDAP itself runs as, in addition to `master.user`."
 )
+@click.option(
+    "--from-cdap-site",
+    type=FILE,
+    metavar="FILE",
+    help="Print the settings that this cdap-site.xml proposes for ranger-cdap.toml, and exit.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @pass_invocation
@@ -56,6 +66,7 @@ def setup(
     admin_users: tuple[str, ...],
     admin_groups: tuple[str, ...],
     master_user: str,
+    from_cdap_site: Path | None,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -67,8 +78,18 @@ def setup(
     administrator's password is read from the environment variable RANGER_CDAP_SETUP_PASSWORD or prompted for. No
     account is created: users and service accounts must exist in Ranger. Users and groups that get rights are looked up
     first: if any is missing, nothing is changed.
+
+    What creators get, and the policies of the user CDAP itself runs as, are those of `cdap.profile`.
     """
+    if from_cdap_site is not None:
+        _propose(invocation, proposed_settings(from_cdap_site))
+        return
     settings = invocation.settings
+    if "cdap.profile" not in invocation.configuration.origins:
+        invocation.messages.print(
+            f"note: `cdap.profile` is not set, so the profile is `{settings.cdap.profile}`; "
+            f"that of CDAP's own documentation is `{DOCUMENTED}`"
+        )
 
     def planned() -> tuple[Step, ...]:
         state = service_setup.read_state(admin, settings.ranger.service)
@@ -99,6 +120,17 @@ def setup(
                 raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
             changes = _changes(again)
         _carry_out(changes, admin)
+
+
+def _propose(invocation: Invocation, proposed: Sequence[ProposedSetting]) -> None:
+    if invocation.as_json:
+        invocation.print_json([{"setting": one.name, "value": one.value, "why": one.why} for one in proposed])
+        return
+    click.echo(as_toml(proposed), nl=False)
+    invocation.messages.print(
+        "nothing was set up: put what you agree with into `ranger-cdap.toml`, then run `ranger-cdap setup`; "
+        "`ranger-cdap operations diff default cdap-6` shows what the profile changes"
+    )
 
 
 def _show_proposal(settings: Settings) -> None:

@@ -152,7 +152,15 @@ def _rows() -> Mapping[str, Mapping[str, str]]:
 
 
 def _read(path: Path) -> dict[str, _Property]:
-    """Return the properties of a file; the last of duplicates counts, as in Hadoop."""
+    return {name: _Property(value, path) for name, value in read_properties(path).items()}
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    """Return the properties of a file of Hadoop's; the last of duplicates counts, as in Hadoop.
+
+    Raises:
+        ConfigError: it cannot be read, or is none.
+    """
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ConfigError(f"Hadoop configuration file `{path}` is larger than {_LARGEST_FILE} bytes")
@@ -164,7 +172,7 @@ def _read(path: Path) -> dict[str, _Property]:
     if root is None or root.tag != "configuration":
         raise ConfigError(f"`{path}` is not a Hadoop configuration file: XML with `configuration` around properties")
     pairs = ((_text(entry, "name"), _text(entry, "value")) for entry in root.iter("property"))
-    return {name: _Property(value, path) for name, value in pairs if name}
+    return {name: value for name, value in pairs if name}
 
 
 def _text(entry: Element, tag: str) -> str:

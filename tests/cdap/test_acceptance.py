@@ -21,7 +21,7 @@ def ids_of_rows() -> set[str]:
 
 
 def test_every_id_is_there_once() -> None:
-    assert len(IDS) == len(set(IDS)) == 425
+    assert len(IDS) == len(set(IDS)) == 483
 
 
 def test_every_id_has_a_row_or_a_test_that_shows_it_or_is_a_remark() -> None:

@@ -16,7 +16,7 @@ from ranger_cdap.cdap.answer import compose
 from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId, entity_types, parse_entity, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
-from ranger_cdap.cdap.profile import Operation, Privilege, load_profile, profile_names
+from ranger_cdap.cdap.profile import ACTIONS, VISIBLE, Operation, Privilege, load_profile, profile_names
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from tests.cdap.fixtures import Policies
@@ -59,6 +59,10 @@ PLAYING = {
     "created_datasets": ["dataset:ns1.fresh"],
     "local_datasets": ["dataset:ns1.local*"],
     "external_datasets": ["dataset:ns1.outside"],
+    "applications": ["application:ns1.Held", "application:ns1.HeldToo"],
+    "artifacts": ["artifact:ns1.held"],
+    "keys": ["secure_key:ns1.held"],
+    "streams": ["stream:ns1.held"],
 }
 MADE = ("datasets", "modules", "types")
 RUNNING = ("read_datasets", "written_datasets", "created_datasets", "local_datasets", "external_datasets")
@@ -73,6 +77,7 @@ SITUATIONS = (
     ("artifact", "principal", *MADE),
     RUNNING,
     ("principal", *RUNNING),
+    ("applications", "artifacts", *MADE, "keys", "streams"),
 )
 BELOW = {"instance": "namespace", "namespace": "dataset", "application": "program", "stream": "stream_view"}
 
@@ -114,7 +119,8 @@ def needed(row: Operation, alternative: tuple[Privilege, ...], situation: tuple[
             "master": "cdap",
         }[privilege.person]
         for target in targets(row, privilege.target, entity, situation):
-            found.append({(who, action.lower(), resource(target)) for action in privilege.actions})
+            actions = ACTIONS if privilege.actions == (VISIBLE,) else privilege.actions
+            found.append({(who, action.lower(), resource(target)) for action in actions})
         if not targets(row, privilege.target, entity, situation) and "given" not in privilege.conditions:
             return None
     return found
@@ -168,7 +174,8 @@ def cases(row: Operation) -> Iterator[Case]:
                     row, situation, f"{first[i]} on a sibling", frozenset([*rest, beside(first[i])]), False, entity
                 )
                 if child := below(first[i]):
-                    yield Case(row, situation, f"{first[i]} only below", frozenset([*rest, child]), False, entity)
+                    seen = row.alternatives == ((Privilege((VISIBLE,), "entity"),),)
+                    yield Case(row, situation, f"{first[i]} only below", frozenset([*rest, child]), seen, entity)
             if row.lists and row.entity != "instance":
                 other = EntityId(entity.type, (*entity.parts[:-1], other_name(entity)))
                 yield Case(row, situation, "another one of the list", frozenset(first), row.lists == "parent", other)

@@ -29,6 +29,14 @@ def everything(ranger: RangerAdmin) -> dict[str, Any]:
     return {path: json.dumps(raw("GET", path)[1]).partition("queryTimeMS")[0] for path in paths}
 
 
+@pytest.mark.parametrize("profile", ["", "004"])
+def test_the_profile_is_named_where_no_setting_has_chosen_it(
+    ranger: RangerAdmin, profile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*(["--set", f"cdap.profile={profile}"] if profile else []), "setup", "--dry-run"]) == 0
+    assert ("`cdap.profile` is not set, so the profile is `default`" in capsys.readouterr().err) is (not profile)
+
+
 @pytest.mark.parametrize("how", ["--yes", "--dry-run"])
 def test_all_missing_users_and_groups_are_named_at_once_and_nothing_is_written(
     ranger: RangerAdmin, how: str, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""The predecessor's case study (its README): decided as it did, and by profile 004; the page lists what differs.
+"""The predecessor's case study (its README): decided as it did, and by two profiles; the page lists what differs.
 
 The study's policies are put to the engine, and the checks of a recorded CDAP 6.11.1 for what its people do. The
 predecessor asked for CDAP's four actions: GET is READ on a dataset or a secure key, otherwise any privilege on the
@@ -8,10 +8,10 @@ entity or below it; UPDATE on a dataset is WRITE; EXECUTE is EXECUTE; all else i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import product
 
 import msgspec
 import pytest
@@ -24,20 +24,14 @@ from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from tests.cdap.fixtures import Policies
+from tests.docs.case_study import CASE_STUDY, levels
 from tests.docs.markdown_pages import ROOT, text_of
 
 PAGE = ROOT / "docs" / "how-to" / "migrate-from-cdap-security-extn.md"
-PROFILE = load_profile("004")
-CHECKS = CheckTable(PROFILE)
+PROFILES = {name: load_profile(name) for name in ("cdap-6", "004")}
+CHECKS = {name: CheckTable(profile) for name, profile in PROFILES.items()}
 
-# Whose, on which levels (`!` excludes), which privileges.
-OLD = [
-    ("alice", "principal=svc*", "admin"),
-    ("alice", "namespace=clicks,finance application=!* program=!*", "admin"),
-    ("alice", "namespace=clicks,finance application=?* program=!*", "admin"),
-    ("svcclicks", "namespace=clicks dataset=*", "admin read write execute"),
-    ("alice", "namespace=clicks,finance application=* program=*", "admin execute"),
-]
+OLD = [(one.user, one.resource, one.accesses) for one in CASE_STUDY]
 
 # The recorded operations that the study describes, by its steps.
 STEPS = [
@@ -83,10 +77,9 @@ class Ranger:
         actions = [action_of(check, permission) for permission in check.permissions] or [ANY]
         return all(self.policies(person, entity, action).allowed for action in actions)
 
-    def ours(self, person: str, check: CdapCheck) -> list[Answer]:
-        return [
-            compose(each.operation, each.entity, person, self.policies) for each in CHECKS.resolve(check).operations
-        ]
+    def ours(self, person: str, check: CdapCheck, profile: str) -> list[Answer]:
+        operations = CHECKS[profile].resolve(check).operations
+        return [compose(each.operation, each.entity, person, self.policies) for each in operations]
 
 
 def action_of(check: CdapCheck, permission: str) -> str:
@@ -105,12 +98,6 @@ def action_of(check: CdapCheck, permission: str) -> str:
 
 @cache
 def ranger(policies: tuple[tuple[str, str, str], ...]) -> Ranger:
-    def levels(text: str) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {"instance": {"values": ["cdap"]}}
-        for level, _, value in (part.partition("=") for part in text.split()):
-            found[level] = {"values": value.lstrip("!").split(","), "isExcludes": value.startswith("!")}
-        return found
-
     document = {
         "serviceName": "cdapdev",
         "policyVersion": 1,
@@ -129,11 +116,11 @@ def ranger(policies: tuple[tuple[str, str, str], ...]) -> Ranger:
     return Ranger(Policies(PolicyEngine.build(decode_service_policies(msgspec.json.encode(document)))))
 
 
-def checks() -> Iterator[tuple[str, CdapCheck]]:
+def checks(steps: Iterable[str] = STEPS) -> Iterator[tuple[str, CdapCheck]]:
     """Who is checked for what. The data is svcclicks's: a program runs as the principal of its namespace."""
     lines = (ROOT / "tests" / "data" / "cdap-enforce-calls.jsonl").read_bytes().splitlines()
     recorded = {one.operation: one.calls for one in (msgspec.json.decode(line, type=Recorded) for line in lines)}
-    for step in STEPS:
+    for step in steps:
         for call in recorded[step]:
             if call.entity is not None:
                 kind, parts = call.entity
@@ -146,13 +133,13 @@ def checks() -> Iterator[tuple[str, CdapCheck]]:
 ASKED = {ANY: "any privilege on it", VISIBLE: "any privilege on it or in it"}
 
 
-def differences() -> tuple[dict[str, tuple[str, str]], set[str]]:
-    """What 004 denies and the predecessor allowed, by operation; and the operations where it is the other way."""
+def differences(profile: str) -> tuple[dict[str, tuple[str, str]], set[str]]:
+    """What a profile denies and the predecessor allowed, by operation; and the operations where it is the other way."""
     world = ranger(tuple(OLD))
     denied: dict[str, tuple[str, str]] = {}
     allowed = set()
     for person, check in checks():
-        answers = world.ours(person, check)
+        answers = world.ours(person, check, profile)
         before, now = world.predecessor(person, check), all(answer.allowed for answer in answers)
         if now and not before:
             allowed.add(answers[0].operation)
@@ -163,15 +150,60 @@ def differences() -> tuple[dict[str, tuple[str, str]], set[str]]:
     return denied, allowed
 
 
-def test_the_page_lists_what_004_denies_of_the_case_study_and_nothing_else() -> None:
-    denied, allowed = differences()
-    made = "".join(f"| `{name}` | {asked} | {needs} |\n" for name, (asked, needs) in sorted(denied.items()))
-    section = text_of(PAGE).split("### The case study under profile 004")[1].split("\n#")[0]
+def test_the_page_lists_what_the_profiles_deny_of_the_case_study_and_nothing_else() -> None:
+    (documented, allowed), (four, allowed_by_four) = (differences(name) for name in PROFILES)
+    made = "".join(
+        f"| `{name}` | {asked} | {documented[name][1] if name in documented else 'the same'} | {needs} |\n"
+        for name, (asked, needs) in sorted(four.items())
+    )
+    section = text_of(PAGE).split("### The case study\n")[1].split("\n#")[0]
     rows = re.findall(r"^\| `\w+\.\w+` \| .*\n", section, re.MULTILINE)
 
-    assert len(denied) >= 10
+    assert set(documented) < set(four)
     assert "".join(rows) == made, f"the table of {PAGE.name} should be:\n{made}"
-    assert allowed == {"artifact.incidental"}
+    assert allowed == allowed_by_four == {"artifact.incidental"}
+
+
+# What the README has Alice do, by the policies it needs; nothing is possible before the last of them.
+README = [
+    (["Alice the Impersonator", "Alice the Name Spacer"], ["namespace.create(impersonation)"]),
+    (["Alice the Deployer", "Clicks Datasets"], ["IMP application.deploy(namespace principal)", "application.delete"]),
+    (["Alice the Runner"], ["program.stop(service)", "program.start(service)", "schedule.create"]),
+]
+# Policies that the study has besides: of the artifact, and of what the principal of the namespace is.
+BESIDES = [("alice", "namespace=clicks artifact=?*", "read"), ("svcclicks", "principal=svcclicks*", "admin")]
+BESIDES += [("svcclicks", f"namespace=clicks {kind}=?*", "admin") for kind in ("dataset_module", "dataset_type")]
+
+
+@pytest.mark.parametrize("number", range(len(README)))
+def test_each_step_of_the_readme_is_denied_before_its_policies_and_allowed_by_them(number: int) -> None:
+    def those(names: Iterable[str]) -> list[tuple[str, str, str]]:
+        return [(one.user, one.effective, one.accesses) for one in CASE_STUDY if one.name in names]
+
+    earlier = those(name for names, _ in README[:number] for name in names)
+    wanted, steps = README[number]
+    for step in steps:
+        for lacking in (wanted, *([name] for name in wanted)):
+            held = [*earlier, *BESIDES, *those(name for name in wanted if name not in lacking)]
+            assert denials(held, step), (step, lacking)
+        assert denials([*earlier, *BESIDES, *those(wanted)], step) == [], step
+
+
+def denials(policies: Iterable[tuple[str, str, str]], step: str) -> list[str]:
+    """The reasons for which profile cdap-6 denies a recorded operation."""
+    world = ranger(tuple(policies))
+    answers = (answer for person, check in checks([step]) for answer in world.ours(person, check, "cdap-6"))
+    return [answer.reason for answer in answers if not answer.allowed]
+
+
+def test_two_policies_of_the_study_match_nothing_as_they_are_written() -> None:
+    void = {one.name for one in CASE_STUDY if one.meaning}
+    for one in CASE_STUDY:
+        policies = ranger(((one.user, one.resource, one.accesses),)).policies
+        entities = map(parse_entity, ("namespace:clicks", "application:clicks.words", "program:clicks.words.worker.W"))
+        others = map(parse_entity, ("dataset:clicks.d", "principal:svcclicks"))
+        reached = [e for e in (*entities, *others) if policies(one.user, e, "ADMIN").allowed]
+        assert bool(reached) is (one.name not in void), one.name
 
 
 def rewritten() -> tuple[tuple[str, str, str], ...]:
@@ -183,9 +215,9 @@ def rewritten() -> tuple[tuple[str, str, str], ...]:
 
 def test_the_rewritten_policies_do_all_that_the_study_needs() -> None:
     new, old = ranger(rewritten()), ranger(tuple(OLD))
-    for person, check in checks():
-        if old.predecessor(person, check) or all(answer.allowed for answer in old.ours(person, check)):
-            assert [answer.reason for answer in new.ours(person, check) if not answer.allowed] == [], check
+    for profile, (person, check) in product(PROFILES, checks()):
+        if old.predecessor(person, check) or all(answer.allowed for answer in old.ours(person, check, profile)):
+            assert [answer.reason for answer in new.ours(person, check, profile) if not answer.allowed] == [], check
 
 
 @pytest.mark.parametrize(
@@ -203,7 +235,7 @@ def test_the_rewritten_policies_grant_nothing_above_by_a_star(user: str, action:
 
 def test_the_rewritten_policies_cover_all_programs_and_datasets() -> None:
     held = ranger(rewritten()).policies
-    pipeline = PROFILE.operation("application.start_pipeline")
+    pipeline = PROFILES["004"].operation("application.start_pipeline")
 
     def may_start(application: str) -> bool:
         return compose(pipeline, parse_entity(application), "alice", held, names=held.names).allowed

@@ -132,7 +132,7 @@ def _parents(policy: Policy, model: ServiceModel) -> _Findings:
         for above, name, below in zip(path, path[1:], (elements[n:] for n in range(1, len(path))), strict=False):
             if all(element.match_any and not element.excludes for element in below):
                 message = (
-                    f"it also matches without a {name}, so the policy decides on the {above}, too; "
+                    f"it also matches where no {name} is named, so the policy decides on the {above}, too; "
                     f"`?*` is every {name}, and nothing above"
                 )
                 yield f"{prefix}.{name}", LintCode.PARENT_TOO, message

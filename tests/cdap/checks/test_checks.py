@@ -187,7 +187,6 @@ ONE_ROW = [
         "program.get_history",
     ),
     ("PROGRAM_RUN", "STANDARD.GET", None, "DirectRuntimeRequestValidator.getProgramRunStatus", "program.get_history"),
-    ("PLUGIN", "STANDARD.GET", None, None, "artifact.get on artifact:ns1.shop: READ entity"),
     # Lists are asked of the parent. CDAP filters applications itself, so that seeing the namespace is enough.
     ("NAMESPACE", "STANDARD.LIST", "APPLICATION", None, "application.list on namespace:ns1: VISIBLE entity"),
     ("NAMESPACE", "STANDARD.LIST", "DATASET", None, "dataset.list on namespace:ns1: READ|WRITE|ADMIN entity"),
@@ -266,6 +265,13 @@ def test_a_program_that_runs_asks_for_its_data() -> None:
     assert rows("STANDARD.UPDATE", "RemotePrivilegesHandler.enforce") == ["dataset.write"]
     assert rows("STANDARD.UPDATE", "DatasetInstanceService.update") == ["dataset.update"]
     assert rows("STANDARD.CREATE") == ["dataset.create"]
+
+
+def test_a_plugin_is_decided_as_its_artifact() -> None:
+    assert asked(DEFAULT.resolve(check("PLUGIN", "STANDARD.GET"))) == [
+        "artifact.get on artifact:ns1.shop: READ entity",
+        "artifact.read_metadata on artifact:ns1.shop: READ entity",
+    ]
 
 
 def test_several_permissions_must_all_hold_and_none_is_any_privilege() -> None:
