@@ -17,7 +17,7 @@ DISAGREEMENTS = "disagreements"
 
 # Verbs of the documents' tables: with a phrase of their own, and with a last letter that is doubled.
 _PHRASES = {"executeAdmin": "executing the admin operation", "asyncEnqueue": "enqueuing asynchronously"}
-_BELOW = {(VISIBLE,): " or on anything in it"}
+_BELOW: Mapping[tuple[str, ...], str] = {(VISIBLE,): " or on anything in it"}
 _DOUBLED = frozenset({"debug", "drop", "emit", "get", "set", "stop"})
 
 
