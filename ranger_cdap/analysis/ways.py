@@ -6,12 +6,13 @@ named by the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from typing import Final
 
+from ranger_cdap.analysis.alike import AlikeSubjects
 from ranger_cdap.analysis.impact import DEFAULT_TIME
 from ranger_cdap.analysis.logic.atoms import AtomTable
 from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
@@ -104,6 +105,11 @@ class CellFinder:
     def __init__(self, engine: PolicyEngine) -> None:
         self._engine = engine
         self._shared = PolicySpace(RulingMaker(engine, AtomTable(), engine.state.roles.names))
+        self._alike = AlikeSubjects(self._shared)
+
+    def class_of(self, subject: Subject, resource: Mapping[str, str]) -> Hashable:
+        """Return the class of a subject: those of one class have the same cells there, except for the witness."""
+        return self._alike.class_of(subject, resource)
 
     def cell(self, subject: Subject, resource: Mapping[str, str], access: str, access_time: int = DEFAULT_TIME) -> Cell:
         """Return the answer in whatever circumstances: from any address, at any time, in any context."""

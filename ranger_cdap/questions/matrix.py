@@ -2,47 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Final, TypeVar
 
+from ranger_cdap.analysis.subject import Subject
+from ranger_cdap.analysis.ways import CellStatus
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.groups import GroupResolver, Membership
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cdap.pattern import STAR, EntityPattern
+from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS
-from ranger_cdap.engine import AccessEntry, AccessRequest, AccessStatus, Decision, PolicyEngine
+from ranger_cdap.engine import NO_POLICY, AccessRequest, AccessStatus, PolicyEngine
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.questions.dependence import Dependences
+from ranger_cdap.questions.pattern_rows import PatternRows
+from ranger_cdap.questions.policy_index import PolicyIndex
 
 LETTERS: Final = dict(zip(ACTIONS, "RWAX", strict=True))
 
 MOST_CELLS: Final = 100_000
 _Item = TypeVar("_Item")
-_ORDER: Final = (AccessStatus.DENIED, None, AccessStatus.CONDITIONAL, AccessStatus.ALLOWED)
 
 
 class MatrixStatus(Enum):
-    """Access of a subject to an action on an entity."""
+    """Access of a subject to an action on an entity, or on all entities of a row.
+
+    `in part`: on some of a row at least in some circumstances, not on all in all; `may`: that could not be decided.
+    """
 
     ALLOWED = "allowed"
     CONDITIONAL = "conditional"
+    PART = "in part"
+    MAY = "may"
     DENIED = "denied"
     NONE = "none"
 
 
+_OF_CELL: Final = {
+    CellStatus.ALLOWED: MatrixStatus.ALLOWED,
+    CellStatus.DENIED: MatrixStatus.DENIED,
+    CellStatus.NO_POLICY: MatrixStatus.NONE,
+    CellStatus.DEPENDS: MatrixStatus.CONDITIONAL,
+    CellStatus.MAY: MatrixStatus.CONDITIONAL,  # by a condition that no tried request fulfils
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ActionAccess:
-    """Decision on one action: the access, whether it is allowed now, and the deciding policy."""
+    """Decision on one action: the access, whether it is allowed now, and the deciding policy.
+
+    `depends` says on what a conditional one depends, or what could not be decided. A row of a pattern on which the
+    answers differ has `parts`.
+    """
 
     standing: MatrixStatus
     allowed: bool
     policy_id: int
+    depends: str = ""
+    parts: tuple[RowPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowPart:
+    """Part of the entities of a row that are decided alike: one of them, and the access to it."""
+
+    example: EntityId
+    access: ActionAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +127,7 @@ def matrix(
     groups: Collection[str],
     *,
     others: Collection[str] = (),
+    index: PolicyIndex,
     now: int,
     progress: Callable[[str], None],
 ) -> Matrix:
@@ -121,9 +154,11 @@ def matrix(
             "choose with `--type`, or use `ranger-cdap review`"
         )
     rows, instance = [], authorizer.decider.config.instance
+    patterns = PatternRows(engine, instance, entities)
+    cells = _Cells(engine, instance, patterns, Dependences(engine, index.tagged), now)
     for number, entity in enumerate(entities, 1):
         progress(f"asking about {entity.type} {number:,} of {len(entities):,}")
-        rows.append(tuple(_cell(engine, instance, entity, subject, now) for subject in subjects))
+        rows.append(cells.row(entity, subjects))
     dull = [
         number
         for number, subject in enumerate(subjects)
@@ -149,40 +184,85 @@ def _user(name: str, membership: Membership) -> MatrixSubject:
     return MatrixSubject("user", name, tuple(sorted(membership.groups)), membership.known)
 
 
-def _cell(
-    engine: PolicyEngine, instance: str, entity: EntityId | EntityPattern, subject: MatrixSubject, now: int
-) -> MatrixCell:
-    marks = []
-    for action in ACTIONS:
-        requests = (
-            AccessRequest(
-                to_resource(one, instance),
-                action.lower(),
-                user=subject.name if subject.kind == "user" else ANONYMOUS_USER,
-                groups=frozenset(subject.groups),
-                groups_known=subject.groups_known,
-                access_time=now,
-            )
-            for one in _standing_for(entity)
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The engine, evaluating entities at one time."""
+
+    engine: PolicyEngine
+    instance: str
+    patterns: PatternRows
+    dependences: Dependences
+    now: int
+
+    def row(self, row: EntityId | EntityPattern, subjects: Sequence[MatrixSubject]) -> tuple[MatrixCell, ...]:
+        """Return a cell for each subject."""
+        by_action = [self._accesses(row, action.lower(), subjects) for action in ACTIONS]
+        return tuple(MatrixCell(tuple(zip(ACTIONS, marks, strict=True))) for marks in zip(*by_action, strict=True))
+
+    def _accesses(
+        self, row: EntityId | EntityPattern, access: str, subjects: Sequence[MatrixSubject]
+    ) -> list[ActionAccess]:
+        """Return an access for each subject."""
+        if isinstance(row, EntityId):
+            resource = to_resource(row, self.instance)
+            return [self._access(resource, access, subject) for subject in subjects]
+        standing_for = [
+            self.patterns.of(row, _subject(subject), access, groups_known=subject.groups_known) for subject in subjects
+        ]
+        asked: dict[EntityId, list[int]] = {}
+        for n, found in enumerate(standing_for):
+            for entity in found.entities:
+                asked.setdefault(entity, []).append(n)
+        # Entity by entity, so that what is found of one is found once for all subjects alike.
+        parts: list[list[RowPart]] = [[] for _ in subjects]
+        for entity, numbers in asked.items():
+            resource = to_resource(entity, self.instance)
+            for n in numbers:
+                parts[n].append(RowPart(entity, self._access(resource, access, subjects[n])))
+        return [_combined(of, found.undecided) for of, found in zip(parts, standing_for, strict=True)]
+
+    def _access(self, resource: dict[str, str], access: str, subject: MatrixSubject) -> ActionAccess:
+        one = _subject(subject)
+        request = AccessRequest(
+            resource, access, one.user, one.groups, groups_known=subject.groups_known, access_time=self.now
         )
-        marks.append((action, _combined([reviewed(engine, request) for request in requests])))
-    return MatrixCell(tuple(marks))
+        decision, entry = reviewed(self.engine, request)
+        allowed = is_allowed(decision)
+        if entry is None:
+            return ActionAccess(MatrixStatus.NONE, allowed, decision.policy_id)
+        if entry.status is not AccessStatus.CONDITIONAL:
+            return ActionAccess(MatrixStatus(entry.status.value), allowed, decision.policy_id)
+        found = self.dependences.of(one, resource, access, entry.policy_id)
+        # With groups that are not known, the engine's answer stands.
+        standing = _OF_CELL[found.status] if subject.groups_known else MatrixStatus.CONDITIONAL
+        return ActionAccess(standing, allowed, decision.policy_id, found.text)
 
 
-def _standing_for(entity: EntityId | EntityPattern) -> Iterator[EntityId]:
-    """Yield an entity, or names by which policies on a pattern as a whole decide; what they name has its own row.
-
-    CDAP allows `~` in no name, so no policy names such an entity. Ranger matches `*` with policies on every name.
-    """
-    partial = any(STAR in part and part != STAR for part in entity.parts)
-    for stand_in in ("", "~", "~" * 41) if partial else (STAR,):
-        yield EntityId(entity.type, tuple(p if p == STAR else p.replace(STAR, stand_in) for p in entity.parts))
+def _subject(subject: MatrixSubject) -> Subject:
+    return Subject(subject.name if subject.kind == "user" else ANONYMOUS_USER, frozenset(subject.groups))
 
 
-def _combined(decided: Sequence[tuple[Decision, AccessEntry | None]]) -> ActionAccess:
-    """Combine the names that stand for a pattern: a denial decides, then a condition."""
-    worst = min(decided, key=lambda pair: _ORDER.index(pair[1] and pair[1].status))
-    decision = next((d for d, _ in decided if not is_allowed(d)), worst[0])
-    status = MatrixStatus.NONE if worst[1] is None else MatrixStatus(worst[1].status.value)
-    shown = worst[0] if status in (MatrixStatus.DENIED, MatrixStatus.NONE) else decision
-    return ActionAccess(status, is_allowed(decision), shown.policy_id)
+def _combined(parts: Sequence[RowPart], undecided: str) -> ActionAccess:
+    """Return the access to all entities of a row: one for all, or in part."""
+    alike = tuple({part.access: part for part in reversed(parts)}.values())[::-1]
+    standings = {part.access.standing for part in alike}
+    nowhere = {MatrixStatus.DENIED, MatrixStatus.NONE}
+    if undecided:
+        differ = bool(standings & nowhere) and bool(standings & {MatrixStatus.ALLOWED, MatrixStatus.CONDITIONAL})
+        standing = MatrixStatus.PART if differ else MatrixStatus.MAY
+    elif standings <= nowhere:
+        standing = MatrixStatus.DENIED if MatrixStatus.DENIED in standings else MatrixStatus.NONE
+    else:
+        standing = standings.pop() if len(standings) == 1 else MatrixStatus.PART
+    if not alike:
+        return ActionAccess(standing, False, NO_POLICY, undecided)
+    shown = next((part.access for part in alike if part.access.standing is standing), alike[0].access)
+    texts = [*dict.fromkeys(part.access.depends for part in alike if part.access.depends), undecided]
+    return replace(
+        shown,
+        standing=standing,
+        policy_id=NO_POLICY if standing in (MatrixStatus.PART, MatrixStatus.MAY) else shown.policy_id,
+        allowed=all(part.access.allowed for part in alike) and not undecided,
+        depends="; or ".join(filter(None, texts)) if standing is not MatrixStatus.PART else undecided,
+        parts=alike if len(alike) > 1 else (),
+    )

@@ -20,6 +20,7 @@ Named = EntityId | EntityPattern
 _NAMESPACE: Final = "namespace"
 _MOST: Final = 20_000
 _WILD: Final = re.compile(r"[*?{]")
+_WIDENED: Final = re.compile(r"(\*|\?|\{[^}]*\})+")
 
 
 def named_entities(book: PolicyIndex, namespace: EntityId) -> set[Named]:
@@ -83,7 +84,8 @@ def _entities(namespace: EntityId, resources: Mapping[str, PolicyResource]) -> I
     if prod(map(len, values)) > _MOST:
         raise _too_many(namespace)
     for names in product(*values):
-        parts = (*namespace.parts, *names)
+        # Rows have no `?` and no macros: wider ones show what such values give, as a part of the row.
+        parts = (*namespace.parts, *(_WIDENED.sub("*", name) for name in names))
         for depth in range(2, len(parts) + 1):
             level = kind.path[depth]
             if depth < len(parts) and any(map(_WILD.search, parts[:depth])):

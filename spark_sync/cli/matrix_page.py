@@ -8,11 +8,14 @@ from typing import Final
 
 from ranger_cdap.questions.display import page_template
 from ranger_cdap.questions.matrix import LETTERS, ActionAccess, Matrix, MatrixCell, MatrixStatus
+from ranger_cdap.questions.matrix_document import MARKS, MatrixNotes, access_text
 from ranger_cdap.questions.policy_index import PolicyIndex
 
 _ELEMENTS: Final[Mapping[MatrixStatus, str]] = {
     MatrixStatus.ALLOWED: "b",
     MatrixStatus.CONDITIONAL: "i",
+    MatrixStatus.PART: "i",
+    MatrixStatus.MAY: "i",
     MatrixStatus.DENIED: "s",
 }
 
@@ -22,27 +25,19 @@ def page(matrix: Matrix, book: PolicyIndex) -> str:
     rows = zip(matrix.entities, matrix.rows, strict=True)
     paired = ((entity, list(zip(matrix.subjects, row, strict=True))) for entity, row in rows)
     ids = {mark.policy_id for row in matrix.rows for cell in row for _, mark in cell.letters if mark.policy_id >= 0}
+    notes = MatrixNotes(book)
     return page_template("spark_sync.cli", "matrix.html").render(
         matrix=matrix,
         letters=LETTERS,
         elements=_ELEMENTS,
         groups=groupby(paired, key=lambda pair: pair[0].type),
+        marks=MARKS,
+        notes=notes,
         by_policy=_by_policy,
-        access=lambda mark: _access(mark, book),
+        access=lambda mark: access_text(mark, book),
         policies=[book.named(policy_id) for policy_id in sorted(ids)],
     )
 
 
 def _by_policy(cell: MatrixCell) -> Iterator[tuple[int, Iterator[tuple[str, ActionAccess]]]]:
     return groupby(cell.letters, key=lambda pair: pair[1].policy_id)
-
-
-def _access(mark: ActionAccess, book: PolicyIndex) -> str:
-    by = f" by {book.named(mark.policy_id)}" if mark.policy_id >= 0 else ""
-    match mark.standing:
-        case MatrixStatus.NONE:
-            return "no policy allows it"
-        case MatrixStatus.CONDITIONAL:
-            return f"depends on a condition or a time; now {'allowed' if mark.allowed else 'not allowed'}{by}"
-        case _:
-            return f"{mark.standing.value}{by}"

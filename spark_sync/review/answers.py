@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
+from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.authz.access_review import reviewed
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
@@ -15,6 +17,8 @@ from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, pieces
 from ranger_cdap.policies.refresh.ended import without_ended
+from ranger_cdap.questions.dependence import Dependences
+from ranger_cdap.questions.policy_index import PolicyIndex, TagPolicy
 from spark_sync.review.people import ReviewedUser
 
 PEOPLE_AT_ONCE = 1000
@@ -22,8 +26,10 @@ PEOPLE_AT_ONCE = 1000
 Unit = tuple[str, tuple[str, ...], int]
 """An entity's type and parts, and the index of the first user to evaluate: small enough for one row."""
 
-Row = tuple[str, str | None, str, str, list[str], list[str], list[str], list[bool], list[int], list[bool]]
-"""Instance, namespace, entity, type, parts; then one item per answer: user, action, allowed, policy id, conditional."""
+Row = tuple[str, str | None, str, str, list[str], list[str], list[str], list[bool], list[int], list[bool], list[str]]
+"""Instance, namespace, entity, type, parts; then one item per answer: user, action, allowed, policy id, conditional,
+and on what it depends.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +78,12 @@ def answer(basis: Basis, work: Iterable[Unit]) -> Iterator[Row]:
     Raises:
         PluginError: this process has other plugins than the one that loaded the policies.
     """
-    engine = _engine(basis)
-    return (_row(engine, basis, unit) for unit in work)
+    compiled = _compiled_set(basis)
+    return (_row(compiled, basis, unit) for unit in work)
 
 
-def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
+def _row(compiled: _CompiledSet, basis: Basis, unit: Unit) -> Row:
+    engine = compiled.engine
     kind, parts, start = unit
     entity = EntityId(kind, tuple(parts))
     resource = to_resource(entity, basis.instance)
@@ -85,6 +92,7 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
     allowed: list[bool] = []
     policies: list[int] = []
     conditional: list[bool] = []
+    depends: list[str] = []
     for person in basis.people[start : start + PEOPLE_AT_ONCE]:
         for action, access in _ACCESSES:
             decision, entry = reviewed(
@@ -102,7 +110,13 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
             actions.append(action)
             allowed.append(is_allowed(decision))
             policies.append(decision.policy_id)
-            conditional.append(entry is not None and entry.status is AccessStatus.CONDITIONAL)
+            if entry is not None and entry.status is AccessStatus.CONDITIONAL:
+                subject = Subject(person.name, person.groups)
+                conditional.append(True)
+                depends.append(compiled.dependences.of(subject, resource, access, entry.policy_id).text)
+            else:
+                conditional.append(False)
+                depends.append("")
     return (
         basis.instance,
         entity.namespace,
@@ -114,11 +128,32 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
         allowed,
         policies,
         conditional,
+        depends,
     )
 
 
-def _engine(basis: Basis) -> PolicyEngine:
-    """Return the engine of this process for these policies; a process keeps the last one."""
+@dataclass(frozen=True)
+class _CompiledSet:
+    """Policies of a process, and the finder of what conditional answers depend on."""
+
+    engine: PolicyEngine
+    documents: Documents
+
+    @cached_property
+    def dependences(self) -> Dependences:
+        """Finder of dependences."""
+        return Dependences(self.engine, self._tagged)
+
+    def _tagged(self, policy_id: int) -> TagPolicy:
+        return self._index.tagged(policy_id)
+
+    @cached_property
+    def _index(self) -> PolicyIndex:
+        return PolicyIndex.of(self.documents)
+
+
+def _compiled_set(basis: Basis) -> _CompiledSet:
+    """Return the policies compiled by this process; it keeps the last ones."""
     key = (basis.digest, basis.conditions)
     if key not in _compiled:
         makers = condition_factories(plugin_manager())
@@ -128,9 +163,9 @@ def _engine(basis: Basis) -> PolicyEngine:
         options = EngineOptions(conditions=makers)
         engine = compile_set(basis.documents, basis.service, options).engine
         _compiled.clear()
-        _compiled[key] = engine
+        _compiled[key] = _CompiledSet(engine, basis.documents)
     return _compiled[key]
 
 
 _ACCESSES = tuple((action, action.lower()) for action in ACTIONS)
-_compiled: dict[tuple[bytes, frozenset[str]], PolicyEngine] = {}
+_compiled: dict[tuple[bytes, frozenset[str]], _CompiledSet] = {}

@@ -19,10 +19,10 @@ from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policie
 from spark_sync.cli.matrix_page import page
 from tests.cli.fixtures import COMPANY, ROLES, dataset, download, item, named, policy
 
-PROGRAMS = policy(6, {"namespace": "ns1", "application": "shop", "program": "*"}, item("execute", users=["alice"]))
-ELSEWHERE = policy(7, {"namespace": "ns2", "dataset": "kv"}, item("read", users=["stranger"]))
-EVERYWHERE = policy(8, {"namespace": "n*", "dataset": "log"}, item("read", groups=["public", "ops"]))
-DISABLED = policy(9, dataset("old"), item("read", users=["gone"]), isEnabled=False)
+PROGRAMS = policy(16, {"namespace": "ns1", "application": "shop", "program": "*"}, item("execute", users=["alice"]))
+ELSEWHERE = policy(17, {"namespace": "ns2", "dataset": "kv"}, item("read", users=["stranger"]))
+EVERYWHERE = policy(18, {"namespace": "n*", "dataset": "log"}, item("read", groups=["public", "ops"]))
+DISABLED = policy(19, dataset("old"), item("read", users=["gone"]), isEnabled=False)
 POLICIES = [*COMPANY, PROGRAMS, ELSEWHERE, EVERYWHERE, DISABLED]
 
 Marks = dict[tuple[str, str], dict[str, dict[str, str]]]
@@ -53,6 +53,8 @@ def test_what_policies_of_the_namespace_name(capsys: pytest.CaptureFixture[str])
         "namespace:ns1",
         "application:ns1.shop",
         "dataset:ns1.*",
+        "dataset:ns1.bo*",
+        "dataset:ns1.both",
         "dataset:ns1.day",
         "dataset:ns1.kv",
         "dataset:ns1.log",
@@ -60,7 +62,7 @@ def test_what_policies_of_the_namespace_name(capsys: pytest.CaptureFixture[str])
         "program:ns1.shop.*",
     ]
     # carol is in etl and dan in oncall, as Ranger knows; zoe is in no group of these policies
-    users = ("alice", "ann", "bob", "carol", "dan", "eve", "mallory", "olga")
+    users = ("alice", "ann", "bob", "carol", "dan", "eve", "mallory", "olga", "x")
     groups = ("etl", "oncall", "ops")
     assert columns(document) == ["everybody", *(f"user {u}" for u in users), *(f"group {g}" for g in groups)]
 
@@ -68,7 +70,7 @@ def test_what_policies_of_the_namespace_name(capsys: pytest.CaptureFixture[str])
 def test_more_members_of_groups_than_anybody_can_look_at_are_left_out_with_a_note(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_sync.cli.matrix.MOST_CELLS", 8 * 11)
+    monkeypatch.setattr("ranger_cdap.questions.namespace_matrix.MOST_CELLS", 10 * 12)
     assert main(["matrix", "ns1", *named(Path(), POLICIES), "--json"]) == 0
     told = capsys.readouterr()
     assert "user carol" not in columns(json.loads(told.out))
@@ -145,7 +147,7 @@ EVIL = [
 ]
 INERT = {
     "html", "head", "meta", "title", "style", "body", "h1", "p", "span", "div", "table", "thead", "tbody", "tr", "th",
-    "td", "b", "i", "s", "small", "h2", "ul", "li",
+    "td", "b", "i", "s", "small", "sup", "h2", "ul", "ol", "li",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "tabindex", "role", "aria-label", "scope", "colspan",
@@ -193,7 +195,7 @@ def test_the_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["matrix", "ns1", *named(Path(), POLICIES), "--out", "ns1.html"]) == 0
     told = capsys.readouterr()
     assert told.out == ""
-    assert "`ns1.html` shows 8 entities and 12 columns" in told.err
+    assert "`ns1.html` shows 10 entities and 13 columns" in told.err
     text = Path("ns1.html").read_text(encoding="utf-8")
     reader = must_be_inert(text)
     assert "position: sticky" in text
@@ -207,7 +209,9 @@ def test_the_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "<b>R</b><b>W</b><small>2</small>" in text, "readable without a pointer"
     assert 'policy 2 "kv"' in reader.texts
     assert reader.texts.index('policy 2 "kv"') > reader.texts.index("Policies")
-    assert "<i>R?</i>" in text
+    assert "<i>R?<sup>1</sup></i>" in text
+    assert reader.texts.index("allowed if ip-range (10.0.0.1)") > reader.texts.index("Notes")
+    assert "READ: allowed if ip-range (10.0.0.1); now not allowed by" not in text, "no policy allows it now"
 
 
 def test_the_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,9 +219,56 @@ def test_the_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr()
     lines = {line.split()[0]: line.split()[1:] for line in told.out.splitlines()[1:]}
     assert lines["dataset:ns1.kv"] == ["RW", "RWAX", "R", "A", "R!", "A", "R", "A"]
-    assert lines["dataset:ns1.day"] == ["RWAX", "R?", "A", "A", "A"]
-    legend = "R read, W write, A admin, X execute; ? depends on a condition or a time, ! is denied"
+    assert lines["dataset:ns1.day"] == ["RWAX", "R?1", "A", "A", "A"]
+    assert told.out.splitlines()[-1] == "1: allowed if ip-range (10.0.0.1)"
+    legend = (
+        "R read, W write, A admin, X execute; ? depends on a condition or a time, / for a part of the row's entities,"
+        " ~ may be, ! is denied"
+    )
     assert told.err.splitlines() == [legend], "progress is for terminals"
+
+
+OVERLAPPING = [
+    policy(21, dataset("*"), item("read", users=["ann"])),
+    policy(22, dataset("*log*"), denyPolicyItems=[item("read", users=["ann"])]),
+    policy(23, dataset("tmp_*"), item("read", users=["bob"])),
+    policy(24, dataset("????_day"), item("write", users=["bob"])),
+]
+
+
+def test_a_row_of_a_pattern_says_for_which_part_an_access_is(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {}
+    for row in asked(capsys, policies=OVERLAPPING)["rows"]:
+        for cell in row["cells"]:
+            found["".join(row["entity"]["parts"][1:]), cell["name"]] = cell["actions"]
+    assert found["*", "ann"]["READ"]["standing"] == "allowed", "`*log*` has a row of its own"
+    assert found["*log*", "ann"]["READ"]["standing"] == "denied"
+    part = found["tmp_*", "ann"]["READ"]
+    assert part["standing"] == "in part"
+    assert {one["standing"]: one["policy"]["id"] for one in part["parts"]} == {"allowed": 21, "denied": 22}
+    assert [("log" in one["example"]["parts"][1], one["standing"]) for one in part["parts"]] in (
+        [(False, "allowed"), (True, "denied")],
+        [(True, "denied"), (False, "allowed")],
+    )
+    assert found["*_day", "bob"]["WRITE"]["standing"] == "in part", "a value with `?` is a part of a wider row"
+    assert main(["matrix", "ns1", *named(Path(), OVERLAPPING)]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "R/" in lines["dataset:ns1.tmp_*"]
+    assert 'denied by policy 22 "p22"' in lines["1:"]
+
+
+def test_more_overlapping_patterns_than_can_be_told_apart_may_be_allowed(capsys: pytest.CaptureFixture[str]) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN"
+    policies = [
+        policy(n, dataset(f"*{letter}*"), item("read", users=["ann"] if letter == "a" else ["bob"]))
+        for n, letter in enumerate(letters, 1)
+    ]
+    document = asked(capsys, policies=policies)
+    rows = {"".join(row["entity"]["parts"][1:]): row["cells"] for row in document["rows"]}
+    by_name = {cell["name"]: cell["actions"]["READ"] for cell in rows["*a*"]}
+    assert by_name["ann"]["standing"] == "allowed", "no other policy is about ann"
+    assert by_name["bob"]["standing"] in ("in part", "may")
+    assert "too many patterns overlap: " in by_name["bob"]["depends"]
 
 
 def test_the_list_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +299,7 @@ def test_what_can_not_be_shown_is_one_sentence(
 
 
 def test_policies_that_name_more_than_anybody_can_look_at(capsys: pytest.CaptureFixture[str]) -> None:
-    huge = policy(9, {"namespace": "ns1", "application": "a", "program": "service.p"}, item("read", users=["x"]))
+    huge = policy(19, {"namespace": "ns1", "application": "a", "program": "service.p"}, item("read", users=["x"]))
     huge["resources"]["application"]["values"] = [f"a{n}" for n in range(1000)]
     huge["resources"]["program"]["values"] = [f"service.p{n}" for n in range(1000)]
     assert main(["matrix", "ns1", *named(Path(), [huge])]) == 3

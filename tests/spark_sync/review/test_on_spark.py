@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.errors import InvalidInput, NotReady, SyncError
+from ranger_cdap.policies.refresh.documents import pieces
+from ranger_cdap.policies.refresh.history import policies_at
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.review.people import ReviewedUser
 from spark_sync.review.policies import load_policies
@@ -41,7 +44,7 @@ def test_what_is_written_is_what_the_engine_says(spark: SparkSession, tmp_path: 
     written = spark.read.parquet(report.answers_path)
     assert written.columns == [
         *("instance", "namespace", "entity", "type", "parts"),
-        *("user", "action", "allowed", "policy_id", "conditional"),
+        *("user", "action", "allowed", "policy_id", "conditional", "depends"),
     ]
     rows = written.collect()
     assert Counter((row.type, tuple(row.parts), row.user, row.action) for row in rows) == Counter(
@@ -49,7 +52,7 @@ def test_what_is_written_is_what_the_engine_says(spark: SparkSession, tmp_path: 
     )
     for row in rows:
         (entity,) = (one for one in ENTITIES if (one.type, one.parts) == (row.type, tuple(row.parts)))
-        assert (row.allowed, row.policy_id, row.conditional) == expected[entity, row.user, row.action]
+        assert (row.allowed, row.policy_id, row.conditional, row.depends) == expected[entity, row.user, row.action]
         assert (row.instance, row.namespace, row.entity) == ("cdap", entity.namespace, str(entity))
     assert {path.name for path in tmp_path.rglob("*") if path.is_dir()} == {"out", "answers", "summary"}
 
@@ -139,6 +142,27 @@ def test_the_cache_decides_where_ranger_is_not_asked(plugin_settings: Settings) 
         held = load_policies(nowhere, from_cache=from_cache)
         assert held.documents == downloaded.documents
         assert held.snapshot.versions == downloaded.snapshot.versions
+
+
+def test_the_policies_of_a_review_are_kept_in_the_history(plugin_settings: Settings, tmp_path: Path) -> None:
+    place = tmp_path / "history"
+    plugin = msgspec.structs.replace(plugin_settings.plugin, history_dir=place)
+    settings = msgspec.structs.replace(plugin_settings, plugin=plugin)
+    held = load_policies(settings, from_cache=False)
+    later = time.time_ns() // 1_000_000 + 1
+    kept = policies_at(place, settings.ranger.service, later).documents
+    assert msgspec.json.decode(b"".join(pieces(kept.policies))) == msgspec.json.decode(
+        b"".join(pieces(held.documents.policies))
+    )
+
+
+def test_a_history_that_cannot_be_written_stops_no_review(
+    plugin_settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "history").write_text("a file")
+    plugin = msgspec.structs.replace(plugin_settings.plugin, history_dir=tmp_path / "history")
+    assert load_policies(msgspec.structs.replace(plugin_settings, plugin=plugin), from_cache=False).documents
+    assert "cannot be written" in caplog.text
 
 
 def replace_ranger(settings: Settings, **changes: Any) -> Settings:

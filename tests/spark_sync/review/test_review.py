@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import servicedef
+from ranger_cdap.analysis.subject import Subject
+from ranger_cdap.analysis.ways import Cell, CellFinder
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, entity_id
@@ -107,7 +109,7 @@ def asked(documents: Documents, found: tuple[ReviewedUser, ...]) -> Basis:
 
 
 def triples(basis: Basis, entities: Sequence[EntityId] = ENTITIES) -> dict[tuple[EntityId, str, str], tuple[Any, ...]]:
-    """Allowed, policy id and conditional of each entity, user and action."""
+    """Allowed, policy id, conditional and depends of each entity, user and action."""
     found = {}
     for _, _, _, kind, parts, *lists in answer(basis, units(entities, len(basis.people))):
         for user, action, *decided in zip(*lists, strict=True):
@@ -131,9 +133,10 @@ def test_it_answers_as_an_authorizer_does() -> None:
         for user in users:
             for action in ACTIONS:
                 decision = moment.ask(user, entity, action)
-                *answer, conditional = found[entity, user, action]
+                *answer, conditional, depends = found[entity, user, action]
                 assert answer == [decision.allowed and decision.determined, decision.policy_id]
                 assert decision.conditional or not conditional
+                assert conditional or not depends
     assert len(found) == len(ENTITIES) * len(users) * len(ACTIONS)
 
     compared = set()
@@ -176,8 +179,8 @@ def test_groups_of_everywhere_count(user: str, entity: EntityId, action: str, ex
 
 def test_what_depends_on_the_time_is_marked() -> None:
     found = triples(asked(documents(), (ReviewedUser("carol"),)))
-    assert found[STREAM, "carol", "WRITE"] == (False, -1, True)
-    assert found[DATASET, "carol", "READ"] == (False, -1, False)
+    assert found[STREAM, "carol", "WRITE"] == (False, -1, True, "if from 2100/01/01 00:00:00 UTC")
+    assert found[DATASET, "carol", "READ"] == (False, -1, False, "")
 
 
 names = st.text(min_size=1, max_size=6) | st.sampled_from(["{USER}", "{OWNER}", "public", "*", "a,b", "../x", "=1+1"])
@@ -256,7 +259,29 @@ def test_an_answer_is_conditional_only_where_a_condition_decides(more: dict[str,
     held = [policy(1, kv, ["alice"], ["read"], **more), policy(2, kv, ["alice"], ["read"])]
     entity = EntityId("dataset", ("ns1", "kv"))
     found = triples(asked(documents(held), (ReviewedUser("alice"),)), [entity])
-    assert found[entity, "alice", "READ"] == (True, 2, conditional)
+    by = 'policy 1 "policy 1", deny item 1 (user alice)'
+    depends = f"unless from 2100/01/01 00:00:00 UTC ({by})" if conditional else ""
+    assert found[entity, "alice", "READ"] == (True, 2, conditional, depends)
+
+
+def test_a_dependence_is_found_once_for_users_whom_no_policy_tells_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked_about = []
+
+    def counted(self: CellFinder, subject: Subject, *rest: Any) -> Cell:
+        asked_about.append(subject.user)
+        return cell(self, subject, *rest)
+
+    cell = CellFinder.cell
+    monkeypatch.setattr(CellFinder, "cell", counted)
+    kv, group = {"namespace": "ns1", "dataset": "kv"}, item(["read"], groups=["staff"])
+    held = [policy(1, kv, ["erin"], ["read"], policyItems=[group], validitySchedules=VALID_LATER)]
+    crowd = tuple(ReviewedUser(f"user{n}", frozenset({"staff", f"group{n}"})) for n in range(50))
+    found = triples(asked(documents(held), crowd), [EntityId("dataset", ("ns1", "kv"))])
+    conditional = [answer for (_, _, action), answer in found.items() if action == "READ"]
+    assert conditional == [(False, -1, True, "if from 2100/01/01 00:00:00 UTC")] * 50
+    assert asked_about == ["user0"]
 
 
 def test_users_of_zones_and_of_tags_are_named_too() -> None:

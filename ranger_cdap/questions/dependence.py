@@ -1,0 +1,55 @@
+"""On what conditional accesses depend, found once for all subjects that no policy near the resource tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ranger_cdap.analysis.subject import Subject
+from ranger_cdap.analysis.ways import CellFinder, CellStatus
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.questions.cell_text import dependence
+from ranger_cdap.questions.policy_index import TagPolicy
+
+_UNNAMED: Final = "depending on what cannot be named"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Answer in whatever circumstances, and the text on what it depends; empty if it depends on nothing."""
+
+    status: CellStatus
+    text: str
+
+
+class Dependences:
+    """Finder of dependences in one set of policies.
+
+    It keeps those on the resource last asked about.
+    """
+
+    def __init__(self, engine: PolicyEngine, tagged: Callable[[int], TagPolicy]) -> None:
+        self._cells = CellFinder(engine)
+        self._tagged = tagged
+        self._enriched = engine.state.tag_table.enriched
+        self._resource: dict[str, str] = {}
+        self._known: dict[Hashable, Dependence] = {}
+
+    def of(self, subject: Subject, resource: Mapping[str, str], access: str, policy_id: int) -> Dependence:
+        """Return on what an access depends that the engine calls conditional by this policy."""
+        if resource != self._resource:
+            self._resource, self._known = dict(resource), {}
+        key = (self._cells.class_of(subject, resource), access, policy_id)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._found(subject, resource, access, policy_id)
+        return known
+
+    def _found(self, subject: Subject, resource: Mapping[str, str], access: str, policy_id: int) -> Dependence:
+        cell = self._cells.cell(subject, resource, access)
+        if cell.status in (CellStatus.DEPENDS, CellStatus.MAY):
+            return Dependence(cell.status, dependence(cell) or _UNNAMED)
+        # Tags that a service without an enricher has in its download may only deny; a cell does not name them.
+        tags = "" if self._enriched else self._tagged(policy_id).tags
+        return Dependence(CellStatus.DEPENDS, f"depending on {tags}") if tags else Dependence(cell.status, "")
