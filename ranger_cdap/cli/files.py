@@ -6,18 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
-
-import msgspec
+from typing import Any, TypeVar
 
 from ranger_cdap.errors import InvalidInput, PolicySetError, reason
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory
-from ranger_cdap.policies.manage.strict_text import YAML_SUFFIXES, parse_text
+from ranger_cdap.policies.manage.policy_file import collection_of, download_of
+from ranger_cdap.policies.manage.strict_text import parse_text
 
 Decoded = TypeVar("Decoded")
-
-_MISSING: Final = msgspec.Raw(b"")
 
 
 def read_file(path: Path) -> bytes:
@@ -60,19 +57,6 @@ def usable(path: Path) -> Iterator[None]:
         raise InvalidInput(f"`{path}` cannot be used: {e}") from None
 
 
-class _Heading(msgspec.Struct, rename="camel"):
-    """Members that tell an export of policies from a download."""
-
-    service_name: msgspec.Raw = _MISSING
-    service_def: msgspec.Raw = _MISSING
-    policy_deltas: msgspec.Raw = _MISSING
-    policies: msgspec.Raw = _MISSING
-
-    @property
-    def is_download(self) -> bool:
-        return any(bytes(part) for part in (self.service_name, self.service_def, self.policy_deltas))
-
-
 def read_policies(path: Path, service: str = "") -> bytes:
     """Return a policy download: that of the file, or one made of an export or of a directory of policies.
 
@@ -85,9 +69,7 @@ def read_policies(path: Path, service: str = "") -> bytes:
         found = read_directory(path)
         return _named(path, lambda: found.download(service))
     content = read_file(path)
-    if path.suffix.lower() not in YAML_SUFFIXES and not _is_export(content):
-        return content
-    return _named(path, lambda: _collection(path, content).download(service))
+    return _named(path, lambda: download_of(content, path.suffix, service))
 
 
 def read_collection(path: Path) -> PolicyCollection:
@@ -99,7 +81,7 @@ def read_collection(path: Path) -> PolicyCollection:
     if path.is_dir():
         return read_directory(path)
     content = read_file(path)
-    return _named(path, lambda: _collection(path, content))
+    return _named(path, lambda: collection_of(content, path.suffix))
 
 
 def read_json(path: Path) -> Any:
@@ -110,24 +92,6 @@ def read_json(path: Path) -> Any:
     """
     content = read_file(path)
     return _named(path, lambda: parse_text(content, ".json"))
-
-
-def _collection(path: Path, content: bytes) -> PolicyCollection:
-    if path.suffix.lower() not in YAML_SUFFIXES and (heading := _heading(content)) and heading.is_download:
-        return PolicyCollection.of_download(content)
-    return PolicyCollection.of_document(parse_text(content, path.suffix))
-
-
-def _is_export(content: bytes) -> bool:
-    heading = _heading(content)
-    return heading is not None and not heading.is_download and bool(bytes(heading.policies))
-
-
-def _heading(content: bytes) -> _Heading | None:
-    try:
-        return msgspec.json.decode(content, type=_Heading)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
 
 
 def _named(path: Path, read: Callable[[], Decoded]) -> Decoded:

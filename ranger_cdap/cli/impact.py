@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -31,11 +31,10 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import WITHOUT_TAGS
 from ranger_cdap.cli.transfer import account
-from ranger_cdap.engine import ADMIN_ACCESS, EngineOptions, PolicyEngine
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.fixed import FixedPolicies
+from ranger_cdap.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
 from ranger_cdap.questions.impact_text import request_text
 
 _SOURCE: Final = PolicySourceParameter()
@@ -108,8 +107,8 @@ def impact_command(
     old, new = _pair(sets, since)
     read = read_sources(invocation, ranger_user, (old, new), roles, tags)
     before, after = (_engine(invocation, *one) for one in zip((old, new), read, strict=True))
-    _refuse_unlike(old, before, new, after)
-    compared = _accesses(accesses, before, after)
+    refuse_unlike(f"those of `{old}`", before, f"those of `{new}`", after)
+    compared = compared_accesses(accesses, before, after)
     expected = read_expected_changes(allow, (before, after)) if allow else ()
     found = impact(before, after, accesses=compared or None)
     today = datetime.now(UTC).date()
@@ -163,33 +162,10 @@ def _exit_code(invocation: Invocation, found: Impact, report: ImpactReport) -> E
 
 
 def _engine(invocation: Invocation, source: PolicySource, read: Documents) -> PolicyEngine:
-    options = EngineOptions(conditions=condition_factories(plugin_manager()))
     with usable(Path(str(source))):
-        engine = FixedPolicies.of(read, service=invocation.settings.ranger.service, options=options).snapshot.engine
-    assert engine is not None
+        engine = compared_engine(read, invocation.settings.ranger.service)
     if read.tags == b"{}":
         invocation.messages.print(WITHOUT_TAGS)
     for problem in engine.problems:
         invocation.messages.print(f"warning: `{source}`: {problem}")
     return engine
-
-
-def _refuse_unlike(old: PolicySource, before: PolicyEngine, new: PolicySource, after: PolicyEngine) -> None:
-    kinds = [
-        ("of service", before.service_name, after.service_name),
-        ("for the service type", before.service_def.name, after.service_def.name),
-    ]
-    for what, one, other in kinds:
-        if one != other:
-            raise InvalidInput(
-                f"the policies cannot be compared: those of `{old}` are {what} `{one}`, "
-                f"those of `{new}` {what} `{other}`"
-            )
-
-
-def _accesses(given: Sequence[str], *engines: PolicyEngine) -> tuple[str, ...]:
-    known = {access.name for engine in engines for access in engine.service_def.access_types} | {ADMIN_ACCESS}
-    for name in given:
-        if name not in known:
-            raise InvalidInput(f"there is no access type `{name}`; there are {', '.join(sorted(known))}")
-    return tuple(given)

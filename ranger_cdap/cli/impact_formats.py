@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ranger_cdap.analysis.expected_changes import ChangedRow, ExpectedChange
 from ranger_cdap.cli.impact_sources import PolicySource
-from ranger_cdap.questions.analysis_documents import changed_row_document
+from ranger_cdap.questions.analysis_documents import impact_document
 from ranger_cdap.questions.display import visible
 from ranger_cdap.questions.impact_text import headline, notes
 
@@ -119,8 +119,6 @@ def document(report: ImpactReport) -> dict[str, Any]:
     """Return the rows as a JSON document."""
     numbers = {"unused": [one.number for one in report.unused], "expired": [one.number for one in report.expired]}
     return {
-        "service": report.service,
-        "gained": [changed_row_document(one) for one in report.of(gained=True)],
-        "lost": [changed_row_document(one) for one in report.of(gained=False)],
+        **impact_document(report.service, report.rows),
         "allow": {"file": report.allow_file, **numbers} if report.allow_file else None,
     }

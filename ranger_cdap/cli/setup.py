@@ -85,11 +85,6 @@ def setup(
         _propose(invocation, proposed_settings(from_cdap_site))
         return
     settings = invocation.settings
-    if "cdap.profile" not in invocation.configuration.origins:
-        invocation.messages.print(
-            f"note: `cdap.profile` is not set, so the profile is `{settings.cdap.profile}`; "
-            f"that of CDAP's own documentation is `{DOCUMENTED}`"
-        )
 
     def planned() -> tuple[Step, ...]:
         state = service_setup.read_state(admin, settings.ranger.service)
@@ -104,6 +99,11 @@ def setup(
     with administrator(invocation, ranger_user) as admin:
         _show_proposal(settings)
         steps = planned()
+        if "cdap.profile" not in invocation.configuration.origins:
+            invocation.messages.print(
+                f"note: `cdap.profile` is not set, so the profile is `{settings.cdap.profile}`; "
+                f"that of CDAP's own documentation is `{DOCUMENTED}`"
+            )
         if invocation.as_json:
             invocation.print_json([{"change": step.change.value, "what": str(step)} for step in steps])
         else:

@@ -8,18 +8,16 @@ from typing import Final
 
 import click
 
-from ranger_cdap.analysis.reach import Reach, ReachScope, reach
-from ranger_cdap.analysis.reach_rows import ReachRow, allowed_rows, taken_rows
-from ranger_cdap.analysis.subject import exactly
-from ranger_cdap.cdap.entity import entity_types
+from ranger_cdap.analysis.reach_rows import ReachRow
 from ranger_cdap.cdap.grant import CREATORS_LABEL
 from ranger_cdap.cli.access_text import blocks, wrapped
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
-from ranger_cdap.questions.analysis_documents import row_document
+from ranger_cdap.questions.analysis_documents import user_document
 from ranger_cdap.questions.known_user import KnownUser, PolicyView, access_types
+from ranger_cdap.questions.reach_questions import ReachAnswer, what_user_reaches
 
 MOST_GRANTS: Final = 5
 """Rows of the sync job's policies that are shown one by one; more are counted, unless `--all`."""
@@ -69,44 +67,20 @@ def what(
         known = KnownUser.of(authorizer, view, user, groups)
     for note in (*known.notes, *view.notes):
         invocation.messages.print(note)
-    found = reach(view.engine, _scope(view, known, wanted))
-    allowed, denied = (sorted(rows(found), key=_order) for rows in (allowed_rows, taken_rows))
+    found = what_user_reaches(view, known, wanted)
     if invocation.as_json:
-        subject = known.subject
-        document = {
-            "user": subject.user,
-            "groups": sorted(subject.groups),
-            "roles": sorted(view.engine.state.roles.of(subject.user, subject.groups)),
-            "allowed": [row_document(row) for row in allowed],
-            "denied": [row_document(row) for row in denied],
-        }
-        invocation.print_json(document)
+        invocation.print_json(user_document(view, known, found))
     else:
-        for line in _lines(view, known, allowed, denied, None if all_ else MOST_GRANTS):
+        for line in _lines(view, known, found.allowed, found.denied, None if all_ else MOST_GRANTS):
             click.echo(line)
     context.exit(exit_code(invocation, found))
 
 
-def exit_code(invocation: Invocation, found: Reach) -> ExitCode:
+def exit_code(invocation: Invocation, found: ReachAnswer) -> ExitCode:
     """Return the exit code of a search, after naming the requests that the engine decides otherwise."""
-    for witness in found.contradictions:
-        request = witness.request
-        where = ", ".join(f"{name}={value}" for name, value in request.resource.items())
-        invocation.messages.print(
-            f"error: the engine contradicts the analysis on {request.user}: {request.access_type} on {where}"
-        )
-    return ExitCode.ERROR if found.contradictions else ExitCode.OK
-
-
-def _scope(view: PolicyView, known: KnownUser, accesses: tuple[str, ...]) -> ReachScope:
-    levels = view.engine.state.model.levels
-    within = {"instance": exactly(view.instance, levels["instance"])} if "instance" in levels else {}
-    paths = tuple(dict.fromkeys(kind.path for kind in entity_types().values()))
-    return ReachScope(accesses, paths, within, known.subject)
-
-
-def _order(row: ReachRow) -> tuple[object, ...]:
-    return [level.values for level in row.levels], len(row.path), row.path, row.policy_id or -1, row.item or 0
+    for sentence in found.errors:
+        invocation.messages.print(sentence)
+    return ExitCode.ERROR if found.errors else ExitCode.OK
 
 
 def _lines(

@@ -7,10 +7,8 @@ from typing import Any
 
 import click
 
-from ranger_cdap.analysis.reach import ReachScope, reach
-from ranger_cdap.analysis.reach_rows import ReachRow, allowed_rows
-from ranger_cdap.analysis.subject import exactly
-from ranger_cdap.cdap.entity import EntityId, entity_type
+from ranger_cdap.analysis.reach_rows import ReachRow
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cli.access_text import blocks
 from ranger_cdap.cli.command import Command
@@ -19,12 +17,12 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import EntityParameter
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.what import CONTRADICTED, exit_code
-from ranger_cdap.engine import AccessEntry, AccessStatus
-from ranger_cdap.engine.compiled.matcher import compile_element
+from ranger_cdap.engine import AccessEntry
 from ranger_cdap.questions.access_holders import AccessHolder, access_holders
-from ranger_cdap.questions.analysis_documents import row_document
+from ranger_cdap.questions.analysis_documents import holder_document, pattern_document
 from ranger_cdap.questions.known_user import PolicyView, access_types
 from ranger_cdap.questions.policy_index import PolicyIndex
+from ranger_cdap.questions.reach_questions import who_reaches_pattern
 
 
 class EntityPatternParameter(EntityParameter):
@@ -83,7 +81,7 @@ def who(
         wanted = access_types(accesses, engine) if engine is not None else ()
         found = list(holders)
     if invocation.as_json:
-        invocation.print_json([_document(one, index, wanted) for one in found])
+        invocation.print_json([holder_document(one, index, wanted) for one in found])
         return
     rows = [
         [one.kind, one.name, access, _status(one, access, entry), index.named(entry.policy_id), ", ".join(one.groups)]
@@ -102,53 +100,24 @@ def _status(one: AccessHolder, access: str, entry: AccessEntry) -> str:
     return f"allowed {depends}" if depends else entry.status.value
 
 
-def _document(one: AccessHolder, index: PolicyIndex, wanted: Sequence[str]) -> dict[str, object]:
-    return {
-        "kind": one.kind,
-        "name": one.name,
-        "groups": one.groups,
-        "accesses": {
-            access: {
-                "standing": entry.status.value,
-                "policy": index.document(entry.policy_id),
-                **({"depends": one.depends.get(access)} if entry.status is AccessStatus.CONDITIONAL else {}),
-            }
-            for access, entry in one.accesses.items()
-            if access in wanted
-        },
-    }
-
-
 def _of_pattern(
     invocation: Invocation, pattern: EntityPattern, accesses: Sequence[str], files: PolicyFiles | None
 ) -> ExitCode:
     """Show who has access to entities of a pattern."""
     with authorizer_by(invocation, files) as authorizer:
         view = PolicyView.of(authorizer)
-        scope = _scope(view, pattern, access_types(accesses, view.engine))
+        wanted = access_types(accesses, view.engine)
     for note in view.notes:
         invocation.messages.print(note)
-    found = reach(view.engine, scope, denials=False)
-    rows = sorted(allowed_rows(found), key=lambda row: not row.whole)
+    found = who_reaches_pattern(view, pattern, wanted)
     if invocation.as_json:
-        invocation.print_json([{**row_document(row), "whole": row.whole} for row in rows])
-    elif not rows:
+        invocation.print_json(pattern_document(found))
+    elif not found.allowed:
         invocation.console.print(f"no one has any access to {pattern}")
     else:
-        for line in blocks(rows, _head, lambda row: f"by {row.by}"):
+        for line in blocks(found.allowed, _head, lambda row: f"by {row.by}"):
             click.echo(line)
     return exit_code(invocation, found)
-
-
-def _scope(view: PolicyView, pattern: EntityPattern, accesses: tuple[str, ...]) -> ReachScope:
-    levels, path = view.engine.state.model.levels, entity_type(pattern.type).path
-    parts = zip(path, (view.instance, *pattern.parts), strict=True)
-    within = {
-        level: compile_element([part], False, levels[level]) if "*" in part else exactly(part, levels[level])
-        for level, part in parts
-        if level in levels
-    }
-    return ReachScope(accesses, (path,), within)
 
 
 def _head(row: ReachRow, places: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
-"""Rows of an access analysis as JSON: the values of their levels, and the requests that show them."""
+"""Answers of an access analysis as JSON: rows, the values of their levels, and the requests that show them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +10,11 @@ from ranger_cdap.analysis.expected_changes import ChangedRow
 from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.analysis.reach_rows import ReachRow
 from ranger_cdap.analysis.wording import LevelText
+from ranger_cdap.engine import AccessStatus
+from ranger_cdap.questions.access_holders import AccessHolder
+from ranger_cdap.questions.known_user import KnownUser, PolicyView
+from ranger_cdap.questions.policy_index import PolicyIndex
+from ranger_cdap.questions.reach_questions import ReachAnswer
 
 
 def level_documents(path: Iterable[str], levels: Sequence[LevelText]) -> list[dict[str, Any]]:
@@ -53,6 +58,48 @@ def row_document(row: ReachRow) -> dict[str, Any]:
         "undecided": row.doubts,
         "witnesses": [witness_document(witness) for witness in row.witnesses.values()],
     }
+
+
+def user_document(view: PolicyView, known: KnownUser, found: ReachAnswer) -> dict[str, Any]:
+    """Return what a user has access to as JSON."""
+    subject = known.subject
+    return {
+        "user": subject.user,
+        "groups": sorted(subject.groups),
+        "roles": sorted(view.engine.state.roles.of(subject.user, subject.groups)),
+        "allowed": [row_document(row) for row in found.allowed],
+        "denied": [row_document(row) for row in found.denied],
+    }
+
+
+def pattern_document(found: ReachAnswer) -> list[dict[str, Any]]:
+    """Return who has access to entities of a pattern as JSON; `whole` is true for a row that covers all of it."""
+    return [{**row_document(row), "whole": row.whole} for row in found.allowed]
+
+
+def holder_document(one: AccessHolder, index: PolicyIndex, accesses: Collection[str]) -> dict[str, object]:
+    """Return a holder of access to one entity as JSON, with these access types of theirs."""
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "groups": one.groups,
+        "accesses": {
+            access: {
+                "standing": entry.status.value,
+                "policy": index.document(entry.policy_id),
+                **({"depends": one.depends.get(access)} if entry.status is AccessStatus.CONDITIONAL else {}),
+            }
+            for access, entry in one.accesses.items()
+            if access in accesses
+        },
+    }
+
+
+def impact_document(service: str, rows: Iterable[ChangedRow]) -> dict[str, Any]:
+    """Return the rows of an impact as JSON."""
+    rows = tuple(rows)
+    gained, lost = ([changed_row_document(one) for one in rows if one.gained is gained] for gained in (True, False))
+    return {"service": service, "gained": gained, "lost": lost}
 
 
 def changed_row_document(one: ChangedRow) -> dict[str, Any]:

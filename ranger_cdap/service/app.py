@@ -27,6 +27,7 @@ from ranger_cdap.service.http.callers import Caller, Callers
 from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
 from ranger_cdap.service.http.request_guard import RequestGuard, send_reply
 from ranger_cdap.service.http.shares import Shares
+from ranger_cdap.service.http.uploads import FORM, read_form, refuse_other_sites
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.call import NO_CALLER, HandlerCall
 from ranger_cdap.service.wire.json_body import refuse_repeated_fields
@@ -48,10 +49,11 @@ _TWICE: Final = "\0"
 def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) -> ASGIApp:
     """Return the application that serves the routes from the state."""
     shares = Shares(state.settings.service)
+    paths: dict[str, dict[str, _Endpoint]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method] = _Endpoint(route, state, callers, shares)
     app = Starlette(
-        routes=[
-            Route(route.path, _Endpoint(route, state, callers, shares), methods=[route.method]) for route in routes
-        ],
+        routes=[Route(path, _Path(methods), methods=list(methods)) for path, methods in paths.items()],
         exception_handlers={HTTPException: _no_such_route, Exception: _failed},
     )
     app.router.redirect_slashes = False
@@ -64,6 +66,17 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
         max_requests=service.max_requests,
         max_body=service.max_body,
     )
+
+
+class _Path:
+    """Endpoints of one path, by method."""
+
+    def __init__(self, methods: Mapping[str, _Endpoint]) -> None:
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        await self._methods[method](scope, receive, send)
 
 
 class _Endpoint:
@@ -120,9 +133,13 @@ class _Endpoint:
     async def _body(self, request: Request, caller: Caller) -> object:
         if self._read is None:
             return None
-        if not _is_json(request.headers.get("content-type", "")):
-            # A page of another site can make a browser send any other content type with the user's credentials.
-            raise Refused(415, "the body must be JSON, with `Content-Type: application/json`")
+        content_type = request.headers.get("content-type", "")
+        if not _is_of_type(content_type, self._route.accepts):
+            # A page of another site can make a browser send any type but JSON with the user's credentials.
+            kind = "JSON" if self._route.accepts == JSON else "a form with a file"
+            raise Refused(415, f"the body must be {kind}, with `Content-Type: {self._route.accepts}`")
+        if self._route.accepts == FORM:
+            refuse_other_sites(_sent_once(request.headers))
         service = self._state.settings.service
         try:
             async with asyncio.timeout(service.body_timeout):
@@ -130,6 +147,8 @@ class _Endpoint:
         except TimeoutError:
             raise Refused(408, "the body did not arrive in time") from None
         try:
+            if self._route.accepts == FORM:
+                return await run_sync(read_form, content_type, data, limiter=self._shares.working(caller.name))
             if len(data) > _READ_AT_ONCE:
                 return await run_sync(self._read, data, limiter=self._shares.working(caller.name))
             return self._read(data)
@@ -170,8 +189,8 @@ def _so(said: bool | Callable[[HandlerCall], bool], call: HandlerCall) -> bool:
     return said if isinstance(said, bool) else said(call)
 
 
-def _is_json(content_type: str) -> bool:
-    return content_type.partition(";")[0].strip().lower() == JSON
+def _is_of_type(content_type: str, accepted: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == accepted
 
 
 def _sent_once(headers: Headers) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ import http.client
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.config import AdminSettings, CallerSettings, PluginSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.service.app import create_app
@@ -30,7 +31,7 @@ from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.http.server import HttpServer
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.table import ROUTES
-from tests.authz.fixtures import FixedPolicies, Json, Memory, authorizer, policy
+from tests.authz.fixtures import FixedPolicies, Json, Memory, authorizer, document, policy
 
 READ_AND_WRITE = [
     policy(1, {"namespace": "ns1"}, ["alice"], ["read", "write"]),
@@ -122,6 +123,8 @@ def serving(
     memory = Memory()
     asked = authorizer(policies, memory, plugins=plugins, enforcement=enforcement or Enforcement())
     refresher = asked.decider.policies
+    read = documents(json.dumps(document(policies)).encode())
+    refresher.snapshot = replace(refresher.snapshot, documents=read)  # type: ignore[misc]
     name = settings.ranger.service
     state = AppState(
         settings=settings,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,6 +79,10 @@ class PolicySpace:
         found.update(self.state.zones)
         return found
 
+    def entries(self, zone: Zone) -> Sequence[PolicyEntry]:
+        """Return the policies of a zone that may matter."""
+        return self.repositories[zone].all()
+
     @property
     def has_tags(self) -> bool:
         """Return True if there are tag policies."""
@@ -102,12 +106,12 @@ class PolicySpace:
 
     def _found_near(self, zone: Zone, region: Region) -> list[PolicyEntry]:
         index, loose = self._index(zone)
-        found = index.meeting(region.path, region.elements) if self._indexed else self.repositories[zone].all()
+        found = index.meeting(region.path, region.elements) if self._indexed else self.entries(zone)
         return list(dict.fromkeys((*found, *loose)))
 
     def _index(self, zone: Zone) -> tuple[MeetingIndex[PolicyEntry], tuple[PolicyEntry, ...]]:
         if zone not in self._indexes:
-            entries = self.repositories[zone].all()
+            entries = self.entries(zone)
             loose = tuple(entry for entry in entries if entry.costly or entry.covers_subtree)
             pairs = ((e, r) for e in entries if not (e.costly or e.covers_subtree) for r in e.resources)
             self._indexes[zone] = MeetingIndex(pairs if self._indexed else ()), loose

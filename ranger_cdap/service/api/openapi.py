@@ -101,7 +101,7 @@ def _operation(route: ApiRoute, schema_of: Mapping[Any, Any]) -> dict[str, Any]:
         operation["description"] = f"For callers with one of the roles {', '.join(sorted(route.roles))}."
         operation["x-roles"] = sorted(route.roles)
     if route.takes is not None:
-        content = _content(JSON, schema_of[route.takes], example.get("request"))
+        content = _content(route.accepts, schema_of[route.takes], example.get("request"))
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 

@@ -1,136 +1,140 @@
-"""The web page at `/`: state of the policies, permission checks and their reasons. It changes nothing."""
+"""Pages of the console: each shows the answer that its JSON twin has, without scripts, with every name escaped."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
-import jinja2
-
-from ranger_cdap.authz.denial_text import denial_by
-from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cdap.requirements import requirement_sentences
+from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.config import Settings, addresses
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.engine.model.problem import Problem
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.service.api.permission_form import filled_form, operations
+from ranger_cdap.questions.display import page_template
+from ranger_cdap.questions.matrix import LETTERS
+from ranger_cdap.questions.matrix_document import MARKS
+from ranger_cdap.service.api import console_texts
+from ranger_cdap.service.api.console_form import FIELDS, ConsoleForm, ConsoleView, options
+from ranger_cdap.service.decisions.question_process import PageContext
 from ranger_cdap.service.http.reply import Refused, Reply
 from ranger_cdap.service.state.call import HandlerCall
+from ranger_cdap.service.wire.console_wire import (
+    AskAnswer,
+    ConsoleAnswer,
+    HolderRow,
+    ImpactAnswer,
+    MatrixAnswer,
+    NamedPolicy,
+    WhatAnswer,
+    WhoAnswer,
+)
 from ranger_cdap.service.wire.durations import format_duration
 
 HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
-QUERY: Final = {
-    "user": "The user.",
-    "groups": "Further groups of the user, separated by commas.",
-    "operation": "The operation, like `dataset.get`.",
-    "entity": "The entity, like `dataset:ns1.purchases`.",
+
+PATHS: Final[Mapping[str, str]] = {
+    ConsoleView.ASK: "/",
+    ConsoleView.WHO: "/who",
+    ConsoleView.WHAT: "/what",
+    ConsoleView.MATRIX: "/matrix",
+    ConsoleView.IMPACT: "/impact",
+    "status": "/status",
 }
-MOST_PROBLEMS: Final = 100
+_NAMES: Final[Mapping[str, str]] = {
+    ConsoleView.ASK: "Ask",
+    ConsoleView.WHO: "Who has access",
+    ConsoleView.WHAT: "What a user reaches",
+    ConsoleView.MATRIX: "Matrix",
+    ConsoleView.IMPACT: "Impact of a change",
+    "status": "Status",
+}
 
 Link = Callable[[int], str]
 """Return the URL of a policy in Ranger's web UI; empty if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceView:
-    """Ranger service, for the page."""
-
-    name: str
-    state: str
-    decides: bool
-    well: bool
-    reason: str
-    version: int | None
-    age: str
-    contact: str
-    cache_problem: str
-    problems: tuple[Problem, ...]
-    more_problems: int
-    link: Link
+def page_context(call: HandlerCall) -> PageContext:
+    """Return the values of a page for the caller."""
+    settings = call.state.settings
+    return PageContext(call.caller.name, ranger_ui(settings), settings.service.max_body)
 
 
-def show(call: HandlerCall) -> Reply:
-    """Return the page, with the answer if the form is filled in, or with status 400 and its problems."""
-    state = call.state
-    form = filled_form(call.query, state.authorizer)
-    config, engine = state.authorizer.decider.config, state.authorizer.snapshot.engine
-    page = (
-        _templates()
-        .get_template("page.html")
-        .render(
-            services=[
-                service_view(service.name, service.snapshot, state.settings) for service in state.services.values()
-            ],
-            enforcement=str(config.enforcement),
-            everything=config.enforcement.everything,
-            profile=config.profile,
-            instance=config.instance,
-            master=config.master,
-            grants=state.settings.service.grants,
-            differences=state.settings_drift.differences,
-            operations=operations(config.profile),
-            form=form,
-            verdict=_verdict(form.answer) if form.answer else "",
-            denial_by=denial_by,
-            requirement_sentences=requirement_sentences(),
-            pending=state.pending([form.answer]) if form.answer else "",
-            link=policy_links(engine, _policies_of(form.answer), state.settings),
-            caller=call.caller.name,
-        )
+def view_page(
+    form: ConsoleForm,
+    context: PageContext,
+    engine: PolicyEngine | None,
+    *,
+    answer: ConsoleAnswer | None = None,
+    profile: Profile | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Return the page of a view with its form, and its answer if there is one."""
+    return _page(
+        form.view,
+        context,
+        form=form,
+        fields=FIELDS[form.view],
+        options=options(profile, engine),
+        answer=answer,
+        link=links_below(context.ranger_ui, engine, set(_policies_of(answer))),
+        **(more or {}),
     )
-    return Reply(400 if form.problems else 200, page.encode(), HTML)
+
+
+def status_page(context: PageContext, engines: Mapping[str, PolicyEngine | None], **values: Any) -> bytes:
+    """Return the page of the status; `engines` are those of the services by their names."""
+    ids = {
+        service.name: {one.policy_id for one in service.problems if one.policy_id is not None}
+        for service in values["answer"].services
+    }
+    links = {name: links_below(context.ranger_ui, engine, ids[name]) for name, engine in engines.items()}
+    return _page("status", context, links=links, **values)
+
+
+def _page(view: str, context: PageContext, **values: Any) -> bytes:
+    return (
+        page_template(__package__, f"{view}.html")
+        .render(
+            view=view,
+            paths=PATHS,
+            names=_NAMES,
+            caller=context.caller,
+            longest=context.longest,
+            texts=console_texts,
+            letters=LETTERS,
+            marks=MARKS,
+            format_duration=format_duration,
+            **values,
+        )
+        .encode()
+    )
 
 
 def style(_call: HandlerCall) -> Reply:
-    """Return the style sheet of the page."""
+    """Return the style sheet of the pages."""
     return Reply(200, _style(), CSS)
 
 
 def html_error(refused: Refused) -> Reply:
     """Return an error as a web page."""
-    page = (
-        _templates()
-        .get_template("error.html")
-        .render(title=HTTPStatus(refused.status).phrase, message=refused.message, status=refused.status)
+    page = page_template(__package__, "error.html").render(
+        title=HTTPStatus(refused.status).phrase,
+        message=refused.message,
+        needs_role=refused.status in (401, 403),
+        view="",
     )
     return Reply(refused.status, page.encode(), HTML)
 
 
-def service_view(name: str, snapshot: Snapshot, settings: Settings, now: float | None = None) -> ServiceView:
-    """Return the status of a Ranger service, for the page; `now` in seconds since 1970."""
-    problems = snapshot.engine.problems if snapshot.engine is not None else ()
-    shown = problems[:MOST_PROBLEMS]
-    contact_at, now = snapshot.contact_at, time.time() if now is None else now
-    return ServiceView(
-        name=name,
-        state=snapshot.state.value,
-        decides=snapshot.state.decides,
-        well=snapshot.state.decides and not snapshot.reason,
-        reason=snapshot.reason,
-        version=snapshot.versions.policies if snapshot.versions.policies >= 0 else None,
-        age="" if contact_at is None else format_duration(now - contact_at),
-        contact="" if contact_at is None else f"{datetime.fromtimestamp(contact_at, UTC):%Y-%m-%d %H:%M:%S UTC}",
-        cache_problem=snapshot.cache_problem,
-        problems=shown,
-        more_problems=len(problems) - len(shown),
-        link=policy_links(snapshot.engine, {p.policy_id for p in shown if p.policy_id is not None}, settings),
-    )
+def ranger_ui(settings: Settings) -> str:
+    """Return the address of Ranger's web UI: `service.ranger_ui`, else `ranger.url`."""
+    return (settings.service.ranger_ui or next(iter(addresses(settings.ranger.url)), "")).rstrip("/")
 
 
-def policy_links(engine: PolicyEngine | None, policy_ids: Collection[int], settings: Settings) -> Link:
-    """Return the URLs of policies in the configured web UI (`service.ranger_ui`, else `ranger.url`).
-
-    The path is that of Ranger's React UI (2.4 and later).
-    """
-    base = (settings.service.ranger_ui or next(iter(addresses(settings.ranger.url)), "")).rstrip("/")
+def links_below(base: str, engine: PolicyEngine | None, policy_ids: Collection[int]) -> Link:
+    """Return the URLs of policies in the web UI at an address; the path is that of Ranger's React UI (2.4 on)."""
     known = engine.service_ids(policy_ids) if engine is not None else {}
 
     def link(policy_id: int) -> str:
@@ -142,28 +146,27 @@ def policy_links(engine: PolicyEngine | None, policy_ids: Collection[int], setti
     return link
 
 
-def _policies_of(answer: Answer | None) -> Collection[int]:
-    alternatives = answer.alternatives if answer is not None else ()
-    return {e.decision.policy_id for alternative in alternatives for e in alternative if e.decision.policy_id >= 0}
+def _policies_of(answer: ConsoleAnswer | None) -> Collection[int]:
+    """Return the ids of the policies that a page links to."""
+    found: list[NamedPolicy | None] = []
+    match answer:
+        case AskAnswer():
+            for one in (privilege for alternative in answer.alternatives for privilege in alternative):
+                found += [one.policy, *(item.policy for item in one.items), *(other.policy for other in one.others)]
+        case WhoAnswer():
+            found += _of_holders(answer.holders) + [row.policy for row in answer.rows]
+        case WhatAnswer():
+            found += [row.policy for row in (*answer.allowed, *answer.denied)]
+        case MatrixAnswer():
+            cells = (cell for row in answer.rows for cell in row.cells)
+            found += [action.policy for cell in cells for action in cell.actions.values()]
+        case ImpactAnswer():
+            found += [row.policy for row in (*answer.gained, *answer.lost)]
+    return {one.id for one in found if one is not None}
 
 
-def _verdict(answer: Answer) -> str:
-    if not answer.ready:
-        return "not ready"
-    if not answer.enforced:
-        return "allowed, because it is not enforced"
-    return "allowed" if answer.allowed else "denied"
-
-
-@cache
-def _templates() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("ranger_cdap.service.api"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _of_holders(holders: Collection[HolderRow]) -> list[NamedPolicy | None]:
+    return [held.policy for one in holders for held in one.accesses.values()]
 
 
 @cache

@@ -199,8 +199,15 @@ def access_request(
     decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, resource: Resource, scope: MatchingScope
 ) -> AccessRequest:
     """Return the engine's request without its access type, with all groups of the user."""
+    return decider.service.completed(claimed_request(decider, claims, context, resource, scope))
+
+
+def claimed_request(
+    decider: ServiceDecider, claims: TrustedClaims, context: AccessContext, resource: Resource, scope: MatchingScope
+) -> AccessRequest:
+    """Return the engine's request without its access type, with the groups that the caller claims."""
     given = context.access_time or 0
-    request = AccessRequest(
+    return AccessRequest(
         resource=resource,
         access_type="",
         user=claims.user,
@@ -214,7 +221,6 @@ def access_request(
         cluster_type=claims.context.get("clusterType"),
         context=claims.context,
     )
-    return decider.service.completed(request)
 
 
 def _answered(call: HandlerCall, decider: ServiceDecider, accesses: Sequence[_CheckedAccess]) -> list[AuthzResult]:

@@ -21,6 +21,7 @@ class ApiRoute:
     bodies, `also` those of statuses other than 200; `query` describes the parameters. `waits`: the handler may wait for
     a disk or a network, or a predicate on the request; `works`: it computes for long. Neither runs in the event loop's
     thread, and computing has few threads per caller. `longest`: largest body in bytes, if the setting is larger.
+    `accepts`: content type of the bodies; a form (`multipart/form-data`) reaches the handler as an `UploadedFile`.
     """
 
     method: str
@@ -30,6 +31,7 @@ class ApiRoute:
     summary: str
     takes: type | None = None
     gives: Any = None
+    accepts: str = JSON
     waits: bool | Callable[[HandlerCall], bool] = False
     works: bool | Callable[[HandlerCall], bool] = False
     longest: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -12,6 +12,7 @@ from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.questions.permitted_subjects import StoredUsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class RangerService:
     audit: AuditTrail
     groups: GroupHook | None = None
     clock: Callable[[], float] = time.time
+    stored_users: StoredUsers = field(default_factory=StoredUsers)
 
     @property
     def snapshot(self) -> Snapshot:

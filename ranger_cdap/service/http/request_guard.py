@@ -28,7 +28,8 @@ _ALWAYS: Final = {
     b"cache-control": b"no-store",
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
-    b"referrer-policy": b"no-referrer",
+    # Not `no-referrer`: forms would come with `Origin: null`, as if from another site.
+    b"referrer-policy": b"same-origin",
     b"content-security-policy": b"; ".join(
         (
             b"default-src 'none'",

@@ -14,6 +14,7 @@ from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.checks.checks import Unknown
 from ranger_cdap.config import Settings
 from ranger_cdap.service.decisions.policy_generation import PolicyGeneration
+from ranger_cdap.service.decisions.question_process import QuestionProcess
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
@@ -36,6 +37,7 @@ class AppState:
     events: Events | None = None
     grant_forwarder: GrantForwarder | None = None
     token_keys: FetchedKeys | None = None
+    questions: QuestionProcess = field(default_factory=QuestionProcess)
 
     def pending(self, answers: Iterable[Answer]) -> str:
         """Return the sentence to add to a denial about an entity that the denied user created recently."""
@@ -46,7 +48,8 @@ class AppState:
         return "; ".join(filter(None, (reason, self.pending(answers))))
 
     def close(self) -> None:
-        """Publish the stored events, stop the background refreshes, then deliver the queued audit records."""
+        """End the console's question, publish the stored events, stop the refreshes, then deliver the audit records."""
+        self.questions.close()
         if self.events is not None:
             self.events.store.close()
         if self.grant_forwarder is not None:

@@ -69,15 +69,21 @@ def test_scenario(world: World, case: Json) -> None:
         assert "decision" not in answer.json
     elif "found" in case:
         results = answer.json["results"]
-        key = "id" if case["path"] == "search/subject" else "name"
+        kind = case["path"].removeprefix("search/")
+        key = "name" if kind == "action" else "id"
         assert set(case["found"]) <= {result[key] for result in results}
-        assert all(result.get("type", "user") == "user" for result in results)
+        assert kind == "action" or {result["type"] for result in results} == {case["request"][kind]["type"]}
         assert answer.json.get("page", {}).get("next_token", "") == ""
+    elif "pages" in case:
+        request, pages = case["request"], [answer.json]
+        while token := pages[-1]["page"]["next_token"]:
+            pages.append(post(world, case["path"], request | {"page": {"token": token}}).json)
+        assert [[result["id"] for result in page["results"]] for page in pages] == case["pages"]
     elif "nothing" in case:
         assert answer.json == {"results": []}
 
 
-@pytest.mark.parametrize("path", ["evaluation", "evaluations", "search/subject", "search/action"])
+@pytest.mark.parametrize("path", ["evaluation", "evaluations", "search/subject", "search/resource", "search/action"])
 @pytest.mark.parametrize("body", [b"", b"{", b'"alice"', b"[]", b"null", b"\xff", b"[" * 100_000])
 def test_2_4_what_is_no_request(world: World, path: str, body: bytes) -> None:
     assert refused(post(world, path, body))
@@ -108,6 +114,7 @@ def test_6_discovery(world: World) -> None:
         "access_evaluation_endpoint": f"{base}/access/v1/evaluation",
         "access_evaluations_endpoint": f"{base}/access/v1/evaluations",
         "search_subject_endpoint": f"{base}/access/v1/search/subject",
+        "search_resource_endpoint": f"{base}/access/v1/search/resource",
         "search_action_endpoint": f"{base}/access/v1/search/action",
     }
     for name, url in answer.json.items():
@@ -230,9 +237,9 @@ def test_about_himself_everybody_may_ask(world: World, asked: Json, allowed: boo
 
 
 def test_searches_are_for_delegates_and_nothing_is_for_nobody(world: World) -> None:
-    for path in ("search/subject", "search/action"):
+    for path in ("search/subject", "search/resource", "search/action"):
         assert refused(post(world, path, me("read", "record:record-1"), caller="evaluate"), 403)
-    for path in ("evaluation", "evaluations", "search/subject", "search/action"):
+    for path in ("evaluation", "evaluations", "search/subject", "search/resource", "search/action"):
         assert refused(post(world, path, READ_1, caller="enforce"), 403) == "enforce is not authorized"
         assert refused(post(world, path, READ_1, caller=None), 401) == "Authentication required"
     assert refused(world.ask(None, "GET", "/.well-known/authzen-configuration"), 401)

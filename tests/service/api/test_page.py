@@ -21,10 +21,13 @@ from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.tag import ServiceTags
-from ranger_cdap.service.api.page import policy_links, service_view
+from ranger_cdap.service.api.console import service_status
+from ranger_cdap.service.api.page import links_below, ranger_ui
 from ranger_cdap.service.wire.durations import format_duration
 from tests.authz.fixtures import Json, policy
 from tests.service.fixtures import Answer, World, serving
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -67,8 +70,8 @@ class Page(html.parser.HTMLParser):
         return {str(attributes["name"]): attributes for tag, attributes in self.elements if tag == "input"}
 
 
-def look(world: World, **typed: str) -> Page:
-    answer = world.ask("delegate", "GET", f"/?{urlencode(typed)}" if typed else "/")
+def look(world: World, path: str = "/", **typed: str) -> Page:
+    answer = world.ask("delegate", "GET", f"{path}?{urlencode(typed)}" if typed else path)
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     return Page(answer)
 
@@ -89,7 +92,8 @@ def changing(tmp_path: Path) -> Iterator[World]:
 
 def test_it_shows_state_mode_grants_and_differences(world: World) -> None:
     world.ask("enforce", "POST", "/cdap/v1/hello", {"extension": "0.1.0", "master_user": "root"})
-    page = look(world)
+    assert "cdapdev fresh" in look(world).text
+    page = look(world, "/status")
     assert page.status == 200
     assert "cdapdev fresh" in page.text
     assert "everything is enforced" in page.text
@@ -111,13 +115,18 @@ def test_it_says_why_policies_are_not_what_they_should_be(
 ) -> None:
     contact = 1_700_000_000.0 if state is PolicyState.STALE else None
     snapshot = Snapshot(None, state, reason, contact_at=contact)
-    view = service_view("cdapdev", snapshot, changing.state.settings, now=1_700_000_301.0)
-    assert (view.state, view.reason, view.well) == (shown, reason, False)
-    assert f"{view.age} ago ({view.contact})" == confirmed if contact else not view.contact
+    status = service_status("cdapdev", snapshot, now=1_700_000_301.0)
+    assert (status.state, status.reason) == (shown, reason)
+    if contact:
+        assert status.age_seconds is not None
+        assert f"{format_duration(status.age_seconds)} ago ({status.confirmed})" == confirmed
+    else:
+        assert (status.age_seconds, status.confirmed) == (None, None)
     changing.becomes(snapshot)
-    page = look(changing)
+    page = look(changing, "/status")
     assert page.status == 200
     assert reason in page.text
+    assert shown in look(changing).text
 
 
 @pytest.mark.parametrize(
@@ -133,8 +142,9 @@ def test_age(seconds: float, told: str) -> None:
 
 def test_a_problem_names_its_policy_and_leads_to_it_in_rangers_ui(changing: World) -> None:
     changing.becomes(Snapshot(engine_of([BROKEN], serviceId=3), PolicyState.FRESH, ""))
-    page = look(changing)
+    page = look(changing, "/status")
     assert "unknown-access-type" in page.text
+    assert "problems: 1" in look(changing).text
     assert "policy 7 “policy 7”" in page.text
     assert "https://ranger.example.org/index.html#/service/3/policies/7/edit" in page.links
 
@@ -152,7 +162,7 @@ LINKS = [
 @pytest.mark.parametrize(("ui", "url", "service_id", "address"), LINKS)
 def test_the_address_of_a_policy(ui: str, url: str, service_id: int | None, address: str) -> None:
     configured = Settings(ranger=RangerSettings(url=url), service=ServiceSettings(ranger_ui=ui))
-    assert policy_links(engine_of([BROKEN], serviceId=service_id), [7], configured)(7) == address
+    assert links_below(ranger_ui(configured), engine_of([BROKEN], serviceId=service_id), [7])(7) == address
 
 
 def test_a_policy_about_tags_stands_in_the_tag_service() -> None:
@@ -166,7 +176,7 @@ def test_a_policy_about_tags_stands_in_the_tag_service() -> None:
     document["serviceDef"] = servicedef.service_definition()
     policies = decode_service_policies(msgspec.json.encode(document))
     engine = PolicyEngine.build(policies, tags=ServiceTags(service_name="tags"))
-    link = policy_links(engine, [7, 8], Settings(service=ServiceSettings(ranger_ui="http://ui")))
+    link = links_below("http://ui", engine, [7, 8])
     assert link(7) == "http://ui/index.html#/service/3/policies/7/edit"
     assert link(8) == "http://ui/index.html#/service/9/policies/8/edit"
 
@@ -174,7 +184,7 @@ def test_a_policy_about_tags_stands_in_the_tag_service() -> None:
 def test_of_very_many_problems_the_first_are_shown_and_the_others_counted(changing: World) -> None:
     broken = [policy(n, {"namespace": f"ns{n}"}, ["alice"], ["fly"]) for n in range(1, 131)]
     changing.becomes(Snapshot(engine_of(broken, serviceId=3), PolicyState.FRESH, ""))
-    page = look(changing)
+    page = look(changing, "/status")
     assert "Problems 130" in page.text
     assert "and 30 more" in page.text
 
@@ -184,9 +194,9 @@ def test_of_very_many_problems_the_first_are_shown_and_the_others_counted(changi
 KV = "dataset:ns1.kv"
 ANSWERS = [
     # user, operation, entity; verdict and what else is said
-    ("alice", "dataset.get", KV, "Allowed: alice dataset.get on dataset:ns1.kv", "policy 2 (version 3)"),
+    ("alice", "dataset.get", KV, "Allowed: alice dataset.get on dataset:ns1.kv", 'policy 2 "policy 2" (version 3)'),
     ("bob", "dataset.get", KV, "Allowed: bob dataset.get on dataset:ns1.kv", "READ"),
-    ("eve", "dataset.get", KV, "Denied: eve dataset.get on dataset:ns1.kv", "no policy matches"),
+    ("eve", "dataset.get", KV, "Denied: eve dataset.get on dataset:ns1.kv", "no policy allows it"),
 ]
 
 
@@ -195,9 +205,12 @@ def test_a_denial_by_a_policy_is_not_shown_as_a_lack_of_a_grant(tmp_path: Path) 
     policies = [policy(7, {"namespace": "ns1", "dataset": "kv"}, ["eve"], ["read"], denyPolicyItems=denies)]
     with serving(policies, tmp_path) as world:
         page = look(world, user="eve", groups="", operation="dataset.get", entity=KV)
-    assert "eve needs READ on dataset:ns1.kv: policy 7 denies READ; granting READ would not help" in page.text
-    assert "policy 7 (version 3) denies READ; granting READ would not help" in page.text
-    assert page.text.count("would not help") == 2
+    denied = 'policy 7 "policy 7" (version 3) denies READ; granting READ would not help'
+    assert f"eve needs READ on dataset:ns1.kv: {denied}" in page.text
+    assert page.text.count(denied) == 2
+    assert 'policy 7 "policy 7", deny item 1' in page.text
+    change = 'To have it allowed revoke READ from eve in policy 7 "policy 7" (version 3): deny item 1 (user eve: read)'
+    assert change in page.text
 
 
 @pytest.mark.parametrize(("user", "operation", "entity", "verdict", "told"), ANSWERS)
@@ -298,7 +311,7 @@ def test_no_name_in_ranger_becomes_markup(changing: World, text: str) -> None:
         snapshot = Snapshot(engine, PolicyState.STALE, f"a gateway said {name}", cache_problem=f"`/{name}` is full")
         changing.becomes(snapshot)
         changing.ask("enforce", "POST", "/cdap/v1/hello", {"extension": "1", "instance": name, "admin_users": [name]})
-        return look(changing, user="alice", operation="dataset.get", entity=KV)
+        return look(changing, "/status")
 
     page, usual = shown(text), shown("harmless")
     assert elements(page) == elements(usual)

@@ -11,6 +11,7 @@ import pytest
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from tests.service.api.chromium import PROGRAM, Browser, chromium
+from tests.service.api.console_fixtures import company
 from tests.service.api.test_page import BROKEN, HOSTILE, KV, engine_of
 from tests.service.fixtures import World, basic, secret_of
 
@@ -72,6 +73,15 @@ def busy_world(world: World) -> Iterator[World]:
     world.becomes(before)
 
 
+@pytest.fixture
+def company_world(world: World, tmp_path: Path) -> Iterator[World]:
+    """Denials, exceptions, roles and patterns."""
+    before = world.state.authorizer.snapshot
+    company(tmp_path / "company").takes_effect(world)
+    yield world
+    world.becomes(before)
+
+
 def asking(user: str, operation: str = "dataset.get", entity: str = KV) -> str:
     return f"/?user={quote(user)}&groups=&operation={quote(operation)}&entity={quote(entity)}"
 
@@ -81,6 +91,15 @@ PATHS = {
     "denied": asking("eve"),
     "wrong": asking("", "dataset.gett", "kv"),
     "long": asking("u" * 300, entity=f"dataset:ns1.{'d' * 300}"),
+    "status": "/status",
+    "impact": "/impact",
+    "who wrong": "/who?entity=kv&access=fly",
+}
+VIEWS = {
+    "who": "/who?entity=dataset:ns1.kv",
+    "pattern": "/who?entity=dataset:ns1.*",
+    "what": "/what?user=mallory&groups=etl",
+    "matrix": "/matrix?namespace=ns1",
 }
 
 
@@ -109,10 +128,23 @@ def test_without_one_a_browser_shows_what_is_needed(browser: Browser, world: Wor
 def test_it_can_be_read_in_light_and_dark_and_on_a_narrow_screen(
     signed_in: Browser, busy_world: World, path: str, dark: bool, tmp_path: Path
 ) -> None:
+    is_readable(signed_in, busy_world.url + path, dark, tmp_path)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("path", VIEWS.values(), ids=VIEWS)
+def test_so_can_the_answers_of_each_view(
+    signed_in: Browser, company_world: World, path: str, dark: bool, tmp_path: Path
+) -> None:
+    is_readable(signed_in, company_world.url + path, dark, tmp_path)
+    assert signed_in.evaluate("document.querySelectorAll('.rows > li, table').length")
+
+
+def is_readable(signed_in: Browser, url: str, dark: bool, folder: Path) -> None:
     for width in (1280, 360):
         signed_in.screen(width, 800, dark=dark)
-        signed_in.visit(busy_world.url + path)
-        signed_in.photograph(tmp_path / f"{width}.png")
+        signed_in.visit(url)
+        signed_in.photograph(folder / f"{width}.png")
         assert signed_in.evaluate("document.documentElement.scrollWidth") <= width
         faint = [(text, ratio) for text, ratio in signed_in.evaluate(CONTRASTS) if ratio < 4.5]
         assert faint == []
@@ -137,6 +169,55 @@ def test_a_screen_reader_finds_each_field_by_its_name_and_what_is_wrong_with_it(
     assert list(fields) == ["User", "Groups (may be empty)", "Operation", "Entity"]
     assert "did you mean" in fields["Operation"]
     assert "write it as type:name" in fields["Entity"]
+
+
+FORMS = {
+    "/who": ["Entity or pattern", "Access types (all if empty)"],
+    "/what": ["User", "Groups (may be empty)", "Access types (all if empty)"],
+    "/matrix": [
+        "Namespace",
+        "Entity types (all if empty)",
+        "Further users (may be empty)",
+        "Further groups (may be empty)",
+    ],
+    "/impact": ["File of policies", "Access types (all if empty)"],
+}
+
+
+@pytest.mark.parametrize(("path", "labels"), FORMS.items(), ids=FORMS)
+def test_the_keyboard_reaches_each_view_and_each_field_in_order(
+    signed_in: Browser, world: World, path: str, labels: list[str]
+) -> None:
+    signed_in.visit(world.url + path)
+    name = """(e => e.labels && e.labels.length ? e.labels[0].textContent : e.textContent)(document.activeElement)"""
+    reached = []
+    for _ in range(6 + len(labels) + 1):
+        for kind in ("keyDown", "keyUp"):
+            signed_in("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        outline = signed_in.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        reached.append((signed_in.evaluate(name), outline))
+    views = ["Ask", "Who has access", "What a user reaches", "Matrix", "Impact of a change", "Status"]
+    button = "Compare" if path == "/impact" else "Show"
+    assert reached == [(one, "solid") for one in (*views, *labels, button)]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_file_is_uploaded_without_javascript(
+    signed_in: Browser, company_world: World, host: str, tmp_path: Path
+) -> None:
+    signed_in.visit(company_world.url.replace("127.0.0.1", host) + "/impact")
+    new = tmp_path / "new <b>.json"
+    new.write_text('{"policies": []}', encoding="utf-8")
+    root = signed_in("DOM.getDocument")["root"]["nodeId"]
+    field = signed_in("DOM.querySelector", nodeId=root, selector="#file")["nodeId"]
+    signed_in("DOM.setFileInputFiles", nodeId=field, files=[str(new)])
+    signed_in.type_into("#access", "read")
+    signed_in.submit("button")
+    heading = signed_in.evaluate("document.querySelector('#answer').textContent")
+    assert heading.startswith("0 gained, ")
+    assert not heading.startswith("0 gained, 0 lost")
+    assert "group etl loses read on" in signed_in.evaluate("document.querySelector('main').textContent")
+    assert signed_in.complaints() == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -1,0 +1,181 @@
+"""Answers of the console about a whole set of policies: what the commands say, as structs. Computed in a child process.
+
+Each function returns None if the form has a problem, which is then in the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ranger_cdap.analysis.expected_changes import ChangedRow
+from ranger_cdap.analysis.impact import impact
+from ranger_cdap.analysis.report import gained_rows, lost_rows
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.policies.manage.policy_file import download_of
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.fixed import documents
+from ranger_cdap.questions.access_holders import access_holders
+from ranger_cdap.questions.analysis_documents import (
+    holder_document,
+    impact_document,
+    pattern_document,
+    user_document,
+)
+from ranger_cdap.questions.answer_documents import entity_document, explanation_document
+from ranger_cdap.questions.explanation import Explainer
+from ranger_cdap.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
+from ranger_cdap.questions.impact_text import request_text
+from ranger_cdap.questions.known_user import KnownUser, PolicyView
+from ranger_cdap.questions.matrix_document import matrix_document
+from ranger_cdap.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
+from ranger_cdap.questions.reach_questions import what_user_reaches, who_reaches_pattern
+from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.service.api.console_form import ConsoleForm, asked_holders, asked_matrix, asked_operation, asked_user
+from ranger_cdap.service.wire.console_wire import AskAnswer, ImpactAnswer, MatrixAnswer, WhatAnswer, WhoAnswer
+
+MOST_NOTES: Final = 100
+FILE: Final = "file"
+"""Field of the form for an uploaded file."""
+
+_Answer = TypeVar("_Answer", WhoAnswer, WhatAnswer, MatrixAnswer, ImpactAnswer)
+
+
+def ask_answer(form: ConsoleForm, authorizer: Authorizer, pending: str) -> AskAnswer | None:
+    """Return a permission check with its reasons, as `ranger-cdap explain`, and the pending grants."""
+    asked = asked_operation(form, authorizer.decider.config.profile)
+    if asked is None:
+        return None
+    groups, entity = asked
+    with form.beside("entity"):
+        answer = authorizer.explain(form.typed["user"], groups, form.typed["operation"], entity)
+        reasons = Explainer(authorizer, answer, groups)
+        tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.alternatives]
+        decisive = [reasons.of(examined) for examined in answer.decided_by]
+        document = explanation_document(answer, tried, decisive, reasons.index)
+        return msgspec.convert({**document, "pending": pending}, AskAnswer)
+    return None
+
+
+def who_answer(form: ConsoleForm, authorizer: Authorizer) -> WhoAnswer | None:
+    """Return who has access to an entity or to the entities of a pattern, as `ranger-cdap who`.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    view = PolicyView.of(authorizer)
+    asked = asked_holders(form, view.engine)
+    if asked is None:
+        return None
+    entity, accesses = asked
+    document: dict[str, object] = {"entity": entity_document(entity), "accesses": accesses}
+    if isinstance(entity, EntityPattern):
+        found = who_reaches_pattern(view, entity, accesses)
+        return _answer(WhoAnswer, {**document, "rows": pattern_document(found)}, (*found.errors, *view.notes))
+    holders = access_holders(authorizer, entity, view.index)
+    return _answer(
+        WhoAnswer, {**document, "holders": [holder_document(one, view.index, accesses) for one in holders]}, view.notes
+    )
+
+
+def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
+    """Return what a user has access to, as `ranger-cdap what`.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    view = PolicyView.of(authorizer)
+    asked = asked_user(form, view.engine)
+    if asked is None:
+        return None
+    groups, accesses = asked
+    known = KnownUser.of(authorizer, view, form.typed["user"], groups)
+    found = what_user_reaches(view, known, accesses)
+    return _answer(WhatAnswer, user_document(view, known, found), (*found.errors, *known.notes, *view.notes))
+
+
+def matrix_answer(form: ConsoleForm, authorizer: Authorizer, now: int) -> tuple[MatrixAnswer, NamespaceMatrix] | None:
+    """Return the matrix of a namespace at a time in epoch milliseconds, as `ranger-cdap matrix`, for JSON and a page.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    asked = asked_matrix(form)
+    if asked is None:
+        return None
+    with form.beside("namespace"):
+        found = namespace_matrix(
+            authorizer, asked.namespace, users=asked.users, groups=asked.groups, kinds=asked.types, now=now
+        )
+        return _answer(MatrixAnswer, matrix_document(found.matrix, found.index), found.notes), found
+    return None
+
+
+def impact_answer(
+    form: ConsoleForm, before: PolicyEngine, current: Documents, file: bytes, name: str
+) -> ImpactAnswer | None:
+    """Return what access changes if the policies in effect become those of a file, as `ranger-cdap policies impact`.
+
+    `before` and `current` are the policies in effect; their roles and tags are those of the file's, too.
+    """
+    service = before.service_name
+    with form.beside(FILE):
+        read = _in_file(file, name, current, service)
+        try:
+            after = compared_engine(read, service)
+        except PolicySetError as e:
+            raise InvalidInput(f"`{name}` cannot be used: {e}") from None
+        refuse_unlike("those in effect", before, f"those of `{name}`", after)
+        with form.beside("access"):
+            accesses = compared_accesses(form.names("access"), before, after)
+        if form.problems:
+            return None
+        found = impact(before, after, accesses=accesses or None)
+        rows = [ChangedRow(row, gained=True, expected_by=None) for row in gained_rows(found)]
+        rows += [ChangedRow(row, gained=False, expected_by=None) for row in lost_rows(found)]
+        errors = (
+            f"error: the engines contradict the analysis on {request_text(witness.request)}"
+            for witness in found.contradictions
+        )
+        notes = (*errors, *_warnings(name, after, read, current))
+        return _answer(ImpactAnswer, impact_document(after.service_name, rows), notes)
+    return None
+
+
+def _in_file(file: bytes, name: str, current: Documents, service: str) -> Documents:
+    """Return the policies of a file with the roles and tags in effect.
+
+    Raises:
+        InvalidInput: it has no policies that can be used, or those of another service.
+    """
+    try:
+        download = download_of(file, PurePath(name).suffix, service)
+        own = decode_service_policies(download).service_name
+        read = documents(download, current.roles, current.tags)
+    except (InvalidInput, PolicySetError) as e:
+        raise InvalidInput(f"`{name}` cannot be used: {e}") from None
+    if own not in ("", service):
+        raise InvalidInput(
+            f"`{name}` cannot be used: its policies belong to service `{own}`, and those in effect to `{service}`"
+        )
+    return read
+
+
+def _warnings(name: str, after: PolicyEngine, read: Documents, current: Documents) -> Iterable[str]:
+    if current.tags is None and read.tags is not None:
+        yield f"warning: `{name}` has tag policies, but no tags are in effect, so no resource carries a tag"
+    for problem in after.problems[:MOST_NOTES]:
+        yield f"warning: `{name}`: {problem}"
+    if (more := len(after.problems) - MOST_NOTES) > 0:
+        yield f"note: {more} more problems with policies; `ranger-cdap policies lint` shows them"
+
+
+def _answer(kind: type[_Answer], document: Mapping[str, Any], notes: Iterable[str]) -> _Answer:
+    """Return a document of a command as the struct of its page, and what the command prints beside it."""
+    return msgspec.convert({**document, "notes": list(notes)}, kind)
