@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,8 +65,10 @@ USERS = {"userGroupMapping": {"carol": ["etl"], "dan": ["oncall"], "zoe": ["sale
 
 
 def download(policies: Sequence[Json], **more: Any) -> Json:
+    """A document of its own: a test may change what is in it, and other tests have the same policies."""
     definition = servicedef.service_definition()
-    return {"serviceName": "cdapdev", "policyVersion": 7, "serviceDef": definition, "policies": list(policies), **more}
+    document = {"serviceName": "cdapdev", "policyVersion": 7, "serviceDef": definition, "policies": list(policies)}
+    return copy.deepcopy({**document, **more})
 
 
 def named(folder: Path, policies: Sequence[Json] = COMPANY) -> list[str]:
