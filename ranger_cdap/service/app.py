@@ -65,6 +65,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
         public=[route.path for route in routes if route.method == "GET" and not route.roles],
         max_requests=service.max_requests,
         max_body=service.max_body,
+        errors={route.path: route.error for route in routes},
     )
 
 

@@ -7,7 +7,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -47,6 +47,7 @@ class RequestGuard:
 
     A request must name one of `hosts`, or loopback. `public` are the paths that may be read under any IP address too:
     probes and Prometheus use that of the pod, and no page of another site can, because its requests name a host.
+    `errors` are the forms of errors by path; JSON with a code for the others.
     """
 
     def __init__(
@@ -58,8 +59,10 @@ class RequestGuard:
         public: Collection[str],
         max_requests: int,
         max_body: int,
+        errors: Mapping[str, Callable[[Refused], Reply]] | None = None,
     ) -> None:
         self._app = app
+        self._errors = errors or {}
         self._metrics = metrics
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._public = frozenset(public)
@@ -117,17 +120,18 @@ class RequestGuard:
     def _refuse(self, scope: Scope, headers: dict[bytes, bytes]) -> Reply | None:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = re.sub(r":\d*$", "", host)
+        error = self._errors.get(scope["path"], coded_error)
         known = name in self._hosts or (
             scope["method"] == "GET" and scope["path"] in self._public and _is_address(name)
         )
         if not known or [given for given, _ in scope["headers"]].count(b"host") != 1:
-            return coded_error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
+            return error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
         if self._under_way > self._max_requests:
-            busy = coded_error(Refused(503, "too many concurrent requests; try again"))
+            busy = error(Refused(503, "too many concurrent requests; try again"))
             return replace(busy, headers={"retry-after": "1"})
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self._max_body:
-            return replace(coded_error(too_long(self._max_body)), headers={"connection": "close"})
+            return replace(error(too_long(self._max_body)), headers={"connection": "close"})
         return None
 
 

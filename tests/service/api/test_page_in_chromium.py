@@ -220,6 +220,20 @@ def test_a_file_is_uploaded_without_javascript(
     assert signed_in.complaints() == []
 
 
+@pytest.mark.parametrize("megabytes", [4, 40])
+def test_a_file_that_is_too_long_is_refused_on_a_page(
+    signed_in: Browser, company_world: World, megabytes: int, tmp_path: Path
+) -> None:
+    signed_in.visit(company_world.url + "/impact")
+    new = tmp_path / "new.json"
+    new.write_bytes(b" " * megabytes * 1_000_001)
+    root = signed_in("DOM.getDocument")["root"]["nodeId"]
+    field = signed_in("DOM.querySelector", nodeId=root, selector="#file")["nodeId"]
+    signed_in("DOM.setFileInputFiles", nodeId=field, files=[str(new)])
+    signed_in.submit("button")
+    assert "the body is longer than 4000000 bytes" in signed_in.evaluate("document.querySelector('main').textContent")
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names_run_nothing_even_where_scripts_may_run(signed_in: Browser, world: World, text: str) -> None:
     signed_in("Emulation.setScriptExecutionDisabled", value=False)

@@ -179,6 +179,26 @@ def test_a_body_that_says_it_is_too_long_is_not_read(small: World) -> None:
     assert b"connection: close" in response.lower()
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "begin"),
+    [
+        (HELLO, b"application/json", b"{"),
+        ("/access/v1/evaluation", b"application/json", b'"'),
+        ("/impact", b"text/html; charset=utf-8", b"<!DOCTYPE html>"),
+        ("/no/such/path", b"application/json", b"{"),
+    ],
+)
+@pytest.mark.parametrize(("header", "expected"), [("Content-Length: 101", 413), ("Host: evil.example", 421)])
+def test_what_is_refused_beforehand_has_the_form_of_the_errors_of_its_path(
+    small: World, path: str, kind: bytes, begin: bytes, header: str, expected: int
+) -> None:
+    response = send(small, head(f"POST {path} HTTP/1.1", header))
+    assert status(response) == expected
+    headers, _, body = response.partition(b"\r\n\r\n")
+    assert b"content-type: " + kind in headers.lower()
+    assert body.startswith(begin)
+
+
 def test_a_body_that_becomes_too_long_is_not_read_to_its_end(small: World) -> None:
     chunk = b"32\r\n" + b" " * 50 + b"\r\n"
     response = send(small, head(f"POST {HELLO} HTTP/1.1", "Transfer-Encoding: chunked"), chunk, chunk, chunk)
