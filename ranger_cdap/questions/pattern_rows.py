@@ -31,11 +31,11 @@ from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher, Va
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.errors import InvalidEntity
 
-MOST_ENTITIES: Final = 32
-"""Entities that are asked about for one row, subject and action; if more differ, it is a few of them."""
-
 _MOST_CLASSES: Final = 12
 """Classes of names of one level; to split them further takes time that grows with their number."""
+
+MOST_ENTITIES: Final = _MOST_CLASSES**2
+"""Entities that are asked about for one row, subject and action: all classes of two levels; of more it is a few."""
 
 _A_FEW: Final = 4
 
