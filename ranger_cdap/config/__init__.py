@@ -8,6 +8,7 @@ from ranger_cdap.config.address import (
     configured_addresses,
     is_exposed,
 )
+from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.config.layers import ENVIRONMENT_PREFIX
 from ranger_cdap.config.loader import DEFAULT_FILE, Configuration, load_settings, parse_settings, read_configuration
 from ranger_cdap.config.secret import Secret, resolve_secret
@@ -39,8 +40,10 @@ __all__ = [
     "Configuration",
     "ConfirmSettings",
     "EnforceSettings",
+    "GroupSettings",
     "HadoopSettings",
     "JwtSettings",
+    "LdapSettings",
     "MasterSettings",
     "NotifySettings",
     "PluginSettings",

@@ -104,7 +104,7 @@ def checked_address(url: str, setting: AddressSetting, *, allow_plain_http: bool
     found = _ADDRESS.fullmatch(url)
     if found is None or not _exists(found["host"], found["port"]):
         raise ConfigError(f"`{setting.name}` must be an address like `{setting.example}`, not {url[:100]!a}")
-    if found["scheme"] == "http" and not (allow_plain_http or _is_loopback(found["host"])):
+    if found["scheme"] == "http" and not (allow_plain_http or is_loopback(found["host"])):
         own = "127.0.0.1 for this machine, " if found["host"].lower() == "localhost" else ""
         permission = f", or `{setting.permission}` if no one else has access" if setting.permission else ""
         raise ConfigError(
@@ -116,7 +116,7 @@ def checked_address(url: str, setting: AddressSetting, *, allow_plain_http: bool
 def is_exposed(address: str) -> bool:
     """Return whether requests to the address leave this machine unencrypted."""
     found = _ADDRESS.fullmatch(address)
-    return found is not None and found["scheme"] == "http" and not _is_loopback(found["host"])
+    return found is not None and found["scheme"] == "http" and not is_loopback(found["host"])
 
 
 def _exists(host: str, port: str | None) -> bool:
@@ -127,9 +127,9 @@ def _exists(host: str, port: str | None) -> bool:
     return port is None or 0 < int(port) <= _LAST_PORT
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     """Return whether the host is a loopback address in its usual spelling; `127.1` is one to some parsers only."""
     try:
-        return host == "[::1]" or IPv4Address(host).is_loopback
+        return host in ("[::1]", "::1") or IPv4Address(host).is_loopback
     except AddressValueError:
         return False

@@ -19,7 +19,9 @@ from typing import Any, Final, get_args
 import msgspec
 
 from ranger_cdap.config.address import configured_addresses
+from ranger_cdap.config.core_site import core_site_layer, unused_core_site
 from ranger_cdap.config.exposure import exposed_files, secrets
+from ranger_cdap.config.group_checks import group_problems
 from ranger_cdap.config.hadoop import NotUsed, hadoop_layer
 from ranger_cdap.config.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 from ranger_cdap.config.secret import Secret, resolve_secret
@@ -96,11 +98,13 @@ def read_configuration(
     origin = f"`{path}`" if path else "the environment"
     named = {"hadoop": above.tables.get("hadoop", {})}
     hadoop = parse_settings(named, origin=origin, origins=above.origins, environ=environ).hadoop
-    below, not_used = hadoop_layer(hadoop.conf_dir, hadoop.security_file, hadoop.audit_file, hadoop.ssl_file)
-    merged = overlay([below, above])
-    origin += " with the files of `[hadoop]`" if below.tables else ""
+    plugin, not_used = hadoop_layer(hadoop.conf_dir, hadoop.security_file, hadoop.audit_file, hadoop.ssl_file)
+    mapping, not_mapped = core_site_layer(hadoop.core_site)
+    not_used += not_mapped + unused_core_site(hadoop.conf_dir, hadoop.core_site)
+    merged = overlay([plugin, mapping, above])
+    origin += " with the files of `[hadoop]`" if plugin.tables or mapping.tables else ""
     settings = parse_settings(merged.tables, origin=origin, origins=merged.origins, environ=environ)
-    layers = (below, file_values, environment, flag_values)
+    layers = (plugin, mapping, file_values, environment, flag_values)
     exposed = exposed_files(layers, Settings, Secret, _private_keys(settings))
     for file in exposed:
         _log.warning("file `%s` holds a secret and is world-readable; chmod o-r it", file)
@@ -282,6 +286,8 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
     _check_confirm(settings.sync.confirm, stands)
     _check_notify(settings.sync.notify, stands)
     _check_client_certificates(settings, stands)
+    for name, problem in group_problems(settings.groups, settings.ldap):
+        raise ConfigError(f"{stands(name)}: {problem}")
     for address in configured_addresses(settings):
         try:
             address.checked()

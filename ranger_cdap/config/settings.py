@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.config.secret import Secret
 from ranger_cdap.config.service import ServiceSettings
 from ranger_cdap.config.sync import SyncSettings
@@ -62,8 +63,8 @@ class EnforceSettings(Table, frozen=True):
     """The enforced operations, like `dataset.get` or `dataset.*`; default: all."""
     entity_types: tuple[str, ...] | None = None
     """The enforced entity types; default: all."""
-    outside: Literal["report", "deny"] | None = None
-    """The treatment of everything else, required if there is any: evaluated, reported and allowed, or denied."""
+    outside: Literal["report", "predecessor", "deny"] | None = None
+    """All else, required if there is any: reported and allowed, decided as the Java predecessor would, or denied."""
 
 
 class AdminSettings(Table, frozen=True):
@@ -160,6 +161,8 @@ class HadoopSettings(Table, frozen=True):
     """`ranger-cdap-audit.xml`, if it is elsewhere."""
     ssl_file: Path | None = None
     """`ranger-policymgr-ssl.xml`, if it is elsewhere."""
+    core_site: Path | None = None
+    """Hadoop's `core-site.xml`, for its [group mapping](../how-to/take-groups-from-ldap.md); default: not read."""
 
 
 class Settings(Table, frozen=True):
@@ -171,6 +174,8 @@ class Settings(Table, frozen=True):
     admin: AdminSettings = AdminSettings()
     master: MasterSettings = MasterSettings()
     plugin: PluginSettings = PluginSettings()
+    groups: GroupSettings = msgspec.field(default_factory=GroupSettings)
+    ldap: LdapSettings = LdapSettings()
     audit: AuditSettings = msgspec.field(default_factory=AuditSettings)
     sync: SyncSettings = SyncSettings()
     service: ServiceSettings = ServiceSettings()

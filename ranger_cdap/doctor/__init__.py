@@ -9,6 +9,7 @@ from ranger_cdap.config import Configuration, addresses
 from ranger_cdap.doctor.accounts import accounts, examine_account, examine_service
 from ranger_cdap.doctor.certificates import examine_certificates
 from ranger_cdap.doctor.finding import Finding, Health
+from ranger_cdap.doctor.group_sources import examine_group_sources
 from ranger_cdap.doctor.local import (
     examine_audit,
     examine_cache,
@@ -54,6 +55,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     users = Users.of(settings)
     yield from examine_cache(settings, users, policies.policy_version if policies else None, now())
     yield from examine_rules(settings)
+    yield from examine_group_sources(settings)
     yield from examine_audit(settings, users)
     yield from examine_decision_service(settings, users)
     yield from examine_sources(settings, users)

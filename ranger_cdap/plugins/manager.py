@@ -15,6 +15,8 @@ from ranger_cdap.plugins.hook_trace import trace_if_wanted
 
 if TYPE_CHECKING:
     from ranger_cdap.audit import SinkFactory
+    from ranger_cdap.config import Settings
+    from ranger_cdap.directory.group_directory import GroupDirectory
     from ranger_cdap.engine import ConditionFactory
 
 _T = TypeVar("_T")
@@ -33,15 +35,41 @@ class BuiltInSinks:
         return BUILT_IN_SINKS
 
 
-def plugin_manager(*, entry_points: bool = True) -> pluggy.PluginManager:
+class ConfiguredGroups:
+    """The sources of groups in `[groups]`."""
+
+    def __init__(self, directory: GroupDirectory) -> None:
+        self.directory = directory
+
+    @hookspecs.hookimpl
+    def ranger_cdap_groups(self, user: str) -> Collection[str] | None:
+        """Return the groups of the sources; None if none of them knows the user.
+
+        Raises:
+            GroupLookupFailed: they are unknown.
+        """
+        return self.directory.groups_of(user)
+
+
+def plugin_manager(settings: Settings | None = None, *, entry_points: bool = True) -> pluggy.PluginManager:
     """Return a manager with the hooks, the built-in plugins and, optionally, all installed ones.
+
+    With settings, their sources of groups answer the hook for groups.
 
     Raises:
         PluginError: an installed plugin cannot be loaded, or implements a hook that does not exist.
+        ConfigError: a source of groups cannot be used.
     """
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     manager.register(BuiltInSinks(), name="built-in sinks")
+    if settings is not None and (settings.groups.sources or settings.groups.static):
+        # Few programs take groups from anywhere but Ranger.
+        from ranger_cdap.directory.group_directory import GroupDirectory
+
+        directory = GroupDirectory.of(settings.groups, settings.ldap)
+        if directory is not None:
+            manager.register(ConfiguredGroups(directory), name="configured groups")
     if entry_points:
         try:
             manager.load_setuptools_entrypoints(hookspecs.PROJECT)

@@ -17,7 +17,6 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
 from ranger_cdap.engine.model.decision import DENY_ALL_ELSE
-from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.questions.policy_index import ALLOW, ALLOW_EXCEPTIONS, DENY, ItemFound, PolicyIndex
 
 _SUPER_USER: Final = "superuser"
@@ -53,10 +52,7 @@ class Explainer:
     def __init__(self, authorizer: Authorizer, answer: Answer, groups: Collection[str]) -> None:
         snapshot = authorizer.snapshot
         self.index = PolicyIndex.of(snapshot.documents)
-        hook = plugin_manager().hook.ranger_cdap_groups
-        self._groups_of = GroupResolver(
-            {answer.person: groups}, snapshot.groups_of, hook if hook.get_hookimpls() else None
-        )
+        self._groups_of = GroupResolver({answer.person: groups}, snapshot.groups_of, authorizer.decider.group_hook)
         self._context: DecisionContext | None = None
         if snapshot.engine is not None:
             engine = cast(PolicyEngine, _Traced(snapshot.engine))

@@ -14,7 +14,6 @@ from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.items import PUBLIC
 from ranger_cdap.errors import InvalidInput, suggestion
-from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.questions.policy_index import PolicyIndex
 from ranger_cdap.ranger_model.decode import decode_roles
 from ranger_cdap.ranger_model.role import RangerRoles
@@ -80,8 +79,7 @@ class KnownUser:
         """
         if not user:
             raise InvalidInput("the user has no name; name one, like alice")
-        hook, snapshot = plugin_manager().hook.ranger_cdap_groups, authorizer.snapshot
-        resolver = GroupResolver({user: groups}, snapshot.groups_of, hook if hook.get_hookimpls() else None)
+        resolver = GroupResolver({user: groups}, authorizer.snapshot.groups_of, authorizer.decider.group_hook)
         found = resolver.membership(user)
         notes = []
         if not found.known:

@@ -20,7 +20,6 @@ from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.engine import NO_POLICY, AccessRequest, AccessStatus, PolicyEngine
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.questions.dependence import Dependences
 from ranger_cdap.questions.pattern_rows import PatternRows
 from ranger_cdap.questions.policy_index import PolicyIndex
@@ -141,8 +140,7 @@ def matrix(
     """
     snapshot = authorizer.snapshot
     engine = review_engine(snapshot, now)
-    hook = plugin_manager().hook.ranger_cdap_groups
-    people = GroupResolver({}, snapshot.groups_of, hook if hook.get_hookimpls() else None)
+    people = GroupResolver({}, snapshot.groups_of, authorizer.decider.group_hook)
     subjects = (
         MatrixSubject("everybody", ""),
         *(_user(user, people.membership(user)) for user in sorted({*users, *others})),

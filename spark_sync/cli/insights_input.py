@@ -163,7 +163,7 @@ def deciding_policies(invocation: Invocation, arguments: AuditArguments) -> Deci
         NotReady: there are no policies.
     """
     service = invocation.settings.ranger.service
-    plugins = plugin_manager()
+    plugins = plugin_manager(invocation.settings)
     makers = condition_factories(plugins)
     files = arguments.files
     if files is not None:

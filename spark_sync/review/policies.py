@@ -59,7 +59,7 @@ def load_policies(settings: Settings, *, from_cache: bool) -> EffectivePolicies:
         NotReady: there are no valid ones.
         PluginError: an installed plugin is not usable.
     """
-    plugins = plugin_manager()
+    plugins = plugin_manager(settings)
     makers = condition_factories(plugins)
     admin: Downloads = (
         UnusedRangerAdmin()

@@ -9,6 +9,7 @@ import pytest
 
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import entity_id
+from ranger_cdap.errors import GroupLookupFailed
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from tests.authz.fixtures import authorizer, policy
@@ -67,8 +68,14 @@ def test_groups_come_from_everywhere(source: dict[str, Any]) -> None:
     assert allowed(NOT_FOR_STAFF)
 
 
+def unknown(_: str) -> Any:
+    raise GroupLookupFailed("no directory")
+
+
 @pytest.mark.parametrize(
-    "hook", [fails, lambda _: "staff", lambda _: [None], lambda _: 5], ids=["raises", "a text", "no name", "a number"]
+    "hook",
+    [fails, unknown, lambda _: "staff", lambda _: [None], lambda _: 5],
+    ids=["raises", "unknown", "a text", "no name", "a number"],
 )
 def test_a_look_up_that_fails_never_allows_more(hook: Callable[[str], Any]) -> None:
     assert not allowed(NOT_FOR_STAFF, hook=hook)

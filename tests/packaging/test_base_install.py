@@ -17,6 +17,7 @@ EXTRAS = {
     "service": ["anyio", "cryptography", "httptools", "jwt", "prometheus_client", "starlette", "uvicorn"],
     "spark": ["delta", "prometheus_client", "py4j", "pyarrow", "pyspark"],
     "kerberos": ["gssapi", "requests_gssapi"],
+    "ldap": ["ldap3", "pyasn1"],
     "yaml": ["yaml"],
 }
 NEEDS = {
@@ -33,6 +34,8 @@ NEEDS = {
     "sync assign dataset:ns1.kv alice": "spark",
     "sync forget dataset:ns1.kv": "spark",
     "--set ranger.auth=kerberos policies export --out x": "kerberos",
+    "--set groups.sources=ldap --set ldap.urls=ldap://127.0.0.1:1 --set ldap.anonymous=true --set ldap.user_base=dc=x "
+    "groups alice": "ldap",
     "policies lint --policies x.yaml": "yaml",
 }
 
@@ -89,8 +92,8 @@ def test_every_command_has_its_help(told: Any) -> None:
 @pytest.mark.parametrize("command", NEEDS)
 def test_what_is_missing_is_one_sentence(told: Any, command: str) -> None:
     code, message = told[1][command]
-    # That Kerberos is wanted is a setting and that YAML is, a file, so they count as invalid input.
-    assert code == (ExitCode.INVALID_INPUT if NEEDS[command] in ("kerberos", "yaml") else ExitCode.ERROR)
+    # That Kerberos or LDAP is wanted is a setting and that YAML is, a file, so they count as invalid input.
+    assert code == (ExitCode.INVALID_INPUT if NEEDS[command] in ("kerberos", "ldap", "yaml") else ExitCode.ERROR)
     assert message.startswith("ranger-cdap: ")
     assert message.count("\n") == 1
     assert f"pip install 'ranger-cdap[{NEEDS[command]}]'" in message

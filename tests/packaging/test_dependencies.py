@@ -22,6 +22,8 @@ MOST_DIRECT = 12
 OURS = "ranger-cdap"
 # Compiled where it is installed: needs headers that not every machine has.
 NOT_LOCKED = "kerberos"
+# Its library is under the LGPL.
+BY_CHOICE = "ldap"
 
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg", encoding="utf-8")
@@ -71,10 +73,10 @@ def test_the_base_install_is_small() -> None:
     assert len(DIRECT) <= MOST_DIRECT
 
 
-def test_all_is_every_extra_for_users_that_needs_no_compiler() -> None:
+def test_all_is_every_extra_for_users_that_needs_no_compiler_and_no_choice() -> None:
     (everything,) = EXTRAS["all"]
     assert everything.name == OURS
-    assert everything.extras == EXTRAS.keys() - {"all", "dev", NOT_LOCKED}
+    assert everything.extras == EXTRAS.keys() - {"all", "dev", NOT_LOCKED, BY_CHOICE}
 
 
 def test_the_lock_holds_what_setup_cfg_asks_for_and_nothing_else() -> None:

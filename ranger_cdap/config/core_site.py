@@ -1,0 +1,257 @@
+"""The group mapping of the `core-site.xml` that `hadoop.core_site` names, as a layer of settings (`core_site.toml`).
+
+Law: the groups found are those that Hadoop finds, or there is an error. A key that would change them and cannot be
+read is an error; a key that does not change them is a note.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from ranger_cdap.config.hadoop import NotUsed, read_properties
+from ranger_cdap.config.layers import Layer, named_layer
+from ranger_cdap.errors import ConfigError
+
+FILE_NAME: Final = "core-site.xml"
+
+_MAPPING: Final = "hadoop.security.group.mapping"
+_STATIC: Final = "hadoop.user.group.static.mapping.overrides"
+_LDAP: Final = f"{_MAPPING}.ldap."
+_PROVIDERS: Final = f"{_MAPPING}.providers"
+_COMBINED: Final = f"{_MAPPING}.providers.combined"
+_SSL: Final = f"{_LDAP}ssl"
+_POSIX_CLASSES: Final = ("posixAccount", "posixGroup")
+
+_PACKAGE: Final = "org.apache.hadoop.security."
+_RULE_BASED: Final = "RuleBasedLdapGroupsMapping"
+_COMPOSITE: Final = "CompositeGroupsMapping"
+_DEFAULT: Final = f"{_PACKAGE}JniBasedUnixGroupsMappingWithFallback"
+_SOURCES: Final[Mapping[str, str]] = {
+    "JniBasedUnixGroupsMappingWithFallback": "posix",
+    "JniBasedUnixGroupsMapping": "posix",
+    "ShellBasedUnixGroupsMapping": "posix",
+    "LdapGroupsMapping": "ldap",
+    _RULE_BASED: "ldap",
+    "NullGroupsMapping": "",
+}
+"""Classes of Hadoop by the source they become; those of netgroups are not among them."""
+
+
+class _UnreadableValueError(ValueError):
+    """A value cannot be used; the message has the reason, but not the value."""
+
+
+def core_site_layer(path: Path | None) -> tuple[Layer, tuple[NotUsed, ...]]:
+    """Return the settings of the file, and its keys about groups that are not used; nothing without a file.
+
+    Raises:
+        ConfigError: the file cannot be read, or its groups cannot be found here as Hadoop finds them.
+    """
+    if path is None:
+        return Layer({}), ()
+    properties = {key: text for key, text in read_properties(path).items() if text}
+    classes, properties = _providers(properties, path)
+    sources = tuple(dict.fromkeys(filter(None, (_source(name, path) for name in classes.values()))))
+    values: dict[str, tuple[Any, str]] = {}
+    not_used = []
+    for key, row, text in _present(properties, path):
+        if not _applies(key, row, properties, classes, sources):
+            continue
+        if "unused" in row:
+            not_used.append(NotUsed(key, path, row["unused"]))
+            continue
+        try:
+            value = _value(text, row)
+        except (ValueError, KeyError) as e:
+            if row.get("as") == "pem":  # without it no connection is trusted
+                not_used.append(NotUsed(key, path, str(e)))
+                continue
+            why = str(e) if isinstance(e, _UnreadableValueError) else "its value is invalid"
+            raise _not_like_hadoop(path, key, why) from None
+        values[row["setting"]] = (value, f"{path}: {key}")
+    values["groups.sources"] = (sources, f"{path}: {_MAPPING}")
+    if "ldap" in sources:
+        values |= dict(_derived(properties, values, path))
+    return replace(named_layer(values), files=dict.fromkeys(values, path)), tuple(not_used)
+
+
+def unused_core_site(conf_dir: Path | None, named: Path | None) -> tuple[NotUsed, ...]:
+    """Return the note that the directory has a group mapping which is not read; nothing if it has none."""
+    path = conf_dir / FILE_NAME if conf_dir is not None and named is None else None
+    if path is None or not path.is_file():
+        return ()
+    try:
+        properties = read_properties(path)
+    except ConfigError:
+        return ()
+    why = f'groups are not taken from it; set `hadoop.core_site = "{path}"` to do so'
+    return tuple(NotUsed(key, path, why) for key in (_MAPPING, _STATIC) if properties.get(key))
+
+
+def _providers(properties: Mapping[str, str], path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the class of each provider by the key that names it, and all keys, a provider's as those of the directory.
+
+    Raises:
+        ConfigError: the providers of a composite are not usable.
+    """
+    name = properties.get(_MAPPING, _DEFAULT)
+    if name != f"{_PACKAGE}{_COMPOSITE}":
+        return {_MAPPING: name}, {
+            key: text for key, text in properties.items() if not key.startswith(f"{_MAPPING}.provider")
+        }
+    plain = {k: text for k, text in properties.items() if not k.startswith(f"{_MAPPING}.provider.") and k != _PROVIDERS}
+    classes: dict[str, str] = {}
+    directories = []
+    for provider in filter(None, map(str.strip, properties.get(_PROVIDERS, "").split(","))):
+        key = f"{_MAPPING}.provider.{provider}"
+        if key not in properties:
+            raise _not_like_hadoop(path, key, "it is not set, and `hadoop.security.group.mapping.providers` names it")
+        classes[key] = properties[key]
+        if _source(properties[key], path) == "ldap":
+            directories.append(key)
+            own = {k: text for k, text in properties.items() if k.startswith(f"{key}.")}
+            plain |= {k.replace(f".provider.{provider}", ""): text for k, text in own.items()}
+    if not classes:
+        raise _not_like_hadoop(path, _PROVIDERS, "it is not set, so no user would have groups")
+    if len(directories) > 1:
+        raise _not_like_hadoop(path, directories[1], "groups come from one directory, and this is a second")
+    return classes, plain
+
+
+def _source(name: str, path: Path) -> str:
+    short = name.removeprefix(_PACKAGE)
+    if short not in _SOURCES:
+        raise _not_like_hadoop(path, _MAPPING, f"its class `{name}` is not supported")
+    return _SOURCES[short]
+
+
+def _present(properties: Mapping[str, str], path: Path) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """Yield the keys that are about groups, in the order of the table, each with its row and value."""
+    table = rows()
+    for key in properties:
+        if key.startswith(f"{_MAPPING}.") and key not in table:
+            raise _not_like_hadoop(path, key, "it is unknown")
+    for key, row in table.items():
+        if text := properties.get(key):
+            if "refused" in row:
+                raise _not_like_hadoop(path, key, row["refused"])
+            yield key, row, text
+
+
+def _applies(
+    key: str,
+    row: Mapping[str, Any],
+    properties: Mapping[str, str],
+    classes: Mapping[str, str],
+    sources: tuple[str, ...],
+) -> bool:
+    """Return whether Hadoop uses the key: those of a directory, or of a composite, only where there is one."""
+    if key.startswith(_LDAP) and "ldap" not in sources:
+        return False
+    if key == _COMBINED:
+        return properties.get(_MAPPING) == f"{_PACKAGE}{_COMPOSITE}"
+    if row.get("as") == "case":
+        return any(name.endswith(_RULE_BASED) for name in classes.values())
+    return key != _SSL and (not row.get("posix") or _is_posix(properties))
+
+
+def _is_posix(properties: Mapping[str, str]) -> bool:
+    """Return whether both filters name the classes by which Hadoop recognizes posixGroup semantics."""
+    filters = (properties.get(f"{_LDAP}search.filter.{kind}", "") for kind in ("user", "group"))
+    return all(name in text for name, text in zip(_POSIX_CLASSES, filters, strict=True))
+
+
+def _derived(
+    properties: Mapping[str, str], values: Mapping[str, tuple[Any, str]], path: Path
+) -> Iterator[tuple[str, tuple[Any, str]]]:
+    """Yield settings that depend on several keys, or on a default of Hadoop."""
+    base = properties.get(f"{_LDAP}base")
+    if base and "ldap.group_base" not in values:
+        yield "ldap.group_base", (base, f"{path}: {_LDAP}base")
+    if _is_posix(properties):
+        for setting, default in {"ldap.member_value": "uidNumber", "ldap.gid_attribute": "gidNumber"}.items():
+            if setting not in values:
+                yield setting, (default, f"{path}: default of Hadoop")
+    if properties.get(_SSL, "").lower() == "true" and "ldap.urls" in values:
+        urls, origin = values["ldap.urls"]
+        yield "ldap.urls", ([re.sub("^ldap://", "ldaps://", url) for url in urls], origin)
+
+
+def _value(text: str, row: Mapping[str, Any]) -> Any:
+    if "${" in text:
+        raise _UnreadableValueError("it uses a variable that only Java resolves")
+    return _FORMS[row.get("as", "text")](text)
+
+
+def _static(text: str) -> dict[str, list[str]]:
+    found = {}
+    for mapping in filter(None, map(str.strip, text.split(";"))):
+        user, _, groups = mapping.partition("=")
+        if not user.strip() or "=" in groups:
+            raise _UnreadableValueError("it is not like `user1=group1,group2;user2=`")
+        found[user.strip()] = _list(groups)
+    return found
+
+
+def _list(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def _yes_no(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _pem(text: str) -> str:
+    if Path(text).suffix.lower() not in (".pem", ".crt", ".cer"):
+        raise _UnreadableValueError("Java key stores are not supported; export it as PEM and set `ldap.ca_file`")
+    return text
+
+
+def _user_filter(text: str) -> str:
+    if "{" in text.replace("{0}", ""):
+        raise _UnreadableValueError("only `{0}` is replaced in it")
+    return text.replace("{0}", "{user}")
+
+
+def _seconds(text: str) -> int:
+    if int(text) <= 0:
+        raise ValueError(text)
+    return int(text)
+
+
+_CASES: Final[Mapping[str, str]] = {"none": "keep", "to_upper": "upper", "to_lower": "lower"}
+_FORMS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "text": str,
+    "list": _list,
+    "seconds": _seconds,
+    "seconds-or-none": lambda text: max(0, int(text)),
+    "number": int,
+    "yes-no": _yes_no,
+    "case": lambda text: _CASES[text.lower()],
+    "pem": _pem,
+    "file": lambda text: f"file:{text}",
+    "user-filter": _user_filter,
+    "static": _static,
+}
+
+
+def _not_like_hadoop(path: Path, key: str, why: str) -> ConfigError:
+    return ConfigError(
+        f"`{path}`: `{key}`: {why}, so groups would differ from Hadoop's;"
+        " correct it, or set `[groups]` and `[ldap]` without `hadoop.core_site`"
+    )
+
+
+@cache
+def rows() -> Mapping[str, Mapping[str, Any]]:
+    """Return the table of keys."""
+    return tomllib.loads(files(__package__).joinpath("core_site.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,97 @@
+"""Names in LDAP: filters with a user's name in them, and the names of groups in distinguished names; pure.
+
+Law: a name never changes the meaning of a filter, and an entry is only the user's if its name is the user's. The second
+half is needed as directories compare loosely: `jose` finds `José`, and a trailing blank is ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from ranger_cdap.config.group_checks import USER, name_clauses
+
+IN_CHAIN: Final = "1.2.840.113556.1.4.1941"
+"""Active Directory's rule that follows groups in groups."""
+LONGEST_NAME: Final = 256
+
+# Blanks, too: a parser of filters may strip them, and so find another name.
+_SPECIAL: Final = re.compile(r"[\\*()\x00-\x1f\x7f\s]")
+_AVA: Final = re.compile(
+    r'\s*([A-Za-z][\w.-]*|[0-9.]+)\s*=\s*("(?:[^"\\]|\\.)*"|(?:[^\\,+;"]|\\.)*)\s*([+,;]|$)', re.DOTALL
+)
+_ESCAPED: Final = re.compile(rb"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
+_ASCII_LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def escaped(text: str) -> str:
+    """Return the text as a value in a filter (RFC 4515)."""
+    return _SPECIAL.sub(lambda found: "".join(f"\\{byte:02x}" for byte in found[0].encode()), text)
+
+
+def is_possible_name(user: str) -> bool:
+    """Return whether a directory can hold the name: printable text of at most `LONGEST_NAME` characters."""
+    return 0 < len(user) <= LONGEST_NAME and user.isprintable() and user == user.strip()
+
+
+def user_filter(template: str, user: str) -> str:
+    """Return the filter for one user."""
+    return template.replace(USER, escaped(user))
+
+
+def name_attributes(template: str) -> tuple[str, ...]:
+    """Return the attributes of the user that the filter compares with the name."""
+    return tuple(dict.fromkeys(attribute for attribute, _, _ in name_clauses(template)))
+
+
+def is_of_user(template: str, user: str, attributes: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether an attribute that the filter compares is the name, apart from the case of ASCII letters."""
+    values = {name.lower(): found for name, found in attributes.items()}
+    return any(
+        _lower(before + user + after) in map(_lower, values.get(attribute.lower(), ()))
+        for attribute, before, after in name_clauses(template)
+    )
+
+
+def members_filter(group_filter: str, attribute: str, values: Iterable[str], *, in_chain: bool = False) -> str:
+    """Return the filter for the groups that have any of the values as a member."""
+    rule = f":{IN_CHAIN}:" if in_chain else ""
+    clauses = "".join(f"({attribute}{rule}={escaped(value)})" for value in values)
+    return f"(&{group_filter}(|{clauses}))"
+
+
+def group_name(dn: str, attribute: str) -> str | None:
+    """Return the attribute's value in the first component of a distinguished name (RFC 4514); None if it has none."""
+    rest = dn
+    while found := _AVA.match(rest):
+        if found[1].lower() == attribute.lower():
+            return _unescaped(found[2])
+        if found[3] != "+":
+            return None
+        rest = rest[found.end() :]
+    return None
+
+
+def _unescaped(value: str) -> str | None:
+    """Return the text of a value; None for one in hexadecimal form, or one that is not text."""
+    if value.startswith('"'):
+        value = value[1:-1]
+    else:
+        if value.startswith("#"):
+            return None
+        kept = re.search(r"\\ $", value)  # an escaped blank at the end belongs to the value
+        value = value if kept else value.rstrip(" ")
+    try:
+        raw = _ESCAPED.sub(_byte, value.encode())
+        return raw.decode() or None
+    except UnicodeError:
+        return None
+
+
+def _byte(found: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(found[1].decode()) if len(found[1]) == 2 else found[1]
+
+
+def _lower(text: str) -> str:
+    return text.translate(_ASCII_LOWER)
