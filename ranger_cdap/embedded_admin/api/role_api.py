@@ -12,6 +12,7 @@ from ranger_cdap.embedded_admin.model.responses import (
     empty,
     found,
     json_response,
+    not_found,
     not_found_by_id,
     refuse,
     refuse_because,
@@ -26,9 +27,7 @@ def create_role(call: AdminCall) -> ServerResponse:
 
     Administrators of the service that `serviceName` names may do this too, but cannot make users and groups.
     """
-    service = call.tables.service(call.query.get("serviceName", ""))
-    if service is None or not may_administer(call, service):
-        _require_admin(call)
+    _require_service_admin(call)
     sent = call.read(AdminRole, "RangerRole")
     require_sound_role(call, sent, None)
     call.tables.principals.insert_role(sent, call.caller.shown_name, call.now)
@@ -55,14 +54,13 @@ def store_role(call: AdminCall, old: StoredRole, role: AdminRole) -> None:
 
 
 def get_role(call: AdminCall) -> ServerResponse:
-    """GET one by id."""
-    _require_admin(call)
+    """GET one by id; any user may."""
     return json_response(_by_id(call).to_json())
 
 
 def get_role_by_name(call: AdminCall) -> ServerResponse:
-    """GET one by name; an unknown one is 400 here."""
-    _require_admin(call)
+    """GET one by name; an unknown one is 400 here. Also for administrators of the service that `serviceName` names."""
+    _require_service_admin(call)
     return json_response(_role(call, call.path["name"]).to_json())
 
 
@@ -73,15 +71,25 @@ def list_roles(call: AdminCall) -> ServerResponse:
 
 
 def list_role_names(call: AdminCall) -> ServerResponse:
-    """GET the names only."""
-    _require_admin(call)
+    """GET the names only; also for administrators of the service that `serviceName` names."""
+    _require_service_admin(call)
     return json_response([role.document.name for role in call.tables.principals.roles()])
 
 
 def list_roles_of_user(call: AdminCall) -> ServerResponse:
-    """GET the names of the roles that have the user as a direct member."""
-    _require_admin(call)
-    return json_response(roles_with(call, "users", call.path["name"]))
+    """GET the names of the roles a user is in, by name or by a group, and of all roles *in* these; any user may."""
+    user = call.tables.principals.user(call.path["name"])
+    if user is None:
+        raise not_found()
+    names = roles_with(call, "users", call.path["name"])
+    for _, group in user.groups:
+        names += roles_with(call, "groups", group)
+    inside = {role.document.name: role.document for role in call.tables.principals.roles()}
+    found_names = dict.fromkeys(names)
+    while names:
+        names = [member.name for name in names for member in inside[name].roles if member.name not in found_names]
+        found_names |= dict.fromkeys(names)
+    return json_response(list(found_names))
 
 
 def delete_role(call: AdminCall) -> ServerResponse:
@@ -91,8 +99,8 @@ def delete_role(call: AdminCall) -> ServerResponse:
 
 
 def delete_role_by_name(call: AdminCall) -> ServerResponse:
-    """DELETE by name."""
-    _require_admin(call)
+    """DELETE by name; also for administrators of the service that `serviceName` names."""
+    _require_service_admin(call)
     return _delete(call, _role(call, call.path["name"]))
 
 
@@ -159,6 +167,12 @@ def _services_naming(call: AdminCall, name: str) -> list[StoredService]:
 def _require_admin(call: AdminCall) -> None:
     if not call.caller.is_admin:
         raise refuse("User does not have permission for this operation", code=1)
+
+
+def _require_service_admin(call: AdminCall) -> None:
+    service = call.tables.service(call.query.get("serviceName", ""))
+    if service is None or not may_administer(call, service):
+        _require_admin(call)
 
 
 def _role(call: AdminCall, name: str) -> StoredRole:

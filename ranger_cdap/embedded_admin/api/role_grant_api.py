@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ranger_cdap.embedded_admin.api.admin_call import AdminCall
-from ranger_cdap.embedded_admin.api.rights import may_administer
+from ranger_cdap.embedded_admin.api.rights import is_service_admin, may_administer
 from ranger_cdap.embedded_admin.api.role_api import require_sound_role, store_role
 from ranger_cdap.embedded_admin.model.documents import KINDS, AdminRole, GrantRevokeRole
 from ranger_cdap.embedded_admin.model.responses import DONE, ServerResponse, json_response, refuse
@@ -56,7 +56,7 @@ def _revoked(members: list[RoleMember], names: list[str], admin: bool) -> list[R
 
 
 def _may(call: AdminCall, request: GrantRevokeRole, role: AdminRole) -> bool:
-    """Return whether the grantor is a Ranger administrator or an admin of the role, and the caller may act for them.
+    """Return whether the grantor administers Ranger, the service or the role, and the caller may act for them.
 
     Groups claimed by the request are not trusted; only those known to Ranger count.
     """
@@ -68,6 +68,8 @@ def _may(call: AdminCall, request: GrantRevokeRole, role: AdminRole) -> bool:
     stored = call.tables.principals.user(grantor)
     if stored is None:
         return False
+    if service is not None and is_service_admin(call, service, grantor):
+        return True
     groups = [name for _, name in stored.groups]
     return ADMIN_ROLE in stored.document.user_role_list or _is_admin(call, role, grantor, groups)
 

@@ -12,13 +12,14 @@ from apache_ranger.client.ranger_client import RangerClient
 from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
 from apache_ranger.utils import API
 
-from ranger_cdap.cdap.grant import Grant
+from ranger_cdap.cdap.grant import Grant, GranteeKind
 from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.policies.client import endpoints
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.http import AdminHttp, is_addressable, segment
+from ranger_cdap.policies.client.ranger_roles import RoleClient
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.policy import Policy
@@ -35,7 +36,7 @@ class RangerAdmin:
 
     Built on the endpoint descriptors of the `apache-ranger` client, but not on its model classes, because those drop
     unknown fields, and a definition or service that is read and sent back would lose them. Missing objects are None or
-    False; every failure is a subclass of `RangerAdminError`.
+    False; every failure is a subclass of `RangerAdminError`. `roles` are the methods for roles.
 
     Raises:
         ConfigError: an address, the credentials or a certificate file is unusable.
@@ -43,6 +44,7 @@ class RangerAdmin:
 
     def __init__(self, connection: AdminConnection) -> None:
         self._http = AdminHttp(connection)
+        self.roles = RoleClient(self._http)
 
     @property
     def url(self) -> str:
@@ -252,23 +254,24 @@ class RangerAdmin:
 
     # Grants: Ranger checks the grantor but not the content, so only results of `grant_for` may be sent.
 
-    def grant_access(self, service: str, grant: Grant, *, grantor: str) -> None:
+    def grant_access(self, service: str, grant: Grant, *, grantor: str, to: GranteeKind = "users") -> None:
         """Add a grant to the policy of exactly that resource, or to a new one, on behalf of the grantor.
 
         Raises:
             AccessForbidden: the grantor may not delegate this, or Ranger does not know the grantor or the user.
         """
-        self._http.fetch(endpoints.GRANT_ACCESS.format_path({"service": segment(service)}), body=_grant(grant, grantor))
+        self._http.fetch(
+            endpoints.GRANT_ACCESS.format_path({"service": segment(service)}), body=_grant(grant, grantor, to)
+        )
 
-    def revoke_access(self, service: str, grant: Grant, *, grantor: str) -> None:
+    def revoke_access(self, service: str, grant: Grant, *, grantor: str, to: GranteeKind = "users") -> None:
         """Remove a grant from the policy of exactly that resource; no effect if there is none.
 
         Raises:
             AccessForbidden: as `grant_access`.
         """
-        self._http.fetch(
-            endpoints.REVOKE_ACCESS.format_path({"service": segment(service)}), body=_grant(grant, grantor)
-        )
+        api = endpoints.REVOKE_ACCESS.format_path({"service": segment(service)})
+        self._http.fetch(api, body=_grant(grant, grantor, to))
 
     def revoke_nothing(self, service: str, account: str) -> None:
         """Revoke from the account itself a right on a resource that no policy has, which changes nothing.
@@ -372,13 +375,14 @@ class RangerAdmin:
             raise UnexpectedAnswer(f"Ranger Admin returned an unreadable policy: {e}") from None
 
 
-def _grant(grant: Grant, grantor: str) -> Json:
+def _grant(grant: Grant, grantor: str, to: GranteeKind) -> Json:
     return {
         "grantor": grantor,
         "resource": dict(grant.resource),
-        "users": [grant.user],
+        "users": [],
         "groups": [],
         "roles": [],
+        to: [grant.user],
         "accessTypes": list(grant.accesses),
         "delegateAdmin": False,
         "enableAudit": True,

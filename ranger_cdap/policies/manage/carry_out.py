@@ -39,7 +39,7 @@ def carry_out(steps: Sequence[Step], admin: PolicyDocuments, service: str) -> It
     """
     for made, step in enumerate(steps):
         try:
-            _make(step, admin, service)
+            make(step, admin, service)
         except RangerAdminError as e:
             e.args = (
                 f"policy `{step.name}` ({step.change.value}): {e}; {made} of {len(steps)} changes were made before, "
@@ -49,7 +49,13 @@ def carry_out(steps: Sequence[Step], admin: PolicyDocuments, service: str) -> It
         yield step
 
 
-def _make(step: Step, admin: PolicyDocuments, service: str) -> None:
+def make(step: Step, admin: PolicyDocuments, service: str) -> None:
+    """Make one step.
+
+    Raises:
+        ConflictingChange: the policy was changed since the plan was made.
+        RangerAdminError: Ranger Admin rejected the step, or did not answer.
+    """
     if step.there is None:
         admin.create_policy_document(body(step, service))
         return

@@ -1,8 +1,8 @@
-"""Rights that `setup` gives in policies: which ones are its own, and giving and revoking exactly those. Pure.
+"""Rights that `setup` and roles give in policies: which ones are theirs, and giving and revoking exactly those. Pure.
 
 Policies are shared: Ranger allows one per resource, so what `setup` gives stands beside what people write. A label per
-user or group records what was given, `ranger-cdap-setup:read+write+admin:user:ann`. Rights without a record, or in an
-item that no longer has all that was recorded, are a person's and never change.
+user, group or role records what was given, `ranger-cdap-setup:read+write+admin:user:ann`. Rights without a record, or
+in an item that no longer has all that was recorded, are a person's and never change.
 """
 
 from __future__ import annotations
@@ -16,18 +16,25 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 
-_LABEL: Final = re.compile(r"ranger-cdap-setup:([a-z+]+):(user|group):(.+)", re.DOTALL)
+SETUP: Final = "ranger-cdap-setup"
+"""Beginning of the labels that record what `setup` gave; each giver has one, and sees no record of another."""
+
+DELEGATION: Final = "delegateAdmin"
+"""The right to give others what one has on a resource, beside the access types."""
+
+_RIGHTS: Final = (*ACCESS_TYPES, DELEGATION)
+_LABEL: Final = re.compile(r"([a-z-]+):([a-zA-Z+]+):(user|group|role):(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A user or a group that holds rights."""
+    """A user, a group or a role that holds rights."""
 
     kind: str
     name: str
 
     def __str__(self) -> str:
-        return self.name if self.kind == "user" else f"group {self.name}"
+        return self.name if self.kind == "user" else f"{self.kind} {self.name}"
 
 
 Accesses = frozenset[str]
@@ -35,10 +42,12 @@ Rights = Mapping[Holder, Accesses]
 _NONE: Final[Accesses] = frozenset()
 
 
-def rights(accesses: Iterable[str], *, users: Iterable[str] = (), groups: Iterable[str] = ()) -> dict[Holder, Accesses]:
-    """Return these accesses for each user and group."""
-    holders = (*(Holder("user", name) for name in users), *(Holder("group", name) for name in groups))
-    return dict.fromkeys(holders, frozenset(accesses))
+def rights(
+    accesses: Iterable[str], *, users: Iterable[str] = (), groups: Iterable[str] = (), roles: Iterable[str] = ()
+) -> dict[Holder, Accesses]:
+    """Return these accesses for each user, group and role."""
+    named = (("user", users), ("group", groups), ("role", roles))
+    return dict.fromkeys((Holder(kind, name) for kind, names in named for name in names), frozenset(accesses))
 
 
 def added(*several: Rights) -> dict[Holder, Accesses]:
@@ -50,9 +59,10 @@ def added(*several: Rights) -> dict[Holder, Accesses]:
     return total
 
 
-def recorded(policy: Policy) -> dict[Holder, Accesses]:
-    """Return the rights that `setup` gave in a policy and that are still there as they were given."""
-    found = added(*(dict([record]) for record in map(_record, policy.policy_labels) if record))
+def recorded(policy: Policy, *, by: str = SETUP) -> dict[Holder, Accesses]:
+    """Return the rights that a giver gave in a policy and that are still there as they were given."""
+    records = (_record(label, by) for label in policy.policy_labels)
+    found = added(*(dict([record]) for record in records if record))
     return {
         holder: accesses
         for holder, accesses in found.items()
@@ -61,17 +71,17 @@ def recorded(policy: Policy) -> dict[Holder, Accesses]:
 
 
 def held(policy: Policy) -> dict[Holder, Accesses]:
-    """Return the unconditional rights of each user and group in a policy, by `setup` or by people."""
+    """Return the unconditional rights of each user, group and role in a policy, given here or by people."""
     return _held(policy.policy_items)
 
 
-def reconcile(policy: Policy, wanted: Rights, manual: Rights, *, may_give: bool = True) -> Policy:
-    """Return the policy with exactly the wanted rights from `setup`, beside all that people wrote.
+def reconcile(policy: Policy, wanted: Rights, manual: Rights, *, may_give: bool = True, by: str = SETUP) -> Policy:
+    """Return the policy with exactly the wanted rights from a giver, beside all that people and others wrote.
 
     What a person gave counts: only the rest is given. `manual` rights are given as if by a person, so they are not
     recorded and stay. Without `may_give` it only revokes. Applied again, it changes nothing.
     """
-    items, before, record = list(policy.policy_items), recorded(policy), dict[Holder, Accesses]()
+    items, before, record = list(policy.policy_items), recorded(policy, by=by), dict[Holder, Accesses]()
     given = dict(before)
     total = added(wanted, manual)
     for holder in dict.fromkeys((*before, *total)):
@@ -85,52 +95,58 @@ def reconcile(policy: Policy, wanted: Rights, manual: Rights, *, may_give: bool 
             given[holder] = keep
         if keep & wanted.get(holder, _NONE):
             record[holder] = keep & wanted[holder]
-    theirs = [label for label in policy.policy_labels if not _record(label)]
-    return replaced(policy, policy_items=items, policy_labels=[*theirs, *map(_label, record, record.values())])
+    theirs = [label for label in policy.policy_labels if not _record(label, by)]
+    ours = [_label(by, holder, accesses) for holder, accesses in record.items()]
+    return replaced(policy, policy_items=items, policy_labels=[*theirs, *ours])
 
 
-def differences(before: Policy, after: Policy) -> Iterator[tuple[Holder, Accesses, Accesses]]:
-    """Yield each user and group whose rights a change gives or revokes, with both."""
+def differences(before: Policy, after: Policy, *, by: str = SETUP) -> Iterator[tuple[Holder, Accesses, Accesses]]:
+    """Yield each user, group and role whose rights a change gives or revokes, with both."""
     old, new = held(before), held(after)
     for holder in dict.fromkeys((*new, *old)):
         has, had = new.get(holder, _NONE), old.get(holder, _NONE)
         # A right that a person gave as well is still held; what is revoked is told by the record.
-        revoked = recorded(before).get(holder, _NONE) - recorded(after).get(holder, _NONE) - has
+        revoked = recorded(before, by=by).get(holder, _NONE) - recorded(after, by=by).get(holder, _NONE) - has
         if has - had or revoked:
             yield holder, has - had, revoked
 
 
 def in_order(accesses: Iterable[str]) -> list[str]:
-    """Return access types in the order of `ACCESS_TYPES`."""
-    return sorted(accesses, key=ACCESS_TYPES.index)
+    """Return access types in the order of `ACCESS_TYPES`, and the right to delegate last."""
+    return sorted(accesses, key=_RIGHTS.index)
 
 
-def _label(holder: Holder, accesses: Accesses) -> str:
-    return f"ranger-cdap-setup:{'+'.join(in_order(accesses))}:{holder.kind}:{holder.name}"
+def _label(by: str, holder: Holder, accesses: Accesses) -> str:
+    return f"{by}:{'+'.join(in_order(accesses))}:{holder.kind}:{holder.name}"
 
 
-def _record(label: str) -> tuple[Holder, Accesses] | None:
+def _record(label: str, by: str) -> tuple[Holder, Accesses] | None:
     found = _LABEL.fullmatch(label)
-    accesses = frozenset(found[1].split("+")) if found else _NONE
-    return (Holder(found[2], found[3]), accesses) if found and accesses <= set(ACCESS_TYPES) else None
+    accesses = frozenset(found[2].split("+")) if found and found[1] == by else _NONE
+    return (Holder(found[3], found[4]), accesses) if found and accesses and accesses <= set(_RIGHTS) else None
 
 
 def _names(item: PolicyItem, kind: str) -> list[str]:
-    return item.users if kind == "user" else item.groups
+    return {"user": item.users, "group": item.groups, "role": item.roles}[kind]
 
 
 def _allowed(item: PolicyItem) -> Accesses:
-    return frozenset(access.type for access in item.accesses if access.is_allowed)
+    allowed = {access.type for access in item.accesses if access.is_allowed}
+    return frozenset(allowed | {DELEGATION} if item.delegate_admin else allowed)
 
 
 def _held(items: Iterable[PolicyItem]) -> dict[Holder, Accesses]:
     return added(
-        *(rights(_allowed(item), users=item.users, groups=item.groups) for item in items if not item.conditions)
+        *(
+            rights(_allowed(item), users=item.users, groups=item.groups, roles=item.roles)
+            for item in items
+            if not item.conditions
+        )
     )
 
 
 def _own_item(items: Sequence[PolicyItem], holder: Holder, own: Accesses) -> int | None:
-    """Return the number of the item in which `setup` gave a right, as it was given or with additions."""
+    """Return the number of the item in which a right was given, as it was given or with additions."""
     having = [
         number
         for number, item in enumerate(items)
@@ -149,20 +165,22 @@ def _revoked(items: Sequence[PolicyItem], holder: Holder, own: Accesses) -> list
     if others.users or others.groups or others.roles:
         left.append(others)
     additions = [access for access in item.accesses if access.type not in own]
-    if additions or item.delegate_admin:
-        alone = replaced(item, accesses=additions, users=[], groups=[], roles=[])
+    delegates = item.delegate_admin and DELEGATION not in own
+    if additions or delegates:
+        alone = replaced(item, accesses=additions, delegate_admin=delegates, users=[], groups=[], roles=[])
         left.append(replaced(alone, **{field: [holder.name]}))
     return [*items[:number], *left, *items[number + 1 :]]
 
 
 def _given(items: Sequence[PolicyItem], holder: Holder, accesses: Accesses, given: Rights) -> list[PolicyItem]:
-    """Return the items with this right, in the item in which `setup` gives the same to others, or in a new one."""
+    """Return the items with this right, in the item in which the same was given to others, or in a new one."""
     if not accesses:
         return list(items)
     for number, item in enumerate(items):
         ours = any(given.get(other) == accesses for other in _held([item]))
-        if ours and _allowed(item) == accesses and not item.conditions and not item.delegate_admin:
+        if ours and _allowed(item) == accesses and not item.conditions:
             more = {f"{holder.kind}s": [*_names(item, holder.kind), holder.name]}
             return [*items[:number], replaced(item, **more), *items[number + 1 :]]
-    new = PolicyItem(accesses=[PolicyItemAccess(type=access) for access in in_order(accesses)])
+    types = [PolicyItemAccess(type=access) for access in in_order(accesses - {DELEGATION})]
+    new = PolicyItem(accesses=types, delegate_admin=DELEGATION in accesses)
     return [*items, replaced(new, **{f"{holder.kind}s": [holder.name]})]

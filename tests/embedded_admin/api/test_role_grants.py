@@ -71,7 +71,9 @@ WHO_MAY = [
     ("plugin", "alice", False),
     ("sync", "alice", True),
     ("sync", "bob", False),
-    ("sync", None, False),
+    ("sync", None, True),
+    ("admin", "sync", True),
+    ("alice", "sync", False),
 ]
 
 
@@ -142,3 +144,36 @@ def test_an_id_in_a_new_role_is_not_taken(cdapdev: Caller) -> None:
     assert status == 200
     assert created["id"] != 4711
     assert cdapdev("GET", f"{V2}/roles/{created['id']}")[1] == created
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "roles/names", None, 200),
+        ("GET", "roles/name/devs", None, 200),
+        ("POST", "roles", {"name": "more"}, 200),
+        ("DELETE", "roles/name/devs", None, 204),
+    ],
+)
+def test_a_service_administrator_names_the_service(
+    cdapdev: Caller, method: str, path: str, body: Any, status: int
+) -> None:
+    make(cdapdev, "devs")
+    named, sync = f"{V2}/{path}?serviceName=cdapdev", cdapdev.as_user("sync")
+    for refused in (sync(method, f"{V2}/{path}", body), cdapdev.as_user("alice")(method, named, body)):
+        assert refused == (400, {"statusCode": 1, "msgDesc": "User does not have permission for this operation"})
+    assert sync(method, named, body)[0] == status
+
+
+def test_the_roles_of_a_user_are_those_by_name_and_group_and_those_inside(cdapdev: Caller) -> None:
+    user = cdapdev("GET", "/service/xusers/users/userName/alice")[1]
+    cdapdev("POST", "/service/xusers/secure/groups", {"name": "crew"})
+    cdapdev("POST", "/service/xusers/groupusers", {"name": "crew", "userId": user["id"]})
+    make(cdapdev, "inner")
+    make(cdapdev, "direct", users={"alice": False}, roles={"inner": False})
+    make(cdapdev, "grouped", groups={"crew": False})
+    make(cdapdev, "around", roles={"direct": False})
+    bob = cdapdev.as_user("bob")
+    assert bob("GET", f"{V2}/roles/user/alice") == (200, ["direct", "grouped", "inner"])
+    assert bob("GET", f"{V2}/roles/user/bob") == (200, [])
+    assert bob("GET", f"{V2}/roles/user/ghost")[0] == 404

@@ -1,0 +1,253 @@
+"""`ranger-cdap roles`: give people the job of a preset in a namespace, as a role of Ranger with its policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ranger_cdap.cdap.presets import load_preset, preset_names
+from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.command import Command, CommandGroup
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.roles_text import print_preset, print_presets
+from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.job_roles import job_role
+from ranger_cdap.policies.manage.role_changes import carry_out_roles, read_roles, require_members
+from ranger_cdap.policies.manage.role_plan import (
+    FoundRoles,
+    RoleAction,
+    RoleMembers,
+    RoleStep,
+    WantedRole,
+    departure,
+    plan,
+    removal,
+)
+
+Planned = Callable[[WantedRole, FoundRoles], Sequence[RoleStep]]
+
+
+def _names(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in preset_names() if name.startswith(incomplete)]
+
+
+@dataclass(frozen=True, slots=True)
+class _JobArguments:
+    """The preset, the namespace and the members, as typed; an empty role name stands for the usual one."""
+
+    preset: str
+    namespace: str
+    members: RoleMembers
+    role: str
+    account: str
+
+    def wanted(self, invocation: Invocation) -> WantedRole:
+        """Return the role by the settings.
+
+        Raises:
+            InvalidInput: there is no such preset, or none in this profile, or the namespace or a name is none.
+        """
+        settings = invocation.settings
+        return job_role(
+            load_preset(self.preset, settings.cdap.profile),
+            self.namespace,
+            service=settings.ranger.service,
+            instance=settings.cdap.instance,
+            members=self.members,
+            name=self.role,
+        )
+
+
+def _job(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the arguments that stand for a job in a namespace and its members; the command gets them as `job`."""
+
+    def call(invocation: Invocation, /, **typed: Any) -> Any:
+        members = RoleMembers(typed.pop("users"), typed.pop("groups"))
+        names = [typed.pop(name) for name in ("role", "ranger_user")]
+        job = _JobArguments(typed.pop("preset"), typed.pop("namespace"), members, *names)
+        return command(invocation, job, **typed)
+
+    call.__doc__ = command.__doc__
+    with_options: Callable[..., Any] = pass_invocation(call)
+    for option in (
+        click.option(
+            "--ranger-user",
+            metavar="USER",
+            default="admin",
+            show_default=True,
+            help="An account that may edit policies and roles.",
+        ),
+        click.option(
+            "--name",
+            "role",
+            metavar="NAME",
+            default="",
+            help="Name of the role; default: NAMESPACE_PRESET, like sales_developer.",
+        ),
+        click.option("--user", "users", multiple=True, metavar="USER", help="A user of Ranger. Repeatable."),
+        click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of Ranger. Repeatable."),
+        click.option("--namespace", required=True, metavar="NAMESPACE", help="The namespace in which the job is done."),
+        click.argument("preset", shell_complete=_names),
+    ):
+        with_options = option(with_options)
+    return with_options
+
+
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit.")
+_yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+@click.group(cls=CommandGroup, examples=("ranger-cdap roles list",))
+def roles() -> None:
+    """Give people jobs in a namespace: presets of privileges, as roles of Ranger with their policies."""
+
+
+@roles.command("list", examples=("ranger-cdap roles list",))
+@pass_invocation
+def list_roles(invocation: Invocation) -> None:
+    """List the presets, and the roles of the predecessor's LDAP binding that each stands for."""
+    print_presets(invocation)
+
+
+@roles.command(
+    "explain", examples=("ranger-cdap roles explain developer", "ranger-cdap roles explain viewer --namespace sales")
+)
+@click.option("--namespace", metavar="NAMESPACE", default="NAMESPACE", help="The namespace in the policies.")
+@click.argument("preset", shell_complete=_names)
+@pass_invocation
+def explain_role(invocation: Invocation, namespace: str, preset: str) -> None:
+    """Show what a preset may do, by which policies, and what these allow besides; reads nothing from Ranger."""
+    settings = invocation.settings
+    found = load_preset(preset, settings.cdap.profile)
+    wanted = job_role(found, namespace, service=settings.ranger.service, instance=settings.cdap.instance)
+    print_preset(invocation, found, wanted)
+
+
+@roles.command(
+    "diff",
+    cls=Command,
+    examples=("ranger-cdap roles diff developer --namespace sales --group sales-devs",),
+    exits={ExitCode.OK: "Ranger has the role with these members and rights", ExitCode.NO: "there are differences"},
+)
+@_job
+def diff_role(invocation: Invocation, job: _JobArguments) -> None:
+    """Show what `roles apply` would change in Ranger; nothing is changed."""
+    with administrator(invocation, job.account) as admin:
+        steps = _planned(invocation, admin, job, _applied)
+    _show(invocation, steps)
+    if any(step.action is not RoleAction.KEEP for step in steps):
+        click.get_current_context().exit(ExitCode.NO)
+
+
+@roles.command(
+    "apply",
+    cls=Command,
+    examples=(
+        "ranger-cdap roles apply developer --namespace sales --group sales-devs",
+        "ranger-cdap roles apply viewer --namespace sales --group audit --user ann --dry-run",
+    ),
+    exits={
+        ExitCode.OK: "every change was made, or there was none to make",
+        ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
+    },
+)
+@_dry_run
+@_yes
+@_job
+def apply_role(invocation: Invocation, job: _JobArguments, dry_run: bool, yes: bool) -> None:
+    """Give users and groups the job of a preset in a namespace: a role of Ranger, and policies for it.
+
+    Rights of the role are added to the policy of a resource where there is one, and nothing else in it is changed.
+    Other members of the role stay. A role of that name that was not made for this is left alone. Idempotent.
+    """
+    _carry_out(invocation, job, _applied, dry_run=dry_run, yes=yes)
+
+
+@roles.command(
+    "remove",
+    cls=Command,
+    examples=(
+        "ranger-cdap roles remove developer --namespace sales",
+        "ranger-cdap roles remove developer --namespace sales --group sales-devs",
+    ),
+    exits={
+        ExitCode.OK: "every change was made, or there was none to make",
+        ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
+    },
+)
+@_dry_run
+@_yes
+@_job
+def remove_role(invocation: Invocation, job: _JobArguments, dry_run: bool, yes: bool) -> None:
+    """Take a job away: from the users and groups that are named, or from everyone, with the role and its rights.
+
+    What others gave the role stays, and then the role as well. A policy is deleted only if it was made for roles and
+    nothing is left in it.
+    """
+    _carry_out(invocation, job, _left if job.members else _removed, dry_run=dry_run, yes=yes)
+
+
+def _applied(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
+    return plan([wanted], found)
+
+
+def _removed(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
+    return removal([wanted], found)
+
+
+def _left(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
+    return departure(wanted, found)
+
+
+def _planned(invocation: Invocation, admin: RangerAdmin, job: _JobArguments, planned: Planned) -> Sequence[RoleStep]:
+    wanted = job.wanted(invocation)
+    return planned(wanted, read_roles(admin, invocation.settings.ranger.service, [wanted.name]))
+
+
+def _carry_out(invocation: Invocation, job: _JobArguments, planned: Planned, *, dry_run: bool, yes: bool) -> None:
+    job.wanted(invocation)  # before the password is asked for
+    with administrator(invocation, job.account) as admin:
+        steps = _planned(invocation, admin, job, planned)
+        _show(invocation, steps)
+        if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
+            raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
+        changes = [step for step in steps if step.changes]
+        require_members(changes, admin)
+        if dry_run or not changes:
+            return
+        if not yes:
+            confirm(f"Make {_changes(len(changes))} in {invocation.settings.ranger.url}?")
+            if _planned(invocation, admin, job, planned) != steps:
+                raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
+        _make(invocation, changes, admin, job.account)
+
+
+def _make(invocation: Invocation, changes: Sequence[RoleStep], admin: RangerAdmin, account: str) -> None:
+    made = 0
+    try:
+        for _ in carry_out_roles(changes, admin, invocation.settings.ranger.service, account=account):
+            made += 1
+    except KeyboardInterrupt:
+        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
+        raise
+    invocation.messages.print(f"{_changes(made)} made; plugins follow with their next refresh")
+
+
+def _changes(count: int) -> str:
+    return f"{count} change{'s' * (count != 1)}"
+
+
+def _show(invocation: Invocation, steps: Sequence[RoleStep]) -> None:
+    if invocation.as_json:
+        invocation.print_json([{"change": one.what, "detail": one.detail, "changes": one.changes} for one in steps])
+        return
+    for step in steps:
+        invocation.console.print(str(step))
+    if not steps:
+        invocation.console.print("nothing to do: Ranger has nothing of this role")

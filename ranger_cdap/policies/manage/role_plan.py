@@ -1,0 +1,320 @@
+"""Roles with their members and rights, and the steps by which Ranger gets them or loses them again. Pure.
+
+Laws: a role that was made by others is never changed, and nothing is done for one that meets an obstacle; members and
+rights that others gave stay; a policy is deleted only if it was made for roles and nothing is left in it. A plan that
+was carried out is followed by one without changes, wherever it was interrupted before.
+
+Ranger takes one policy per resource, so rights of a role are added to the one that is there. A label of the policy
+records them, `ranger-cdap-role:read+write:sales_developer`; the description of a role says what it was made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final, Self
+
+import msgspec
+
+from ranger_cdap.policies.client.ranger_roles import RoleRecord
+from ranger_cdap.policies.manage.setup_rights import Holder, differences, held, in_order, reconcile, recorded
+from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction
+from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource
+
+ROLE_LABEL: Final = "ranger-cdap-role"
+"""Label of the policies that were made for roles, and beginning of those that record the rights of a role."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleMembers:
+    """Users, groups and roles in a role."""
+
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, role: RoleRecord) -> Self:
+        """Return the members of a role of Ranger."""
+        users, groups, roles = (tuple(one.name for one in some) for some in (role.users, role.groups, role.roles))
+        return cls(users, groups, roles)
+
+    def __bool__(self) -> bool:
+        return bool(self.users or self.groups or self.roles)
+
+    def __sub__(self, other: RoleMembers) -> RoleMembers:
+        return RoleMembers(
+            tuple(one for one in dict.fromkeys(self.users) if one not in other.users),
+            tuple(one for one in dict.fromkeys(self.groups) if one not in other.groups),
+            tuple(one for one in dict.fromkeys(self.roles) if one not in other.roles),
+        )
+
+    def __and__(self, other: RoleMembers) -> RoleMembers:
+        return self - (self - other)
+
+    def __str__(self) -> str:
+        kinds = (("user", self.users), ("group", self.groups), ("role", self.roles))
+        return ", ".join(f"{kind} `{name}`" for kind, names in kinds for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRights:
+    """Rights of a role on a resource (level to value), of which `DELEGATION` is one; a new policy has that name."""
+
+    policy_name: str
+    resource: Mapping[str, str]
+    accesses: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRole:
+    """A role by its name, with members it should have and exactly these rights; `made_for` is its description.
+
+    A role of Ranger whose description begins with `made_for` is taken for the one made here; let it end in a full stop.
+    """
+
+    name: str
+    made_for: str
+    members: RoleMembers = RoleMembers()
+    rights: tuple[RoleRights, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRoles:
+    """The roles of Ranger by name, as far as they are wanted, and all policies of the service as JSON."""
+
+    roles: Mapping[str, RoleRecord]
+    policies: Sequence[Json]
+
+
+class RoleAction(Enum):
+    """Kind of a step; `KEEP` and `BLOCKED` change nothing."""
+
+    CREATE = "create role"
+    POLICY = "policy"
+    GRANT = "add to role"
+    REVOKE = "remove from role"
+    DELETE = "delete role"
+    KEEP = "keep role"
+    BLOCKED = "blocked role"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleStep:
+    """A step for a role, or for a policy (`policy`, which is then a step of `carry_out`)."""
+
+    action: RoleAction
+    role: str
+    detail: str = ""
+    members: RoleMembers = RoleMembers()
+    policy: Step | None = None
+
+    @property
+    def changes(self) -> bool:
+        """True if the step changes Ranger."""
+        return self.action not in (RoleAction.KEEP, RoleAction.BLOCKED)
+
+    @property
+    def what(self) -> str:
+        """The change and its object."""
+        if self.policy is not None:
+            number = (self.policy.there or {}).get("id")
+            return f"{self.policy.change.value} policy `{self.policy.name}`" + (f" ({number})" if number else "")
+        return f"{self.action.value} `{self.role}`"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.detail}" if self.detail else self.what
+
+
+def plan(wanted: Iterable[WantedRole], found: FoundRoles) -> tuple[RoleStep, ...]:
+    """Return the steps by which Ranger has these roles, of distinct names: new roles, then policies, then members.
+
+    Members come last: an interruption leaves no one with a part of a role, and a role that has members and no rights
+    was made by others. They could have described it like ours: administrators of every service may create roles.
+    """
+    drafts, first, last = _drafts(found), list[RoleStep](), list[RoleStep]()
+    for role in wanted:
+        after, obstacles = _with_rights(drafts, role)
+        there = found.roles.get(role.name)
+        missing = role.members - (RoleMembers.of(there) if there else RoleMembers())
+        others = (RoleMembers.of(there) if there else RoleMembers()) - role.members
+        if there and not is_ours(there, role) and (missing or after != drafts):
+            obstacles = [_made_by_others(there, role)]
+        elif others and after != drafts and not any(one.records(role.name) for one in drafts):
+            obstacles = [f"it has members ({others}) and none of its rights, so it was not made here; remove it first"]
+        if obstacles:
+            last += [RoleStep(RoleAction.BLOCKED, role.name, why) for why in obstacles]
+            continue
+        beside = f"; it also has {others}" if others else ""
+        if there is None:
+            first.append(RoleStep(RoleAction.CREATE, role.name, role.made_for))
+        if missing:
+            last.append(RoleStep(RoleAction.GRANT, role.name, f"{missing}{beside}", missing))
+        elif there and after == drafts:
+            last.append(RoleStep(RoleAction.KEEP, role.name, f"it has these members and rights{beside}"))
+        drafts = after
+    return (*first, *_policy_steps(drafts), *last)
+
+
+def removal(unwanted: Iterable[WantedRole], found: FoundRoles) -> tuple[RoleStep, ...]:
+    """Return the steps that take away the rights of these roles, and delete those that nothing else uses."""
+    drafts, last = _drafts(found), list[RoleStep]()
+    for role in unwanted:
+        there = found.roles.get(role.name)
+        if there and not is_ours(there, role):
+            last.append(RoleStep(RoleAction.BLOCKED, role.name, _made_by_others(there, role)))
+            continue
+        drafts, _ = _with_rights(drafts, replace(role, rights=()))
+        using = [one.after for one in drafts if any(role.name in item.roles for item in one.after.items())]
+        if there and using:
+            why = f"policy {using[0].id} `{using[0].name}` names it for other rights; the role and its members stay"
+            last.append(RoleStep(RoleAction.KEEP, role.name, why))
+        elif there:
+            members = RoleMembers.of(there)
+            last.append(RoleStep(RoleAction.DELETE, role.name, f"with {members}" if members else "it has no members"))
+    return (*_policy_steps(drafts), *last)
+
+
+def departure(role: WantedRole, found: FoundRoles) -> tuple[RoleStep, ...]:
+    """Return the steps that remove the members of `role` from it, and change nothing else."""
+    there = found.roles.get(role.name)
+    leaving = role.members & RoleMembers.of(there) if there else RoleMembers()
+    if there and leaving and not is_ours(there, role):
+        return (RoleStep(RoleAction.BLOCKED, role.name, _made_by_others(there, role)),)
+    return (RoleStep(RoleAction.REVOKE, role.name, str(leaving), leaving),) if leaving else ()
+
+
+def is_ours(there: RoleRecord, role: WantedRole) -> bool:
+    """Return true if a role of Ranger was made here for the same purpose."""
+    return there.description.startswith(role.made_for)
+
+
+def _made_by_others(there: RoleRecord, role: WantedRole) -> str:
+    described = f"described as `{there.description}`" if there.description else "without a description"
+    return (
+        f"it exists, {described}, and was not made for this (`{role.made_for}`); it stays as it is: choose another name"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A policy before (None: there is none) and after; the document is that of Ranger."""
+
+    before: Policy | None
+    after: Policy
+    key: bytes
+    document: Json = field(default_factory=dict, compare=False)
+
+    @property
+    def is_void(self) -> bool:
+        """True if the plan takes the last item out of a policy that was made for roles."""
+        policy = self.after
+        has_content = policy.items() or policy.data_mask_policy_items or policy.row_filter_policy_items
+        return policy is not self.before and ROLE_LABEL in policy.policy_labels and not has_content
+
+    def records(self, role: str) -> bool:
+        """Return true if a label of the policy says that the role was given something."""
+        labels = self.after.policy_labels
+        return any(label.startswith(f"{ROLE_LABEL}:") and label.endswith(f":role:{role}") for label in labels)
+
+    def giving(self, role: str, accesses: frozenset[str], *, may_give: bool = True) -> _Draft:
+        """Return the draft in which the role has exactly these accesses from here; itself if nothing changes."""
+        policy, holder = self.after, Holder("role", role)
+        if not accesses and not self.records(role):
+            return self
+        others = {one: theirs for one, theirs in recorded(policy, by=ROLE_LABEL).items() if one != holder}
+        after = reconcile(policy, {**others, holder: accesses}, {}, may_give=may_give, by=ROLE_LABEL)
+        same = after.policy_items == policy.policy_items and set(after.policy_labels) == set(policy.policy_labels)
+        return self if same else replace(self, after=after)
+
+
+def _drafts(found: FoundRoles) -> list[_Draft]:
+    policies = [(decode_policy(msgspec.json.encode(one)), one) for one in found.policies]
+    return [_Draft(policy, policy, _key(policy.resources), document) for policy, document in policies]
+
+
+def _with_rights(drafts: Sequence[_Draft], role: WantedRole) -> tuple[list[_Draft], list[str]]:
+    """Return the drafts in which a role has exactly the wanted rights from here, and what stands in the way."""
+    after, obstacles, open_rights = (
+        list[_Draft](),
+        list[str](),
+        {_key(_levels(one.resource)): one for one in role.rights},
+    )
+    for draft in drafts:
+        policy = draft.after
+        one = open_rights.pop(draft.key, None) if _decides(policy) else None
+        accesses = one.accesses if one else frozenset[str]()
+        after.append(draft.giving(role.name, accesses, may_give=not policy.conditions))
+        if policy.conditions and accesses - held(after[-1].after).get(Holder("role", role.name), frozenset()):
+            obstacles.append(
+                f"policy {policy.id} `{policy.name}` of the same resource has conditions; add it there manually"
+            )
+    names = {(draft.after.name, draft.after.zone_name): draft.after for draft in drafts}
+    for key, one in open_rights.items():
+        if taken := names.get((one.policy_name, "")):
+            why = "is not in effect for the resource it is wanted for; enable, rename or delete it"
+            obstacles.append(f"policy {taken.id} `{taken.name}` {why}")
+            continue
+        new = Policy(
+            name=one.policy_name,
+            description="Made by ranger-cdap for roles; what it gives them is in its labels",
+            resources=_levels(one.resource),
+            policy_labels=[ROLE_LABEL],
+        )
+        after.append(_Draft(None, new, key).giving(role.name, one.accesses))
+    return after, obstacles
+
+
+def _decides(policy: Policy) -> bool:
+    """Return true if Ranger refuses another policy beside this one of its resource, and it is always in effect."""
+    never = policy.policy_type or policy.zone_name or policy.validity_schedules or policy.additional_resources
+    return policy.is_enabled and not (never or policy.policy_priority)
+
+
+def _levels(resource: Mapping[str, str]) -> dict[str, PolicyResource]:
+    return {level: PolicyResource(values=[value]) for level, value in resource.items()}
+
+
+def _key(resources: Mapping[str, PolicyResource]) -> bytes:
+    sets = {n: (sorted(one.values), one.is_excludes, one.is_recursive) for n, one in resources.items()}
+    return msgspec.json.encode(sets, order="sorted")
+
+
+def _policy_steps(drafts: Iterable[_Draft]) -> Iterator[RoleStep]:
+    for draft in drafts:
+        before, after = draft.before, draft.after
+        if after is before or (before is None and not after.policy_items):
+            continue
+        if draft.is_void:
+            step = Step(TransferAction.DELETE, after.name, "", there=draft.document)
+            yield RoleStep(RoleAction.POLICY, "", "nothing else is in it", policy=step)
+            continue
+        if before is None:
+            created = msgspec.to_builtins(after)
+            step = Step(TransferAction.CREATE, after.name, "", wanted=created)
+        else:
+            changed = {"policyItems": _items(before, after, draft.document), "policyLabels": after.policy_labels}
+            step = Step(
+                TransferAction.UPDATE, after.name, "", wanted={**draft.document, **changed}, there=draft.document
+            )
+        yield RoleStep(
+            RoleAction.POLICY, "", _difference(before or replaced(after, policy_items=[]), after), policy=step
+        )
+
+
+def _items(before: Policy, after: Policy, document: Json) -> list[Any]:
+    """Return the items as JSON: those that did not change are Ranger's own, with members unknown here."""
+    sent: list[Any] = document.get("policyItems") or []
+    same = len(sent) == len(before.policy_items)  # unless Ranger sent a null
+    known = {id(item): sent[number] for number, item in enumerate(before.policy_items) if same}
+    return [known.get(id(item), msgspec.to_builtins(item)) for item in after.policy_items]
+
+
+def _difference(before: Policy, after: Policy) -> str:
+    changes = list(differences(before, after, by=ROLE_LABEL))
+    parts = [f"give {', '.join(in_order(more))} to {holder}" for holder, more, _ in changes if more]
+    parts += [f"take {', '.join(in_order(less))} from {holder}" for holder, _, less in changes if less]
+    return "; ".join(parts) or "only the record of what was given"
