@@ -53,7 +53,7 @@ def plan(
         raise _another_type(row, entity)
     if not person:
         raise InvalidInput("the requesting user has no name")
-    related = _related(row, entity, context)
+    related = related_entities(row, entity, context)
     alternatives = []
     for alternative in row.alternatives:
         applying = [privilege for privilege in alternative if _applies(privilege, context)]
@@ -89,7 +89,8 @@ def _applies(privilege: Privilege, context: Context) -> bool:
     return "impersonated" not in privilege.conditions or context.effective is not None
 
 
-def _related(row: Operation, entity: EntityId, context: Context) -> Related:
+def related_entities(row: Operation, entity: EntityId, context: Context) -> Related:
+    """Return the entities by role: those of the context, and those that the row itself names."""
     if not row.names:
         return _paired(context.related)
     levels = dict(zip(entity_type(entity.type).path[1:], entity.parts, strict=True))

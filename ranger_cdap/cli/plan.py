@@ -1,72 +1,195 @@
-"""`ranger-cdap plan`: the privileges that an operation needs, and who needs them."""
+"""`ranger-cdap plan`: the privileges that an operation needs, and who needs them; as policies, and in Ranger."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 from ranger_cdap.authz.config import AuthorizationConfig
-from ranger_cdap.cdap.context import CAPACITIES, Context
-from ranger_cdap.cdap.plan import RequiredPrivilege, plan, unnamed
+from ranger_cdap.cdap.additional_privileges import AdditionalPrivileges, additional_privileges
+from ranger_cdap.cdap.checks.recorded_paths import RecordedPath, recorded_paths
+from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import Operation
-from ranger_cdap.cdap.requirements import requirements_of, with_sentence
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.questions.answer_documents import entity_document
+from ranger_cdap.cli.plan_apply import apply_needed
+from ranger_cdap.cli.plan_role import show_job
+from ranger_cdap.cli.plan_text import PlannedOperation
+from ranger_cdap.cli.transfer import account
+from ranger_cdap.errors import InvalidInput, suggestion
+from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
+from ranger_cdap.policies.manage.strict_text import write_json
+
+
+class _PlanCommand(Command):
+    """The command, whose arguments are optional because a job takes their place."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        for parameter in self.params:
+            if isinstance(parameter, click.Argument):
+                parameter.metavar = parameter.metavar or str(parameter.name).upper()
+                parameter.required = False
 
 
 @click.command(
     "plan",
-    cls=Command,
+    cls=_PlanCommand,
     examples=(
         "ranger-cdap plan alice dataset.get dataset:ns1.kv",
         "ranger-cdap plan alice application.deploy application:ns1.app --jar artifact:ns1.app"
         " --with datasets=dataset:ns1.kv --impersonate svc",
+        "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --policies",
+        "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --apply",
+        "ranger-cdap plan --role developer --namespace sales --for-cdap",
     ),
+    exits={
+        ExitCode.OK: "shown; with `--apply`, every change was made, or there was none to make",
+        ExitCode.ERROR: "Ranger changed since the plan, or rejected a policy; earlier ones were applied",
+    },
 )
 @check_arguments
+@click.option(
+    "--for-cdap", is_flag=True, help="Also show what CDAP itself asks on the way, as a real one was recorded."
+)
+@click.option(
+    "--recorded",
+    metavar="NAME",
+    multiple=True,
+    help="With --for-cdap: only this recorded operation of CDAP, by the name that is shown. Repeatable.",
+)
+@click.option("--policies", "as_policies", is_flag=True, help="Print the policies that give all of it, as JSON.")
+@click.option("--apply", is_flag=True, help="Give all of it in Ranger: the changes are shown and confirmed first.")
+@click.option(
+    "--alternative",
+    metavar="NUMBER",
+    type=click.IntRange(min=1),
+    help="The alternative to give; default: the one that gives least.",
+)
+@click.option(
+    "--role", metavar="PRESET", help="In place of the arguments: the job of this preset of `ranger-cdap roles`."
+)
+@click.option("--namespace", metavar="NAMESPACE", help="With --role: the namespace in which the job is done.")
+@account
+@click.option("--dry-run", is_flag=True, help="With --apply: show the changes and exit.")
+@click.option("--yes", is_flag=True, help="With --apply: do not ask for confirmation.")
 @pass_invocation
-def plan_command(invocation: Invocation, asked: CheckArguments) -> None:
-    """Show what must be granted, and to whom, for USER to perform OPERATION on ENTITY. Ranger is not contacted."""
+@click.pass_context
+def plan_command(
+    command: click.Context,
+    invocation: Invocation,
+    asked: CheckArguments,
+    for_cdap: bool,
+    recorded: tuple[str, ...],
+    as_policies: bool,
+    apply: bool,
+    alternative: int | None,
+    role: str | None,
+    namespace: str | None,
+    ranger_user: str,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Show what must be granted, and to whom, for USER to perform OPERATION on ENTITY, or for a job.
+
+    Ranger is contacted only with --apply. CDAP checks more on the way of an operation than a profile requires for it:
+    with --for-cdap, what it asks in addition is shown as well, with the recorded check that fails otherwise.
+    """
+    _require_together(
+        {"--recorded": recorded, "--alternative": alternative, "--dry-run": dry_run, "--yes": yes},
+        for_cdap=for_cdap,
+        gives=as_policies or apply,
+        apply=apply,
+    )
+    if role is not None or namespace is not None:
+        if _given(command) - {"role", "namespace", "for_cdap"} or role is None or namespace is None:
+            raise InvalidInput(
+                "`--role` and `--namespace` go together, with `--for-cdap` only; `ranger-cdap roles apply` gives a job"
+            )
+        show_job(invocation, role, namespace, for_cdap=for_cdap)
+        return
+    _require_arguments(command)
+    if as_policies and apply:
+        raise InvalidInput("`--policies` and `--apply` exclude each other")
     rules = AuthorizationConfig.of(invocation.settings)
     row = rules.options.applied_to(rules.profile.operation(asked.operation))
-    alternatives = plan(row, asked.entity, asked.user, rules.with_master(asked.context), rules.options)
-    if invocation.as_json:
-        invocation.print_json([[_document(row, need) for need in alternative] for alternative in alternatives])
+    context = rules.with_master(asked.context)
+    needs = plan(row, asked.entity, asked.user, context, rules.options)
+    more: AdditionalPrivileges | None = None
+    if for_cdap:
+        more = additional_privileges(
+            rules.profile, row, asked.entity, asked.user, context, rules.options, paths=_paths(row, recorded)
+        )
+    planned = PlannedOperation(row, asked.context, needs, more)
+    if not (as_policies or apply):
+        planned.show(invocation)
         return
-    _print(invocation, row, alternatives, asked.context)
+    policies = _policies(invocation, planned, alternative)
+    if as_policies:
+        click.echo(write_json({"policies": [policy.document() for policy in policies]}), nl=False)
+    else:
+        apply_needed(invocation, ranger_user, policies, dry_run=dry_run, yes=yes)
 
 
-def _print(
-    invocation: Invocation, row: Operation, alternatives: tuple[tuple[RequiredPrivilege, ...], ...], context: Context
-) -> None:
-    if not alternatives:
-        roles = " or ".join(" and ".join(roles) for roles in unnamed(row, context))
-        invocation.console.print(f"cannot be decided without {roles}: name it by --with ROLE=ENTITY")
-    by_need: dict[str, tuple[str, ...]] = {}
-    for number, needs in enumerate(alternatives, 1):
-        invocation.console.print(f"alternative {number}:" if len(alternatives) > 1 else "required privileges:")
-        rows = [[n.person, CAPACITIES[n.capacity], " or ".join(n.actions), str(n.entity)] for n in needs]
-        invocation.print_table(["who", "as", "privilege", "on"], rows)
-        by_need |= {f"{' or '.join(n.actions)} on {n.entity}, by {n.person}": _requirements(row, n) for n in needs}
-    by_need = {need: requirements for need, requirements in by_need.items() if requirements}
-    if by_need:
-        invocation.console.print("required by:")
-    for need, requirements in by_need.items():
-        invocation.console.print(f"  {need}")
-        for requirement in requirements:
-            invocation.console.print(f"    {with_sentence(requirement)}")
+def _given(command: click.Context) -> set[str]:
+    """Return the names of the arguments and options that the user gave."""
+    source = click.core.ParameterSource
+    typed = (name for name in command.params if command.get_parameter_source(name) is source.COMMANDLINE)
+    return {name for name in typed if command.params[name] is not None}
 
 
-def _requirements(row: Operation, need: RequiredPrivilege) -> tuple[str, ...]:
-    return requirements_of(row, need.source, need.capacity)
+def _require_arguments(command: click.Context) -> None:
+    for parameter in command.command.params:
+        if isinstance(parameter, click.Argument) and command.params.get(str(parameter.name)) is None:
+            raise click.MissingParameter(ctx=command, param=parameter)
 
 
-def _document(row: Operation, need: RequiredPrivilege) -> dict[str, object]:
-    return {
-        "user": need.person,
-        "capacity": need.capacity,
-        "actions": need.actions,
-        "entity": entity_document(need.entity),
-        "requirements": _requirements(row, need),
+def _require_together(options: dict[str, object], *, for_cdap: bool, gives: bool, apply: bool) -> None:
+    needed = {
+        "--recorded": (for_cdap, "`--for-cdap`"),
+        "--alternative": (gives, "`--policies` or `--apply`"),
+        "--dry-run": (apply, "`--apply`"),
+        "--yes": (apply, "`--apply`"),
     }
+    for name, value in options.items():
+        met, what = needed[name]
+        if value and not met:
+            raise InvalidInput(f"`{name}` needs {what}")
+
+
+def _paths(row: Operation, names: tuple[str, ...]) -> tuple[RecordedPath, ...] | None:
+    """Return the recorded paths of these names; None without names.
+
+    Raises:
+        InvalidInput: the operation was not recorded under such a name.
+    """
+    known = {path.recorded: path for path in recorded_paths(row.name)}
+    for name in names:
+        if name not in known:
+            hint = suggestion(name, known, list_all=True) if known else ": it was not recorded"
+            raise InvalidInput(f"`{row.name}` has no recorded operation `{name}`{hint}")
+    return tuple(known[name] for name in names) or None
+
+
+def _policies(invocation: Invocation, planned: PlannedOperation, number: int | None) -> tuple[NeededPolicy, ...]:
+    """Return the policies of one alternative, and say which.
+
+    Raises:
+        InvalidInput: there is no such alternative.
+        UnsafeGrant: a name is not that of a single user.
+    """
+    count = len(planned.needs)
+    if not count:
+        raise InvalidInput(planned.undecided)
+    if number is not None and number > count:
+        raise InvalidInput(f"there is no alternative {number}; the number of alternatives is {count}")
+    chosen = planned.cheapest if number is None else number - 1
+    if count > 1:
+        why = " gives least; `--alternative` takes another" if number is None else ""
+        invocation.messages.print(f"note: alternative {chosen + 1} of {count}{why}")
+    for note in planned.notes:
+        invocation.messages.print(f"note: {note}")
+    return needed_policies(planned.rights(chosen), invocation.settings.cdap.instance)

@@ -1,0 +1,78 @@
+"""The checks that a real CDAP made on the path of each operation; the data is `recorded_paths.toml`.
+
+An entity is named by its part in the operation: `entity`, an ancestor's type, a role of the context, or, where CDAP
+names a fixed one, by itself (`namespace:system`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+from ranger_cdap.cdap.profile import SYNONYMS
+
+By = Literal["requesting", "impersonated", "executing"]
+"""Who is checked; `executing` is the impersonated user, or else the CDAP master user."""
+
+
+class RecordedCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Check that CDAP made: permissions on an entity (of a child that it does not name), or whether a list shows it."""
+
+    by: By
+    on: str
+    permissions: tuple[str, ...] = ()
+    child: str | None = None
+    hint: str = ""
+    visible: bool = False
+
+    def __str__(self) -> str:
+        if self.visible:
+            return "visible in a list"
+        asked = " and ".join(permission.partition(".")[2] for permission in self.permissions) or "any permission"
+        return f"{asked} of {self.child}" if self.child else asked
+
+
+class RecordedPath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Recorded operation of CDAP and its checks; it is what happens if the roles `given` are named, and impersonated.
+
+    `impersonated` is unset where impersonation makes no difference to who is checked.
+    """
+
+    operation: str
+    recorded: str
+    checks: tuple[RecordedCheck, ...]
+    given: tuple[str, ...] = ()
+    impersonated: bool | None = None
+
+    def fits(self, named: Collection[str], *, impersonated: bool) -> bool:
+        """Return true if CDAP goes this way when these roles are named."""
+        return set(self.given) <= set(named) and self.impersonated in (None, impersonated)
+
+
+def recorded_paths(operation: str) -> tuple[RecordedPath, ...]:
+    """Return the recorded paths of an operation, by its name or a synonym; empty if it was never recorded."""
+    return _by_operation().get(SYNONYMS.get(operation, operation), ())
+
+
+def recorded_operations() -> tuple[str, ...]:
+    """Return the operations that were recorded."""
+    return tuple(_by_operation())
+
+
+class _PathsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: tuple[RecordedPath, ...]
+
+
+@cache
+def _by_operation() -> Mapping[str, tuple[RecordedPath, ...]]:
+    text = files(__package__).joinpath("recorded_paths.toml").read_text(encoding="utf-8")
+    paths = msgspec.convert(tomllib.loads(text), _PathsFile).path
+    return {
+        name: tuple(path for path in paths if path.operation == name)
+        for name in dict.fromkeys(path.operation for path in paths)
+    }

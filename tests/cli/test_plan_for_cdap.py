@@ -1,0 +1,359 @@
+"""`ranger-cdap plan --for-cdap`: what CDAP asks in addition, as a table, as JSON, as policies, and in Ranger."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.cli.main import main
+from ranger_cdap.config import Secret, load_settings
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
+from tests.cdap.checks.test_replay import RECORDED, is_for_a_type_of_cdap
+from tests.cli.live_ranger import PASSWORD, grant
+
+SERVICE = "cdapdev"
+TRUNCATE = ["plan", "alice", "dataset.truncate", "dataset:ns1.ds1", "--for-cdap"]
+DEPLOY = ["plan", "alice", "application.deploy", "application:ns1.ProbeApp", "--for-cdap"]
+FROM_ARTIFACT = ["--artifact", "artifact:ns1.probeapp", "--with", "datasets=dataset:ns1.kv"]
+FROM_ARTIFACT += ["--with", "datasets=dataset:ns1.customds"]
+FROM_ARTIFACT += ["--with", "types=dataset_type:ns1.probeapp.ProbeApp$CustomDs"]
+KV = {"instance": "cdap", "namespace": "ns1", "dataset": "ds1"}
+
+Run = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command that ends with this code; its answer and what it says besides."""
+
+    def answer(code: int, *words: str) -> tuple[str, str]:
+        capsys.readouterr()
+        assert main(list(words)) == code, capsys.readouterr().err
+        shown = capsys.readouterr()
+        return shown.out, shown.err
+
+    return answer
+
+
+@pytest.fixture
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_alone")
+def test_a_second_table_has_what_cdap_asks_with_the_reason_and_the_requirement(run: Run) -> None:
+    out, err = run(0, *TRUNCATE)
+    first, _, second = out.partition("CDAP also asks for:\n")
+    assert "ADMIN" in first
+    assert "READ" not in first
+    line = second.splitlines()[1]
+    for word in ("alice", "the requesting user", "READ", "dataset:ns1.ds1", "GET on dataset:ns1.ds1"):
+        assert word in line
+    assert line.endswith("dataset.truncate")
+    assert "S003-dataset-get: " in second
+    assert err == ""
+
+
+@pytest.mark.usefixtures("_alone")
+def test_without_the_option_nothing_of_it_is_shown(run: Run) -> None:
+    assert "CDAP also" not in run(0, *TRUNCATE[:-1])[0]
+    assert isinstance(json.loads(run(0, *TRUNCATE[:-1], "--json")[0]), list)
+
+
+@pytest.mark.usefixtures("_alone")
+def test_as_json_every_privilege_has_its_checks(run: Run) -> None:
+    document = json.loads(run(0, *TRUNCATE, "--json")[0])
+    ((alternative,), recorded) = document["alternatives"], document["recorded"]
+    assert recorded == ["dataset.truncate"]
+    assert [need["actions"] for need in alternative["needs"]] == [["ADMIN"]]
+    (more,) = alternative["cdap_asks"]
+    assert (more["user"], more["actions"], more["requirements"]) == ("alice", ["READ"], ["S003-dataset-get"])
+    (check,) = more["checks"]
+    assert check["permissions"] == ["STANDARD.GET"]
+    assert check["entity"] == {"type": "dataset", "parts": ["ns1", "ds1"]}
+    assert check["hint"].startswith("DatasetInstanceService.get ")
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["alice", "dataset.get", "dataset:ns1.kv"], "CDAP asks for nothing else"),
+        (["alice", "namespace.enable_wrangler", "namespace:ns1"], "not recorded: only the profile's privileges are"),
+        (["alice", "application.deploy", "application:ns1.a"], "CDAP's checks depend on artifact or jar"),
+        (
+            ["alice", "application.deploy", "application:ns1.a", "--jar", "artifact:ns1.a", "--impersonate", "svc"],
+            "not recorded with this context: only the profile's privileges are known",
+        ),
+        (
+            ["alice", "application.schedule", "application:ns1.a"],
+            "CDAP also checks these, if there are any: programs; name them by --with ROLE=ENTITY",
+        ),
+    ],
+)
+def test_what_is_not_known_of_cdap_is_said(words: list[str], said: str, run: Run) -> None:
+    assert said in run(0, "plan", *words, "--for-cdap")[0]
+
+
+@pytest.mark.usefixtures("_alone")
+def test_one_recorded_operation_can_be_chosen(run: Run) -> None:
+    update = ["plan", "alice", "application.update", "application:ns1.a", "--for-cdap"]
+    assert "namespace:system" in run(0, *update)[0]
+    assert "namespace:system" not in run(0, *update, "--recorded", "application.update")[0]
+    out, err = run(3, *update, "--recorded", "application.updat")
+    assert (out, "did you mean `application.update`?" in err) == ("", True)
+    wrangler = ["plan", "alice", "namespace.enable_wrangler", "namespace:ns1", "--for-cdap", "--recorded", "x"]
+    assert "it was not recorded" in run(3, *wrangler)[1]
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--recorded", "x"], "`--recorded` needs `--for-cdap`"),
+        (["--yes"], "`--yes` needs `--apply`"),
+        (["--dry-run", "--policies"], "`--dry-run` needs `--apply`"),
+        (["--alternative", "1"], "`--alternative` needs `--policies` or `--apply`"),
+        (["--policies", "--apply"], "`--policies` and `--apply` exclude each other"),
+        (["--policies", "--alternative", "2"], "there is no alternative 2; the number of alternatives is 1"),
+    ],
+)
+def test_options_that_do_not_belong_together_are_one_sentence(words: list[str], said: str, run: Run) -> None:
+    out, err = run(3, "plan", "alice", "dataset.get", "dataset:ns1.kv", *words)
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert said in err
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize("user", ["public", "{USER}", "a,b", "\x1b[2J"])
+def test_nothing_is_given_to_what_is_no_single_user(user: str, run: Run) -> None:
+    out, err = run(3, "plan", user, "dataset.get", "dataset:ns1.kv", "--policies")
+    assert (out, "\x1b" in err) == ("", False)
+
+
+@pytest.mark.usefixtures("_alone")
+def test_policies_of_an_operation_that_cannot_be_decided_are_none(run: Run) -> None:
+    Path("ranger-cdap.toml").write_text('[cdap]\nprofile = "004"\n')
+    assert "artifact or jar: name it" in run(3, *DEPLOY, "--policies")[1]
+
+
+@pytest.mark.usefixtures("_alone")
+def test_the_policies_are_a_file_of_policies_and_say_which_alternative_they_are(run: Run) -> None:
+    out, err = run(0, *DEPLOY, *FROM_ARTIFACT, "--policies")
+    assert "note: alternative 2 of 2 gives least; `--alternative` takes another" in err
+    other, said = run(0, *DEPLOY, *FROM_ARTIFACT, "--policies", "--alternative", "1")
+    assert "note: alternative 1 of 2\n" in said
+    assert '"application"' in out
+    assert '"application"' not in other
+    Path("needed.json").write_text(out)
+    assert run(0, "policies", "lint", "--policies", "needed.json")
+    for entity in ("dataset:ns1.kv", "dataset_type:ns1.probeapp.ProbeApp$CustomDs"):
+        assert "alice" in run(0, "who", entity, "--policies", "needed.json")[0]
+
+
+# --- with a Ranger Admin ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def service(ranger: RangerAdmin, run: Run) -> RangerAdmin:
+    run(0, "setup", "--yes", "--quiet")
+    ranger.create_user("svc", Secret(PASSWORD))
+    ranger.create_user("cdap", Secret(PASSWORD))
+    return ranger
+
+
+def denied(recorded: str) -> list[str]:
+    """The recorded calls that the enforcer of these settings denies."""
+    found = []
+    with Authorizer.open(load_settings(), refresh_in_background=False) as authorizer:
+        enforcer = AccessEnforcer(authorizer)
+        for call in RECORDED[recorded].calls:
+            if call.visible and not all(enforcer.visible(call.by, call.visible).of_each):
+                found.append(str(call.visible))
+            elif (
+                not (call.visible or is_for_a_type_of_cdap(call)) and not enforcer.enforce(call.by, call.check).allowed
+            ):
+                found.append(str(call.entity))
+    return found
+
+
+def versions(ranger: RangerAdmin) -> dict[str, int | None]:
+    return {policy.name: policy.version for policy in ranger.list_policies(SERVICE)}
+
+
+WAYS = [
+    ("dataset.truncate", TRUNCATE),
+    ("application.deploy(from artifact)", [*DEPLOY, *FROM_ARTIFACT]),
+    (
+        "schedule.create",
+        [
+            *("plan", "alice", "application.schedule", "application:ns1.ProbeApp", "--for-cdap"),
+            *("--with", "programs=program:ns1.ProbeApp.workflow.ProbeWorkflow"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("recorded", "words"), WAYS, ids=[name for name, _ in WAYS])
+def test_what_is_applied_lets_every_recorded_call_pass_and_gives_nothing_else(
+    recorded: str, words: list[str], service: RangerAdmin, run: Run
+) -> None:
+    without = [word for word in words if word != "--for-cdap"]
+    alone = json.loads(run(0, *without, "--policies")[0])["policies"]
+    assert denied(recorded)
+    run(0, *without, "--apply", "--yes")
+    assert denied(recorded), "the privileges of the profile alone should not be enough here"
+
+    before, shown = versions(service), json.loads(run(0, *words, "--apply", "--dry-run", "--json")[0])
+    assert versions(service) == before
+    assert shown["impact"]["still_lacking"] == []
+    wanted = json.loads(run(0, *words, "--policies")[0])["policies"]
+    places = [sorted(level["values"][0] for level in one["resources"].values()) for one in wanted]
+    assert shown["impact"]["changes"]
+    for change in shown["impact"]["changes"]:
+        who, _, where = change.partition(" on ")
+        assert who.startswith("user alice gains ")
+        assert sorted(where.partition(" ")[2].split("/")) in places
+    run(0, *words, "--apply", "--yes")
+    assert denied(recorded) == []
+    operation, entity = words[2:4]
+    assert main(["check", "alice", operation, entity, *words[5:]]) == 0
+    mine = [p for p in service.list_policies(SERVICE) if "ranger-cdap-plan" in p.policy_labels]
+    assert {name for p in mine for item in p.policy_items for name in item.users} == {"alice"}
+    assert len(mine) == len(wanted) >= len(alone)
+
+    after = versions(service)
+    out, _ = run(0, *words, "--apply", "--yes")
+    assert versions(service) == after
+    assert out.endswith("nothing to do: Ranger's policies give all of it\n")
+
+
+def test_rights_go_to_the_policy_that_ranger_has_and_the_impact_is_shown(service: RangerAdmin, run: Run) -> None:
+    grant(service, "mine", KV, "bob", "read")
+    out, err = run(0, *TRUNCATE, "--apply", "--yes")
+    assert "update policy `mine`: read, admin for alice\n" in out
+    assert "impact: user alice gains read, admin on dataset cdap/ns1/ds1\n" in out
+    policy = service.policy_by_name(SERVICE, "mine")
+    assert policy is not None
+    assert [(item.users, sorted(item.access_types())) for item in policy.policy_items] == [
+        (["bob"], ["read"]),
+        (["alice"], ["admin", "read"]),
+    ]
+    assert policy.version == 2
+    assert err == "1 changes were made; plugins have them with their next refresh\n"
+
+
+def test_a_policy_that_stands_in_the_way_is_named_and_nothing_is_done(service: RangerAdmin, run: Run) -> None:
+    grant(service, "off", KV, "bob", "read")
+    policy = service.policy_by_name(SERVICE, "off")
+    assert policy is not None
+    service.update_policy(replaced(policy, is_enabled=False))
+    before = versions(service)
+    for more in ([], ["--dry-run"], ["--yes"]):
+        out, err = run(3, *TRUNCATE, "--apply", *more)
+        assert f"policy {policy.id} is on instance=cdap, namespace=ns1, dataset=ds1 and is disabled" in out
+        assert "nothing was done" in err
+    assert versions(service) == before
+
+
+def test_users_that_ranger_lacks_are_named_before_anything_is_written(service: RangerAdmin, run: Run) -> None:
+    before = versions(service)
+    words = ["plan", "nobody2", "program.start", "program:ns1.a.worker.W", "--with", "created_datasets=dataset:ns1.x"]
+    err = run(3, *words, "--impersonate", "ghost", "--apply", "--yes")[1]
+    assert "Ranger has no users `nobody2`, `ghost`; create them" in err
+    assert versions(service) == before
+
+
+def test_a_denial_elsewhere_is_warned_of(service: RangerAdmin, run: Run) -> None:
+    grant(service, "closed", {**KV, "dataset": "*"}, "bob", "read")
+    policy = service.policy_by_name(SERVICE, "closed")
+    assert policy is not None
+    denial = PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])
+    service.update_policy(replaced(policy, deny_policy_items=[denial]))
+    err = run(0, *TRUNCATE, "--apply", "--dry-run")[1]
+    assert f"alice would still lack read by policy `operations on dataset:ns1.ds1 of cdap`: policy {policy.id}" in err
+
+
+def test_without_a_yes_nothing_is_done(service: RangerAdmin, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = versions(service)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert "stdin is not a terminal, so nothing was done" in run(3, *TRUNCATE, "--apply")[1]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    assert main([*TRUNCATE, "--apply"]) != 0
+    assert versions(service) == before
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    run(0, *TRUNCATE, "--apply")
+    assert versions(service) != before
+
+
+def test_a_change_between_showing_and_confirming_stops_it(
+    service: RangerAdmin, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(_question: str) -> None:
+        grant(service, "quick", KV, "bob", "read")
+
+    monkeypatch.setattr("ranger_cdap.cli.plan_apply.confirm", meanwhile)
+    assert "the plan has changed since it was shown" in run(1, *TRUNCATE, "--apply")[1]
+    assert [p.name for p in service.list_policies(SERVICE) if "ranger-cdap-plan" in p.policy_labels] == []
+
+
+def test_the_printed_policies_do_the_same_when_imported(service: RangerAdmin, run: Run) -> None:
+    Path("needed.json").write_text(run(0, *TRUNCATE, "--policies")[0])
+    run(0, "policies", "import", "--yes", "needed.json")
+    assert denied("dataset.truncate") == []
+    assert "nothing to do" in run(0, *TRUNCATE, "--apply", "--yes")[0]
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+ROLE = ["plan", "--role", "developer", "--namespace", "sales"]
+
+
+@pytest.mark.usefixtures("_alone")
+def test_a_job_has_its_privileges_and_what_cdap_asks_besides(run: Run) -> None:
+    alone, more = run(0, *ROLE)[0], run(0, *ROLE, "--for-cdap")[0]
+    assert alone.startswith("developer in namespace sales: ")
+    assert "dataset:sales.*" in alone
+    assert "CDAP also asks for" not in alone
+    assert "LIST of ARTIFACT on namespace:system" in more.partition("CDAP also asks for:\n")[2]
+    assert "`ranger-cdap roles explain developer` has their privileges: connection.list" in more
+
+
+@pytest.mark.usefixtures("_alone")
+def test_a_job_as_json(run: Run) -> None:
+    document = json.loads(run(0, *ROLE, "--for-cdap", "--json")[0])
+    assert (document["preset"], document["namespace"]) == ("developer", "sales")
+    (asked,) = document["cdap_asks"]
+    assert asked["entity"] == {"type": "namespace", "parts": ["system"]}
+    assert {"check": "LIST of ARTIFACT", "entity": asked["entity"], "recorded": ["artifact.list"]} in asked["checks"]
+    assert "cdap_asks" not in json.loads(run(0, *ROLE, "--json")[0])
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--role", "developer"], "`--role` and `--namespace` go together"),
+        (["--namespace", "sales"], "`--role` and `--namespace` go together"),
+        ([*ROLE[1:], "--policies"], "`ranger-cdap roles apply` gives a job"),
+        ([*ROLE[1:], "--apply"], "`ranger-cdap roles apply` gives a job"),
+        (["alice", "dataset.get", "dataset:ns1.kv", *ROLE[1:]], "`--role` and `--namespace` go together"),
+        (["--role", "developr", "--namespace", "sales"], "did you mean `developer`?"),
+        (["--role", "viewer", "--namespace", "a b"], "`a b` is not a name that CDAP allows for a namespace"),
+        ([], "Missing argument 'USER'"),
+        (["alice"], "Missing argument 'OPERATION'"),
+    ],
+)
+def test_a_job_and_an_operation_exclude_each_other(words: list[str], said: str, run: Run) -> None:
+    out, err = run(3, "plan", *words)
+    assert out == ""
+    assert said in err

@@ -1,0 +1,31 @@
+"""The page on giving what an operation needs: its commands print what it shows."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from ranger_cdap.policies.manage.needed_policies import PLAN_LABEL
+from tests.docs.console_session import play
+from tests.docs.markdown_pages import ROOT, text_of
+
+PAGE = ROOT / "docs" / "how-to" / "give-what-an-operation-needs.md"
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    played = play(PAGE, tmp_path, environ, {})
+    assert len(played) == 3
+    assert [said for _, said in played] == [step.shown for step, _ in played]
+
+
+def test_the_page_has_the_label_and_the_lines_of_the_command() -> None:
+    text = text_of(PAGE)
+    source = (ROOT / "ranger_cdap" / "cli" / "plan_text.py").read_text(encoding="utf-8")
+    assert f"`{PLAN_LABEL}`" in text
+    for line in re.findall(r"^\| `(CDAP [^`]+|not recorded)", text, re.MULTILINE):
+        assert line.replace(" artifact or jar", "") in source, line
