@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID, uuid5
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
@@ -14,6 +15,9 @@ from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 
 ACCESS_TYPES = ("read", "write", "admin", "execute")
+
+GranteeKind = Literal["users", "roles"]
+"""The field of a policy item that names the grantee."""
 
 CREATORS_LABEL = "ranger-cdap-sync"
 """Label of the policies that the sync job writes for creators. It proves nothing: any policy editor can set it."""
@@ -99,12 +103,12 @@ def check_grantee(user: str, *, non_creators: Collection[str]) -> None:
         raise UnsafeGrant(f"the user name {user!a} has {bad[0]!a}, which Ranger may interpret")
 
 
-def held(policy: Policy, user: str) -> frozenset[str]:
-    """Return the access types that a policy allows a user by name and without conditions."""
+def held(policy: Policy, name: str, kind: GranteeKind = "users") -> frozenset[str]:
+    """Return the access types that a policy allows a user or role by name and without conditions."""
     return frozenset(
         access.type
         for item in policy.policy_items
-        if user in item.users and not item.conditions
+        if name in getattr(item, kind) and not item.conditions
         for access in item.accesses
         if access.is_allowed
     )

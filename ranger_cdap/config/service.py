@@ -113,7 +113,9 @@ class ServiceSettings(Table, frozen=True):
     """The group that may read `events_dir`, without writing; without it only its owner can."""
     grants: Literal["refuse", "bridge"] = "refuse"
     """Grants made in CDAP: refused, or forwarded to Ranger on behalf of the user who makes them."""
+    roles: Literal["off", "bridge"] = "off"
+    """Roles made and assigned in CDAP: refused, or kept as roles of Ranger; needs `grants = "bridge"`."""
     bridge_username: str = ""
-    """The account that forwards grants; it must be in `policy.grantrevoke.auth.users` of the service."""
+    """The account that forwards grants; in `policy.grantrevoke.auth.users`, with roles in `service.admin.users`."""
     bridge_password: Secret = Secret("")
     """Its password or, with `ranger.auth = "bearer"`, its token."""

@@ -44,7 +44,7 @@ _SIGN_IN: Final[Mapping[str, str]] = {
     "certificate": "register the certificate of `ranger.cert_file` in Ranger Admin",
 }
 _BY_PASSWORD: Final = ("basic", "bearer")
-_BRIDGE_RIGHTS: Final = (GRANT,)
+_BRIDGE_RIGHTS: Final = {"off": (GRANT,), "bridge": (SERVICE_ADMIN,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,9 @@ def accounts(settings: Settings) -> tuple[Account, ...]:
     service = settings.service
     plugin = Account("plugin", settings.plugin.username, settings.plugin.password, PLUGIN_RIGHTS, "plugin.")
     sync = Account("sync", settings.sync.username, settings.sync.password, SYNC_RIGHTS, "sync.")
-    bridge = Account("bridge", service.bridge_username, service.bridge_password, _BRIDGE_RIGHTS, "service.bridge_")
+    bridge = Account(
+        "bridge", service.bridge_username, service.bridge_password, _BRIDGE_RIGHTS[service.roles], "service.bridge_"
+    )
     has_sync, has_bridge = bool(sync.username or settings.sync.sources), service.grants == "bridge"
     return (plugin, *[sync] * has_sync, *[bridge] * has_bridge)
 

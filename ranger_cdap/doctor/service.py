@@ -97,6 +97,10 @@ def _address(service: ServiceSettings) -> Finding:
 def _grants(settings: Settings) -> Finding:
     check, service = "grants from CDAP", settings.service
     if service.grants == "refuse":
+        if service.roles == "bridge":
+            return failed(
+                check, "roles are forwarded without grants", "set `service.grants = bridge`, or `roles = off`"
+            )
         return well(check, "refused: policies are edited in Ranger")
     if not service.bridge_username:
         return failed(check, "the bridge has no account", "set `service.bridge_username` and `.bridge_password`")
@@ -105,7 +109,10 @@ def _grants(settings: Settings) -> Finding:
         return failed(check, seen, "create a separate account for the bridge")
     if not any(CallerRole.GRANT in caller.roles for caller in service.callers):
         return failed(check, "no caller has the role `grant`", "add one for CDAP's extension, or set `grants = refuse`")
-    return note(check, "forwarded to Ranger for users with ADMIN and delegateAdmin", "works with CDAP 6.11 and later")
+    what = "forwarded to Ranger for users with ADMIN and delegateAdmin"
+    if service.roles == "bridge":
+        what += ", roles too, for administrators of the instance"
+    return note(check, what, "works with CDAP 6.11 and later")
 
 
 def _running(service: ServiceSettings) -> Iterator[Finding]:

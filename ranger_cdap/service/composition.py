@@ -22,6 +22,7 @@ from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
+from ranger_cdap.service.grants.role_forwarder import RoleForwarder
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.state.app_state import AppState
@@ -38,7 +39,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     check_secrets(settings, Program.SERVICE)
     config = AuthorizationConfig.of(settings)
     callers = Callers.of(settings.service)
-    plugins = plugin_manager()
+    plugins = plugin_manager(settings)
     audit = open_trail(settings.audit, audit_sinks(plugins))
     options = EngineOptions(conditions=condition_factories(plugins))
     hook = plugins.hook.ranger_cdap_groups
@@ -57,6 +58,9 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
             service.refresher.start()
     authorizer = Authorizer(Decider(services[settings.ranger.service].refresher, config, audit=audit, plugins=plugins))
     grant_forwarder = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])
+    role_forwarder = None
+    if grant_forwarder is not None and settings.service.roles == "bridge":
+        role_forwarder = RoleForwarder(grant_forwarder.rights, grant_forwarder.admin)
     state = AppState(
         settings=settings,
         authorizer=authorizer,
@@ -65,6 +69,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         metrics=ServiceMetrics(),
         events=Events.of(settings),
         grant_forwarder=grant_forwarder,
+        role_forwarder=role_forwarder,
         token_keys=callers.fetched_keys,
     )
     if state.token_keys is not None:

@@ -16,6 +16,7 @@ from ranger_cdap.service.api import (
     page,
     pdp,
     policies_api,
+    role_api,
 )
 from ranger_cdap.service.api.console_form import ConsoleView
 from ranger_cdap.service.api.health import Live, Ready
@@ -65,6 +66,7 @@ from ranger_cdap.service.wire.pdp_wire import (
     ResourcePermissions,
     ResourcePermissionsRequest,
 )
+from ranger_cdap.service.wire.role_wire import RoleReply, RoleRequest, RolesReply, RolesRequest
 
 _PUBLIC: Final = frozenset[CallerRole]()
 _ENFORCE: Final = frozenset({CallerRole.ENFORCE})
@@ -143,6 +145,28 @@ GRANTS: Final = (
     ApiRoute(
         "POST", "/cdap/v1/grants", _GRANT, grant_api.grants, "List the grants of a principal",
         GrantsRequest, GrantsReply, waits=True,
+    ),
+)  # fmt: skip
+
+ROLES: Final = (
+    ApiRoute(
+        "POST", "/cdap/v1/role/create", _GRANT, role_api.create, "Create a role on behalf of a user of CDAP",
+        RoleRequest, RoleReply, waits=True,
+    ),
+    ApiRoute(
+        "POST", "/cdap/v1/role/drop", _GRANT, role_api.drop, "Delete a role on behalf of a user of CDAP",
+        RoleRequest, RoleReply, waits=True,
+    ),
+    ApiRoute(
+        "POST", "/cdap/v1/role/add", _GRANT, role_api.add, "Add a member to a role on behalf of a user of CDAP",
+        RoleRequest, RoleReply, waits=True,
+    ),
+    ApiRoute(
+        "POST", "/cdap/v1/role/remove", _GRANT, role_api.remove, "Remove a member from a role on behalf of a user",
+        RoleRequest, RoleReply, waits=True,
+    ),
+    ApiRoute(
+        "POST", "/cdap/v1/roles", _GRANT, role_api.roles, "List roles", RolesRequest, RolesReply, waits=True,
     ),
 )  # fmt: skip
 
@@ -246,6 +270,6 @@ CONSOLE: Final = (
     _twin("status", console.status_json, "Freshness and problems of the policies", StatusAnswer),
 )  # fmt: skip
 
-_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *POLICIES, *PDP, *AUTHZEN, *HEALTH, *PAGE, *CONSOLE)
+_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *ROLES, *POLICIES, *PDP, *AUTHZEN, *HEALTH, *PAGE, *CONSOLE)
 
 ROUTES: Final = (*_ALL, openapi.route(_ALL))

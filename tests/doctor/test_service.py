@@ -103,6 +103,13 @@ WRONG = [
     ({"grants": "bridge", "bridge_username": "cdapplugin"}, GRANTS, Health.FAILED, "which has another purpose"),
     ({"grants": "bridge", "bridge_username": "cdap"}, GRANTS, Health.FAILED, "which has another purpose"),
     ({"grants": "bridge", "bridge_username": "cdapbridge"}, GRANTS, Health.NOTE, "forwarded to Ranger"),
+    (
+        {"grants": "bridge", "roles": "bridge", "bridge_username": "cdapbridge"},
+        GRANTS,
+        Health.NOTE,
+        "roles too, for administrators of the instance",
+    ),
+    ({"roles": "bridge"}, GRANTS, Health.FAILED, "roles are forwarded without grants"),
     ({"grants": "bridge", "bridge_username": "b", "callers": TWINS[:1]}, GRANTS, Health.FAILED, "`grant`"),
 ]  # fmt: skip
 

@@ -239,16 +239,3 @@ def test_cdap_before_611_does_not_say_who_wants_a_list(
 
     assert change(machines["6.5"], "list grants")["status"] == 403
     assert service.asked == []
-
-
-@pytest.mark.parametrize("do", ["create role", "list roles"])
-def test_roles_are_kept_in_ranger(
-    do: str, extension: Extension, service: ScriptedService, bridge: dict[str, str]
-) -> None:
-    extension.start(bridge)
-
-    refused = change(extension, do)
-
-    assert refused["text"].endswith("roles are kept in Ranger")
-    assert not refused.get("allowed")
-    assert service.asked == []

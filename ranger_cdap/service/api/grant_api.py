@@ -1,10 +1,11 @@
-"""`/cdap/v1/grant`, `revoke` and `grants`: disabled unless `service.grants` is `grant_forwarder`."""
+"""`/cdap/v1/grant`, `revoke` and `grants`: disabled unless `service.grants` is `bridge`."""
 
 from __future__ import annotations
 
 from ranger_cdap.cdap.checks.legacy_privileges import permissions_of
-from ranger_cdap.errors import InvalidInput
-from ranger_cdap.service.grants.grant_forwarder import IN_RANGER, NotDone, cdap_entity, is_masters_own
+from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.service.grants.current_rights import NotDone
+from ranger_cdap.service.grants.grant_forwarder import IN_RANGER, cdap_entity, is_masters_own
 from ranger_cdap.service.http.reply import Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.grant_wire import GrantedEntity, GrantReply, GrantRequest, GrantsReply, GrantsRequest
@@ -35,7 +36,7 @@ def grants(call: HandlerCall) -> Reply:
         return json_reply(GrantsReply(done=False, reason=OFF, grants=[]))
     try:
         held = forwarder.grants(body.caller, body.principal)
-    except (NotDone, InvalidInput) as e:
+    except (NotDone, InvalidInput, PolicySetError) as e:
         return json_reply(GrantsReply(done=False, reason=str(e), grants=[]))
     rows = [GrantedEntity(entity=cdap_entity(e), permissions=list(permissions_of(held[e]))) for e in held]
     return json_reply(GrantsReply(done=True, reason="", grants=rows))

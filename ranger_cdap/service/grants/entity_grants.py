@@ -1,4 +1,4 @@
-"""Policies on a single entity that name users: a grant changes them, and CDAP lists them."""
+"""Policies on a single entity that name users or roles: a grant changes them, and CDAP lists them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
-from ranger_cdap.cdap.grant import held
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types, to_resource
+from ranger_cdap.cdap.grant import ACCESS_TYPES, GranteeKind, held
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidEntity, PolicySetError
 from ranger_cdap.ranger_model.decode import decode_policy
@@ -42,12 +42,12 @@ def is_plain(policy: Policy) -> bool:
     return not any(more)
 
 
-def granted_to(engine: PolicyEngine, user: str, instance: str) -> dict[EntityId, frozenset[str]]:
-    """Return the access types that policies on single entities of the instance allow a user by name."""
+def granted_to(engine: PolicyEngine, name: str, kind: GranteeKind, instance: str) -> dict[EntityId, frozenset[str]]:
+    """Return the access types that policies on single entities of the instance allow a user or role by name."""
     found: dict[EntityId, frozenset[str]] = {}
     for raw in engine.raw_policies():
         policy = _read(raw)
-        accesses = held(policy, user) if policy is not None else None
+        accesses = held(policy, name, kind) if policy is not None else None
         if policy is None or not accesses:
             continue
         for resource in _resources(policy):
@@ -55,6 +55,46 @@ def granted_to(engine: PolicyEngine, user: str, instance: str) -> dict[EntityId,
             if entity is not None:
                 found[entity] = found.get(entity, frozenset()) | accesses
     return found
+
+
+def policies_naming(engine: PolicyEngine, role: str) -> Iterator[Policy | None]:
+    """Yield the policies that name a role in any list, those of tags too; None for an unreadable one that may."""
+    tags = engine.state.policies.tag_policies
+    for raw in (*engine.raw_policies(), *(tags.policies if tags is not None else ())):
+        policy = _read(raw)
+        if policy is None or any(role in item.roles for item in policy.items()):
+            yield policy
+
+
+def plain_grant(policy: Policy, role: str, instance: str) -> tuple[EntityId, frozenset[str]] | None:
+    """Return what a policy gives a role, if that is no more than a grant made in CDAP could give; else None.
+
+    It then allows some of the four access types on exactly one entity, without the right to delegate them.
+    """
+    resources = _single_values(policy.resources)
+    entity = _entity(resources, instance)
+    items = [item for item in policy.policy_items if role in item.roles]
+    accesses = held(policy, role, "roles")
+    if entity is None or not is_plain(policy) or any(item.delegate_admin for item in items):
+        return None
+    exact = to_resource(entity, instance) == resources and policy.policy_type == 0
+    return (entity, accesses) if exact and accesses <= set(ACCESS_TYPES) else None
+
+
+def delegating_items(raw: msgspec.Raw) -> Policy | None:
+    """Return a policy with only its allow items that may be delegated, None without any; what is denied is left out."""
+    policy = _read(raw)
+    items = [item for item in policy.policy_items if item.delegate_admin] if policy is not None else []
+    if policy is None or not items:
+        return None
+    return msgspec.structs.replace(
+        policy,
+        policy_items=items,
+        deny_policy_items=[],
+        allow_exceptions=[],
+        deny_exceptions=[],
+        is_deny_all_else=False,
+    )
 
 
 def _read(raw: msgspec.Raw) -> Policy | None:

@@ -18,6 +18,7 @@ from ranger_cdap.service.decisions.question_process import QuestionProcess
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
+from ranger_cdap.service.grants.role_forwarder import RoleForwarder
 from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, state_metrics, token_key_metrics
 from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.state.handshake import SettingsDrift
@@ -36,6 +37,7 @@ class AppState:
     settings_drift: SettingsDrift = field(default_factory=SettingsDrift)
     events: Events | None = None
     grant_forwarder: GrantForwarder | None = None
+    role_forwarder: RoleForwarder | None = None
     token_keys: FetchedKeys | None = None
     questions: QuestionProcess = field(default_factory=QuestionProcess)
 

@@ -97,39 +97,40 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
   public AuthorizedResult<Set<GrantedPermission>> listGrants(Principal caller, Principal principal)
       throws AccessException {
     return new AuthorizedResult<>(GrantedPermissions.of(extension.grants().list(caller, principal)),
-        Responses.of(Answer.allowed(), caller.getName(), "list", "grants"));
+        Responses.of(Answer.allowed(), name(caller), "list", "grants"));
   }
 
   @Override
   public AuthorizationResponse createRole(Principal caller, Role role) throws AccessException {
-    return noRoles(caller, "create role");
+    return changed("create", caller, role, extension.roles().create(caller, role));
   }
 
   @Override
   public AuthorizationResponse dropRole(Principal caller, Role role) throws AccessException {
-    return noRoles(caller, "drop role");
+    return changed("drop", caller, role, extension.roles().drop(caller, role));
   }
 
   @Override
   public AuthorizationResponse addRoleToPrincipal(Principal caller, Role role, Principal principal)
       throws AccessException {
-    return noRoles(caller, "add role");
+    return changed("add", caller, role, extension.roles().add(caller, role, principal));
   }
 
   @Override
   public AuthorizationResponse removeRoleFromPrincipal(Principal caller, Role role, Principal principal)
       throws AccessException {
-    return noRoles(caller, "remove role");
+    return changed("remove", caller, role, extension.roles().remove(caller, role, principal));
   }
 
+  /** Refused with an exception: of a response that refuses, CDAP would make an empty list. */
   @Override
   public AuthorizedResult<Set<Role>> listRoles(Principal caller, Principal principal) throws AccessException {
-    return new AuthorizedResult<>(Collections.<Role>emptySet(), noRoles(caller, "list roles"));
+    return listed(caller, extension.roles().list(caller, principal));
   }
 
   @Override
   public AuthorizedResult<Set<Role>> listAllRoles(Principal caller) throws AccessException {
-    return new AuthorizedResult<>(Collections.<Role>emptySet(), noRoles(caller, "list roles"));
+    return listed(caller, extension.roles().list(caller, null));
   }
 
   private AuthorizationResponse enforce(Check check) throws Refusal {
@@ -138,11 +139,18 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
 
   private static AuthorizationResponse changed(String operation, Principal caller, Authorizable authorizable,
       Answer answer) {
-    return Responses.of(answer, caller == null ? null : caller.getName(), operation, authorizable.toString());
+    return Responses.of(answer, name(caller), operation, authorizable.toString());
   }
 
-  private static AuthorizationResponse noRoles(Principal caller, String operation) {
-    return Responses.of(Answer.denied(Grants.ROLES), caller == null ? null : caller.getName(), operation,
-        "CDAP's roles");
+  private static AuthorizationResponse changed(String operation, Principal caller, Role role, Answer answer) {
+    return Responses.of(answer, name(caller), operation, "role " + role.getName());
+  }
+
+  private static AuthorizedResult<Set<Role>> listed(Principal caller, Set<Role> roles) {
+    return new AuthorizedResult<>(roles, Responses.of(Answer.allowed(), name(caller), "list", "roles"));
+  }
+
+  private static String name(Principal caller) {
+    return caller == null ? null : caller.getName();
   }
 }

@@ -17,12 +17,14 @@ final class Extension {
 
   private final Decisions decisions;
   private final Grants grants;
+  private final Roles roles;
   private final Stamps stamps = new Stamps();
 
   /** {@code records} is whether this jar tells the service how requests ended. */
   Extension(Settings settings, boolean records, LongSupplier nanoTime) {
     this.decisions = new Decisions(settings, records, nanoTime);
     this.grants = new Grants(settings, decisions.service());
+    this.roles = new Roles(settings, decisions.service());
     decisions.service().introduce();
   }
 
@@ -71,6 +73,11 @@ final class Extension {
   /** Who may hand out privileges through CDAP. */
   Grants grants() {
     return grants;
+  }
+
+  /** Who may change roles through CDAP. */
+  Roles roles() {
+    return roles;
   }
 
   /** The service that is asked. */

@@ -13,9 +13,6 @@ import org.slf4j.LoggerFactory;
 /** Passes grants on to the service, which decides them; refuses them where no secret for grants is configured. */
 final class Grants {
 
-  /** The answer to everything that has to do with roles. */
-  static final String ROLES = "roles are kept in Ranger";
-
   private static final Logger LOG = LoggerFactory.getLogger(Grants.class);
   private static final String OFF = "edit policies in Ranger: CDAP hands out no privileges here";
   private static final String CHILDREN = "edit policies in Ranger: CDAP hands out no privileges on all that is in an "

@@ -101,10 +101,23 @@ final class Commands {
             principal(command, "principal"))));
         break;
       case "create role":
-        answered(result, controller.createRole(principal(command, "caller"), new Role("role")));
+        answered(result, controller.createRole(principal(command, "caller"), role(command)));
+        break;
+      case "drop role":
+        answered(result, controller.dropRole(principal(command, "caller"), role(command)));
+        break;
+      case "add role":
+        answered(result, controller.addRoleToPrincipal(principal(command, "caller"), role(command),
+            principal(command, "principal")));
+        break;
+      case "remove role":
+        answered(result, controller.removeRoleFromPrincipal(principal(command, "caller"), role(command),
+            principal(command, "principal")));
         break;
       case "list roles":
-        answered(result, controller.listAllRoles(principal(command, "caller")).getAuthorizationResponse());
+        result.put("roles", roles(command.get("principal") == null
+            ? controller.listAllRoles(principal(command, "caller"))
+            : controller.listRoles(principal(command, "caller"), principal(command, "principal"))));
         break;
       case "publish":
         publish(command, result);
@@ -258,6 +271,18 @@ final class Commands {
           + grant.getPermission().name());
     }
     return list;
+  }
+
+  private static List<String> roles(AuthorizedResult<Set<Role>> roles) {
+    List<String> names = new ArrayList<>();
+    for (Role role : roles.getResult()) {
+      names.add(role.getName());
+    }
+    return names;
+  }
+
+  private static Role role(Map<String, Object> command) {
+    return new Role((String) command.get("role"));
   }
 
   private void publish(Map<String, Object> command, Map<String, Object> result) {

@@ -81,32 +81,32 @@ public class RangerAccessController implements AccessController {
 
   @Override
   public void createRole(Role role) throws AccessException {
-    throw Refusal.forbidden(Grants.ROLES);
+    throw Refusal.forbidden(Roles.OFF);
   }
 
   @Override
   public void dropRole(Role role) throws AccessException {
-    throw Refusal.forbidden(Grants.ROLES);
+    throw Refusal.forbidden(Roles.OFF);
   }
 
   @Override
   public void addRoleToPrincipal(Role role, Principal principal) throws AccessException {
-    throw Refusal.forbidden(Grants.ROLES);
+    throw Refusal.forbidden(Roles.OFF);
   }
 
   @Override
   public void removeRoleFromPrincipal(Role role, Principal principal) throws AccessException {
-    throw Refusal.forbidden(Grants.ROLES);
+    throw Refusal.forbidden(Roles.OFF);
   }
 
   @Override
   public Set<Role> listRoles(Principal principal) throws AccessException {
-    throw Refusal.forbidden(Grants.ROLES);
+    throw Refusal.forbidden(Roles.OFF);
   }
 
   @Override
   public Set<Role> listAllRoles() throws AccessException {
-    throw Refusal.forbidden(Grants.ROLES);
+    throw Refusal.forbidden(Roles.OFF);
   }
 
   private void enforce(Check check) throws AccessException {
