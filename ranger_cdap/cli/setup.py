@@ -13,7 +13,7 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.config import Settings
-from ranger_cdap.config.cdap_site import DOCUMENTED, ProposedSetting, as_toml, proposed_settings
+from ranger_cdap.config.cdap_site import DOCUMENTED, SiteProposal, as_toml, proposal
 from ranger_cdap.errors import ConflictingChange, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
@@ -55,7 +55,8 @@ from ranger_cdap.questions.display import visible
     "--from-cdap-site",
     type=FILE,
     metavar="FILE",
-    help="Print the settings that this cdap-site.xml proposes for ranger-cdap.toml, and exit.",
+    help="Print the settings that this cdap-site.xml proposes for ranger-cdap.toml and what becomes of its other "
+    "properties, and exit.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -82,7 +83,7 @@ def setup(
     What creators get, and the policies of the user CDAP itself runs as, are those of `cdap.profile`.
     """
     if from_cdap_site is not None:
-        _propose(invocation, proposed_settings(from_cdap_site))
+        _propose(invocation, proposal(from_cdap_site))
         return
     settings = invocation.settings
 
@@ -122,9 +123,11 @@ def setup(
         _carry_out(changes, admin)
 
 
-def _propose(invocation: Invocation, proposed: Sequence[ProposedSetting]) -> None:
+def _propose(invocation: Invocation, proposed: SiteProposal) -> None:
     if invocation.as_json:
-        invocation.print_json([{"setting": one.name, "value": one.value, "why": one.why} for one in proposed])
+        settings = [{"setting": one.name, "value": one.value, "why": one.why} for one in proposed.settings]
+        others = [{"property": one.name, "fate": one.fate} for one in proposed.others]
+        invocation.print_json({"settings": settings, "other_properties": others})
         return
     click.echo(as_toml(proposed), nl=False)
     invocation.messages.print(

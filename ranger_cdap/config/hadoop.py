@@ -47,6 +47,18 @@ class _UnusableError(Exception):
     """A value cannot be used; the message has the reason, but not the value."""
 
 
+def known_keys() -> Iterator[tuple[str, str]]:
+    """Yield every key of these files that is known, and what becomes of it; `*` at the end is for all that begin so."""
+    yield _TLS_FILE_KEY, f"names `{TLS_FILE}`, which is read"
+    yield _AUDIT_SWITCH, f"`false` empties `{_SINKS}`"
+    for key, row in _rows().items():
+        if "unusable" in row:
+            yield key, f"not used: {row['unusable']}"
+        else:
+            sink = f", as `{row['sink']}`" if "sink" in row else ""
+            yield key, f"becomes `{row['setting']}`{sink}"
+
+
 def hadoop_layer(
     conf_dir: Path | None, security_file: Path | None, audit_file: Path | None, tls_file: Path | None
 ) -> tuple[Layer, tuple[NotUsed, ...]]:
@@ -85,8 +97,8 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
     if switch is not None and not is_audited:
         values[_SINKS], files[_SINKS] = ((), f"{switch.file}: {_AUDIT_SWITCH}"), switch.file
     for key, found in properties.items():
-        row = _rows().get(key)
-        if found.value in _UNSET or key in (_TLS_FILE_KEY, _AUDIT_SWITCH):
+        row = _row(key)
+        if found.value in _UNSET or key in (_TLS_FILE_KEY, _AUDIT_SWITCH) or _is_off(row, properties):
             continue
         if row is None or "unusable" in row:
             not_used.append(NotUsed(key, found.file, row["unusable"] if row else "no equivalent setting"))
@@ -104,6 +116,20 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
             sinks, others = values.get(setting, ((), ""))
             values[setting] = ((*sinks, value), f"{others}, {origin}" if others else origin)
     return replace(named_layer(values), files=files), tuple(not_used)
+
+
+def _row(key: str) -> Mapping[str, str] | None:
+    rows = _rows()
+    patterns = (row for name, row in rows.items() if name.endswith("*") and key.startswith(name[:-1]))
+    return rows.get(key) or next(patterns, None)
+
+
+def _is_off(row: Mapping[str, str] | None, properties: Mapping[str, _Property]) -> bool:
+    """Return true if Java did not use the key either, as its switch is off."""
+    if row is None or "switch" not in row:
+        return False
+    switch = properties.get(row["switch"])
+    return switch is None or switch.value.lower() != "true"
 
 
 def _value(text: str, row: Mapping[str, str]) -> Any:

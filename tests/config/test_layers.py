@@ -116,7 +116,8 @@ def test_a_key_of_java_becomes_a_setting(tmp_path: Path, key: str, text: str, se
         (P + "policy.pollIntervalMs", "soon", "plugin.poll_interval", "value is invalid"),
         (P + "use.rangerGroups", "perhaps", "plugin.use_ranger_groups", "value is invalid"),
         (P + "policy.cache.dir", "/tmp/${user.name}", "plugin.cache_dir", "only Java resolves"),
-        (P + "policy.source.impl", "org.apache.X", "ranger.service", "no equivalent setting"),
+        (P + "policy.source.impl", "org.apache.X", "ranger.service", "always downloaded by REST"),
+        ("xasecure.audit.destination.kafka", "true", "audit.sinks", "no equivalent setting"),
         (P + "super.users", "mallory", "admin.users", "no equivalent setting"),
     ],
 )
@@ -130,6 +131,16 @@ def test_what_is_not_used_changes_nothing_and_is_told_without_its_value(
     assert [note.key for note in found.not_used] == [key]
     assert why in found.not_used[0].why
     assert text not in found.not_used[0].why
+
+
+@pytest.mark.parametrize("switch", [None, "false", "true"])
+def test_what_java_did_not_use_as_its_switch_is_off_is_not_named(tmp_path: Path, switch: str | None) -> None:
+    of = "xasecure.audit.kafka."
+    off = {} if switch is None else {of + "is.enabled": switch}
+    found = read(tmp_path, audit=off | {of + "broker_list": "localhost:9092", of + "topic_name": "ranger_audits"})
+
+    named = {note.key.removeprefix(of) for note in found.not_used}
+    assert named == ({"is.enabled", "broker_list", "topic_name"} if switch == "true" else set())
 
 
 @pytest.mark.parametrize("unset", ["", "NONE"])
