@@ -25,8 +25,9 @@ def event_id() -> str:
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Access of one user to one entity; times in epoch milliseconds.
 
-    `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2). `repoType`
-    is the id of the service definition, 0 if it has none.
+    `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2), and
+    `predecessor` is the answer that CDAP got where `enforce.outside` is `predecessor`. `repoType` is the id of the
+    service definition, 0 if it has none.
     """
 
     repo: str
@@ -45,6 +46,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     repoType: int = 0  # noqa: N815
     enforcer: str = "ranger-acl"
     enforced: bool = True
+    predecessor: int | msgspec.UnsetType = msgspec.UNSET
     agent: str = "cdap"
     agentHost: str = msgspec.field(default_factory=_host)  # noqa: N815
     logType: str = "RangerAudit"  # noqa: N815
@@ -74,6 +76,7 @@ def record_of(
     allowed: bool,
     reason: str,
     enforced: bool = True,
+    predecessor: bool | None = None,
     name: str = "",
 ) -> AuditRecord:
     """Return the record of an access decided by that engine; `allowed` and `reason` are the final answer.
@@ -96,5 +99,6 @@ def record_of(
         zone_name=decision.zone or "",
         repoType=(engine.service_def.id or 0) if engine is not None else 0,
         enforced=enforced,
+        predecessor=msgspec.UNSET if predecessor is None else int(predecessor),
         id=name or event_id(),
     )

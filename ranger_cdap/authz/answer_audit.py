@@ -13,13 +13,19 @@ _UNDECIDED: Final = Decision(allowed=False, determined=False, audited=True)
 
 
 def records_of(
-    answer: Answer, outcome: Answer, instance: str, engine: PolicyEngine | None, now: int, client_ip: str | None
+    answer: Answer,
+    outcome: Answer,
+    instance: str,
+    engine: PolicyEngine | None,
+    now: int,
+    client_ip: str | None,
+    predecessor: bool | None = None,
 ) -> Iterator[AuditRecord]:
     """Yield one record per entity and user with the final result; other evaluated privileges are not audited.
 
     `answer` is the result of the policies, `outcome` the answer given. An operation that is not enforced is audited
     with the result of the policies; for an allowed one, the policy that allows is reason enough. An answer that no
-    policy decided has one record.
+    policy decided has one record. `predecessor` is the answer of the predecessor, if it is compared with.
     """
     decided = outcome if outcome.enforced else answer
     for evaluated in {(e.person, e.entity): e for e in answer.decided_by or (_undecided(answer),)}.values():
@@ -39,6 +45,7 @@ def records_of(
                 allowed=decided.allowed,
                 reason="" if decided.allowed and evaluated.decision.policy_id != NO_POLICY else decided.reason,
                 enforced=outcome.enforced,
+                predecessor=None if outcome.enforced else predecessor,
             )
 
 

@@ -14,8 +14,9 @@ from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
 from ranger_cdap.authz.answer_audit import records_of
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decision_context import DecisionContext
-from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.cdap.answer import Answer, Visibility, compose, denied, visibility
+from ranger_cdap.cdap.checks.predecessor import PredecessorAnswer, PredecessorRule
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_id
@@ -103,7 +104,7 @@ class Decider:
             PluginError: an installed plugin is not usable.
         """
         config = AuthorizationConfig.of(settings)
-        plugins = plugin_manager()
+        plugins = plugin_manager(settings)
         audit = open_trail(settings.audit, audit_sinks(plugins))
         admin = RangerAdmin.connect(
             settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
@@ -123,12 +124,17 @@ class Decider:
             PluginError: an installed plugin is not usable.
             PolicySetError: the documents make no set of policies, or not one of a CDAP service.
         """
-        plugins = plugin_manager()
+        plugins = plugin_manager(settings)
         options = EngineOptions(conditions=condition_factories(plugins))
         policies = FixedPolicies.of(documents, service=settings.ranger.service, options=options)
         if other := other_service_type(policies.snapshot.engine):
             raise PolicySetError(f"its policies are {other}")
         return cls(policies, AuthorizationConfig.of(settings), audit=AuditTrail([]), plugins=plugins)
+
+    @property
+    def group_hook(self) -> GroupHook | None:
+        """Return the hook that supplies groups; None if nothing implements it."""
+        return self._groups
 
     @property
     def has_decision_hooks(self) -> bool:
@@ -154,10 +160,12 @@ class Decider:
         context: Context = NOTHING_ELSE,
         client_ip: str | None = None,
         last_word: LastWord | None = None,
+        rule: PredecessorRule | None = None,
     ) -> list[Answer]:
         """Return the answer to each (operation, entity), in order; audited. Operations need not be the profile's.
 
-        `last_word` is called before the audit is written, if all would be allowed and all are enforced.
+        `last_word` is called before the audit is written, if all would be allowed and all are enforced. `rule`, of
+        CDAP's check, decides where `enforce.outside` is `predecessor`; without it, the policies do.
 
         Raises:
             InvalidInput: an operation does not apply to its entity; then none is answered.
@@ -167,7 +175,8 @@ class Decider:
         engine, now = (
             (decision_context.engine, decision_context.now) if decision_context is not None else (None, self.now())
         )
-        return self._recorded(answers, engine, now, client_ip, last_word)
+        before = self._before(rule, decision_context, user)
+        return self._recorded(answers, engine, now, client_ip, last_word, before)
 
     def evaluate_rows(
         self,
@@ -176,6 +185,7 @@ class Decider:
         rows: Iterable[tuple[Operation, EntityId]],
         *,
         context: Context = NOTHING_ELSE,
+        rule: PredecessorRule | None = None,
     ) -> list[Answer]:
         """Return the answers of `check_rows`, not audited.
 
@@ -183,19 +193,35 @@ class Decider:
             InvalidInput: as `check_rows`.
         """
         decision_context, unready = self._decision_context(user, groups, None)
-        return [self._outcome(self._answer(decision_context, unready, user, row, e, context)) for row, e in rows]
+        before = self._before(rule, decision_context, user)
+        answers = [self._answer(decision_context, unready, user, row, e, context) for row, e in rows]
+        return [self._outcome(answer, before) for answer in answers]
 
     def record_override(
-        self, answer: Answer, client_ip: str | None = None, *, last_word: LastWord | None = None
+        self,
+        answer: Answer,
+        client_ip: str | None = None,
+        *,
+        last_word: LastWord | None = None,
+        rule: PredecessorRule | None = None,
+        groups: Collection[str] = (),
     ) -> Answer:
         """Return the final answer for one that no policy decided, with enforcement applied; audited.
 
-        `last_word` is called as in `check_rows`.
+        `last_word` is called, and `rule` decides, as in `check_rows`.
         """
-        return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, last_word)[0]
+        before = None
+        if rule is not None and self.config.enforcement.asks_predecessor:
+            before = self._before(rule, self._decision_context(answer.person, groups, client_ip)[0], answer.person)
+        return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, last_word, before)[0]
 
     def visibility_of(
-        self, user: str, groups: Collection[str], entities: Sequence[EntityId], row_of: Callable[[str], Operation]
+        self,
+        user: str,
+        groups: Collection[str],
+        entities: Sequence[EntityId],
+        row_of: Callable[[str], Operation],
+        rule_of: Callable[[EntityId], PredecessorRule] | None = None,
     ) -> list[Visibility]:
         """Return the user's visibility of each entity by the row of its type, as `check_rows` decides it; not audited.
 
@@ -206,13 +232,13 @@ class Decider:
         if decision_context is not None and self._veto is None and self.config.enforcement.everything:
             applied = {kind: self.config.options.applied_to(row) for kind, row in rows.items()}
             return [visibility(applied[e.type], e, user, decision_context.ask) for e in entities]
-        answers = (self._answer(decision_context, unready, user, rows[e.type], e, NOTHING_ELSE) for e in entities)
-        return [
-            Visibility(
-                self._outcome(answer).allowed, lasting=answer.ready and self._veto is None and not answer.conditional
-            )
-            for answer in answers
-        ]
+        found = []
+        for e in entities:
+            answer = self._answer(decision_context, unready, user, rows[e.type], e, NOTHING_ELSE)
+            before = self._before(rule_of(e) if rule_of is not None else None, decision_context, user)
+            lasting = answer.ready and self._veto is None and not answer.conditional and before is None
+            found.append(Visibility(self._outcome(answer, before).allowed, lasting=lasting))
+        return found
 
     def close(self) -> None:
         """Stop refreshing and close the audit sinks; from now on everything is denied, without an audit record."""
@@ -251,7 +277,15 @@ class Decider:
         answer = compose(row, entity, user, decision_context.ask, context, self.config.options, decision_context.names)
         return self._after_vetoes(answer)
 
-    def _outcome(self, answer: Answer) -> Answer:
+    def _before(
+        self, rule: PredecessorRule | None, decision_context: DecisionContext | None, user: str
+    ) -> PredecessorAnswer | None:
+        """Return the answer of the predecessor by the same policies; None if it is not asked, or there are none."""
+        if rule is None or decision_context is None or not self.config.enforcement.asks_predecessor:
+            return None
+        return rule.answer(user, decision_context.ask)
+
+    def _outcome(self, answer: Answer, before: PredecessorAnswer | None) -> Answer:
         """Return the answer with enforcement applied: as it is where enforced, else by `enforce.outside`."""
         if self._closed:
             return _refused([answer], f"not ready: {_CLOSED.reason}")[0]
@@ -260,6 +294,8 @@ class Decider:
             return answer
         if enforcement.outside is UnenforcedMode.DENY:
             return replace(answer, allowed=False, reason=f"`{answer.operation}` is not enabled yet")
+        if enforcement.asks_predecessor:
+            return answer if before is None else _by_predecessor(answer, before)
         reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
         return replace(answer, allowed=True, enforced=False, reason=reason)
 
@@ -282,16 +318,20 @@ class Decider:
         now: int,
         client_ip: str | None,
         last_word: LastWord | None,
+        before: PredecessorAnswer | None = None,
     ) -> list[Answer]:
         """Return the final answers and audit them; an answer whose required record cannot be written is a denial."""
 
         def records() -> list[AuditRecord]:
-            pairs = zip(answers, outcomes, strict=True)
             return [
-                record for pair in pairs for record in records_of(*pair, self.config.instance, engine, now, client_ip)
+                record
+                for answer, outcome in zip(answers, outcomes, strict=True)
+                for record in records_of(
+                    answer, outcome, self.config.instance, engine, now, client_ip, _compared(answer, answers, before)
+                )
             ]
 
-        outcomes = [self._outcome(answer) for answer in answers]
+        outcomes = [self._outcome(answer, before) for answer in answers]
         if self._closed:
             return outcomes
         if last_word is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
@@ -302,6 +342,26 @@ class Decider:
             outcomes = _refused(outcomes, f"access is denied while it cannot be audited ({e})")
             self._audit.write_later(records())
         return outcomes
+
+
+def _by_predecessor(answer: Answer, before: PredecessorAnswer) -> Answer:
+    """Return the answer of the predecessor, which never lasts: only its own policies would tell how long."""
+    if before.allowed:
+        reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
+        return replace(answer, allowed=True, enforced=False, reason=reason, alternatives=())
+    missing, reason = before.missing, before.reason
+    return replace(answer, allowed=False, enforced=False, missing=missing, reason=reason, alternatives=())
+
+
+def _compared(answer: Answer, answers: Iterable[Answer], before: PredecessorAnswer | None) -> bool | None:
+    """Return the predecessor's answer to a check for the record of one operation of it.
+
+    What is allowed in a check that is denied changes nothing, so its record has the same answer.
+    """
+    if before is None:
+        return None
+    is_part_of_denial = answer.allowed and not all(one.allowed for one in answers)
+    return before.allowed or is_part_of_denial
 
 
 def _refused(answers: Sequence[Answer], why: str) -> list[Answer]:

@@ -13,6 +13,7 @@ from ranger_cdap.authz.decider import LastWord
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
+from ranger_cdap.cdap.checks.predecessor import PredecessorRule, predecessor_rule, visible_rule
 from ranger_cdap.cdap.enforcement import INVALID
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, inner_types, resolve_entity, type_of
 from ranger_cdap.cdap.profile import SYNONYMS, Operation
@@ -104,13 +105,14 @@ class AccessEnforcer:
         """
         try:
             rows = self._rows(check)
-            override = self._by_setting(user, check, client_ip, last_word)
+            override = self._by_setting(user, check, groups, client_ip, last_word)
         except InvalidInput as e:
             refused = denied(f"{_kind_of(check)}.{INVALID}", _INSTANCE, user, str(e))
             rows, override = (), self._decider.record_override(refused, client_ip)
         if override is not None:
             return Enforced(override.allowed, (override,))
-        answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
+        rule = self._rule(check)
+        answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word, rule=rule)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
             self._remember(user, check)
@@ -136,10 +138,13 @@ class AccessEnforcer:
                 rows = self._rows(CdapCheck(kind, tuple(parts), ()))
             except InvalidInput:
                 continue
-            answers = self._decider.evaluate_rows(user, groups, rows)
+            answers = self._decider.evaluate_rows(
+                user, groups, rows, rule=self._rule(CdapCheck(kind, tuple(parts), ()))
+            )
             of_each[n] = all(answer.allowed for answer in answers)
             lasting = lasting and _lasting(answers)
-        visibilities = self._decider.visibility_of(user, groups, [e for _, e in itself], self._table.list_row)
+        listed = [e for _, e in itself]
+        visibilities = self._decider.visibility_of(user, groups, listed, self._table.list_row, visible_rule)
         for (n, _), visibility in zip(itself, visibilities, strict=True):
             of_each[n] = visibility.visible
         return VisibleEntities(of_each, lasting and all(visibility.lasting for visibility in visibilities))
@@ -150,7 +155,12 @@ class AccessEnforcer:
         return tuple((operation.operation, operation.entity) for operation in resolved.operations)
 
     def _by_setting(
-        self, user: str, check: CdapCheck, client_ip: str | None, last_word: LastWord | None
+        self,
+        user: str,
+        check: CdapCheck,
+        groups: Collection[str],
+        client_ip: str | None,
+        last_word: LastWord | None,
     ) -> Answer | None:
         """Return the answer of `master.create` to a check of the master user; None if the policies decide."""
         if user != self._decider.config.master or self._decider.snapshot.engine is None:
@@ -170,7 +180,13 @@ class AccessEnforcer:
             requirements=(),
             reason=decision.reason,
         )
-        return self._decider.record_override(answer, client_ip, last_word=last_word)
+        rule = self._rule(check)
+        return self._decider.record_override(answer, client_ip, last_word=last_word, rule=rule, groups=groups)
+
+    def _rule(self, check: CdapCheck) -> PredecessorRule | None:
+        if not self._decider.config.enforcement.asks_predecessor:
+            return None
+        return predecessor_rule(check, self._decider.config.instance)
 
     def _remember(self, user: str, check: CdapCheck) -> None:
         with self._lock:

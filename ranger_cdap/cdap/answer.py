@@ -85,7 +85,8 @@ class Visibility(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """Answer to an operation on an entity: allowed or not, the deciding privileges, and the missing ones.
 
-    If it is not `enforced`, it is allowed, and the rest of the answer describes the decision that would apply.
+    If it is not `enforced`, `allowed` says what happens, and the rest of the answer describes the decision that would
+    apply.
     """
 
     allowed: bool

@@ -13,6 +13,7 @@ import ranger_cdap.extension
 from ranger_cdap.config import (
     CallerSettings,
     CdapSettings,
+    EnforceSettings,
     MasterSettings,
     PluginSettings,
     RangerSettings,
@@ -28,8 +29,8 @@ from ranger_cdap.testing.embedded_ranger import PLUGIN
 from tests.cdap_master.in_memory_cdap import MASTER, CdapUser, InMemoryCdap
 
 JARS = Path(ranger_cdap.extension.__file__).parent
-ENFORCE, AUDIT, CONFIRM = "cdap-enforce", "cdap-audit", "sync-confirm"
-SYNC = "cdapsync"
+ENFORCE, AUDIT, CONFIRM, GRANT = "cdap-enforce", "cdap-audit", "sync-confirm", "cdap-grant"
+SYNC, BRIDGE = "cdapsync", "cdapbridge"
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,19 @@ def decision_service(
     directory: Path,
     master_create: str = MasterSettings().create,
     profile: str = CdapSettings().profile,
+    *,
+    bridge: bool = False,
+    enforce: EnforceSettings = EnforceSettings(),  # noqa: B008 a frozen value
 ) -> Iterator[tuple[DecisionService, Settings]]:
-    """A decision service for CDAP's extension, and the settings that the sync job has in common with it."""
+    """A decision service for CDAP's extension, and the settings that the sync job has in common with it.
+
+    With `bridge`, grants and roles of CDAP go to Ranger; the account must administer the service there.
+    """
     (directory / "secrets").mkdir()
     settings = Settings(
         ranger=RangerSettings(url=ranger.url, service=ranger.service),
         cdap=CdapSettings(instance=ranger.instance, profile=profile),
+        enforce=enforce,
         master=MasterSettings(user=MASTER, create=master_create),
         plugin=PluginSettings(
             username=PLUGIN, password=ranger.password, cache_dir=directory / "cache", poll_interval=3600
@@ -77,8 +85,13 @@ def decision_service(
                 CallerSettings(name=ENFORCE, roles=("enforce",), secret=_new_secret(directory, ENFORCE)),
                 CallerSettings(name=AUDIT, roles=("audit",), secret=_new_secret(directory, AUDIT)),
                 CallerSettings(name=CONFIRM, roles=("delegate",), secret=_new_secret(directory, CONFIRM)),
+                CallerSettings(name=GRANT, roles=("grant",), secret=_new_secret(directory, GRANT)),
             ),
             events_dir=directory / "events",
+            grants="bridge" if bridge else "refuse",
+            roles="bridge" if bridge else "off",
+            bridge_username=BRIDGE if bridge else "",
+            bridge_password=ranger.password if bridge else Secret(""),
         ),
         sync=SyncSettings(
             hold_back=0,
@@ -100,9 +113,15 @@ def world(
     site: Mapping[str, str] | None = None,
     master_create: str = MasterSettings().create,
     profile: str = CdapSettings().profile,
+    *,
+    bridge: bool = False,
+    enforce: EnforceSettings = EnforceSettings(),  # noqa: B008 a frozen value
 ) -> Iterator[World]:
     """All three, with the jar of that name; `site` are more settings of cdap-site.xml."""
-    with decision_service(ranger, directory, master_create, profile) as (service, settings):
+    with decision_service(ranger, directory, master_create, profile, bridge=bridge, enforce=enforce) as (
+        service,
+        settings,
+    ):
         ours = {
             "url": service.url,
             "enforce.name": ENFORCE,
@@ -112,6 +131,8 @@ def world(
             "instance.name": ranger.instance,
             "master.user": MASTER,
         }
+        if bridge:
+            ours |= {"grant.name": GRANT, "grant.secret.file": str(_secret_file(directory, GRANT))}
         extension = {
             "security.authorization.extension.jar.path": str(JARS / jar),
             **{f"security.authorization.extension.config.{name}": value for name, value in ours.items()},

@@ -1,4 +1,4 @@
-"""The case study of the predecessor's README under profile `cdap-6`, step by step on a real CDAP.
+"""The case study of the predecessor's README, step by step on a real CDAP: under profile `cdap-6`, and by the old rule.
 
 Alice creates the namespaces `clicks` and `finance`, whose programs run as `svcclicks` and `svcfinance`, deploys
 applications there and runs them. Before each step CDAP denies her what the README says.
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from ranger_cdap.config import EnforceSettings
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.testing import embedded_ranger
 from tests.cdap_master.builder import ARTIFACT, FROM_ARTIFACT
@@ -29,13 +30,27 @@ ALICE = (f"READ artifact:clicks.{ARTIFACT}",)
 OWNER = ("ADMIN principal:svcclicks/host@EXAMPLE.COM",)
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+ENFORCED = {
+    "cdap-6": EnforceSettings(),
+    # The same answers before anything is enforced, whatever the profile says.
+    "default": EnforceSettings(operations=(), outside="predecessor"),
+}
+
+
+@pytest.fixture(scope="module", params=list(ENFORCED))
+def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    profile = request.param
     if sentence := missing_part():
         pytest.skip(sentence)
     with (
         embedded_ranger(sync_account=SYNC, master_user=MASTER, profile="cdap-6") as ranger,
-        world(ranger, tmp_path_factory.mktemp("study"), "ranger-cdap-extension-6.11.jar", profile="cdap-6") as made,
+        world(
+            ranger,
+            tmp_path_factory.mktemp("study"),
+            "ranger-cdap-extension-6.11.jar",
+            profile=profile,
+            enforce=ENFORCED[profile],
+        ) as made,
     ):
         made.ranger.create_users("alice", "svcclicks")
         yield made
@@ -92,4 +107,6 @@ def test_each_step_is_denied_before_its_policy_and_allowed_by_it(study: World) -
     assert alice.ask(f"POST {WORKER}/start", {}).status_code in (403, 404)
     adopt(study, "Alice the Runner")
     alice.must(f"POST {WORKER}/start", {})
-    alice.must(f"GET {WORKER}/runs")
+    # CDAP asks about a reference to the program, a type that the predecessor did not know.
+    knows_references = study.settings.enforce.outside is None
+    assert alice.ask(f"GET {WORKER}/runs").status_code == (200 if knows_references else 403)

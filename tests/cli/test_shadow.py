@@ -1,0 +1,195 @@
+"""`ranger-cdap shadow report`: what enforcing would change, from audit records, by policies as they are now."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranger_cdap.audit.verify import Place
+from ranger_cdap.cdap.entity import parse_entity
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.main import main
+from ranger_cdap.engine import Decision
+from ranger_cdap.questions.shadow_report import ShadowReport, gaps
+from tests.cli.fixtures import named
+
+KV = "cdap/ns1/kv"
+
+
+def record(user: str = "bob", result: int = 0, **more: Any) -> dict[str, Any]:
+    return {
+        "repo": "cdapdev",
+        "reqUser": user,
+        "evtTime": 1_790_000_000_000,
+        "access": "dataset.get",
+        "resource": KV,
+        "resType": "dataset",
+        "action": "read",
+        "result": result,
+        "policy": -1,
+        "policy_version": -1,
+        "reason": f"{user} needs READ on dataset:ns1.kv",
+        "enforced": False,
+        **more,
+    }
+
+
+Report = Callable[..., Any]
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Report:
+    """The report on these records, by the policies of the company; lines may be text."""
+    monkeypatch.chdir(tmp_path)
+
+    def answer(code: int, *records: dict[str, Any] | str, words: tuple[str, ...] = ("--json",)) -> Any:
+        lines = (one if isinstance(one, str) else json.dumps(one) for one in records)
+        (tmp_path / "audit.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        capsys.readouterr()
+        assert main(["shadow", "report", "audit.jsonl", *named(tmp_path), *words]) == code, capsys.readouterr()
+        shown = capsys.readouterr()
+        return json.loads(shown.out) if "--json" in words else (shown.out, shown.err)
+
+    return answer
+
+
+# What policies decided and what CDAP was answered; the change, if it is one.
+CHANGES = [
+    (0, {}, "newly denied"),
+    (1, {}, None),
+    (0, {"predecessor": 1}, "newly denied"),
+    (0, {"predecessor": 0}, None),
+    (1, {"predecessor": 1}, None),
+    (1, {"predecessor": 0}, "newly allowed"),
+    (0, {"enforced": True}, None),
+    (0, {"repo": "other"}, None),
+]
+
+
+@pytest.mark.parametrize(("result", "more", "change"), CHANGES)
+def test_a_record_is_a_change_if_cdap_was_answered_otherwise(
+    report: Report, result: int, more: dict[str, Any], change: str | None
+) -> None:
+    found = report(ExitCode.NO if change else ExitCode.OK, record(result=result, **more))
+    assert [row["change"] for row in found["changes"]] == ([change] if change else [])
+    assert found["unchanged"] + found["enforced"] + found["other_services"] == (0 if change else 1)
+
+
+def test_equal_denials_are_one_row_and_a_policy_closes_them(report: Report) -> None:
+    later = record(evtTime=1_790_000_100_000)
+    found = report(ExitCode.NO, record(), later, record("zoe"))
+    assert [(row["user"], row["count"], row["missing"], row["closed"]) for row in found["changes"]] == [
+        ("bob", 2, "read", False),
+        ("zoe", 1, "read", False),
+    ]
+    assert (found["changes"][0]["first"], found["changes"][0]["last"]) == (1_790_000_000_000, 1_790_000_100_000)
+    (policy,) = found["policies"]
+    assert policy["resources"] == {
+        "instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}, "dataset": {"values": ["kv"]},
+    }  # fmt: skip
+    assert policy["policyItems"] == [{"users": ["bob", "zoe"], "accesses": [{"type": "read"}]}]
+
+
+def test_what_current_policies_allow_is_closed(report: Report) -> None:
+    found = report(ExitCode.OK, record("alice"), record("carol"))  # by name, and by a group of the user store
+    assert [row["closed"] for row in found["changes"]] == [True, True]
+    assert found["policies"] == []
+
+
+def test_no_policy_is_proposed_against_a_denial(report: Report) -> None:
+    by_policy = record("mallory", policy=2, reason="policy 2 denies")
+    vetoed = record(action="get", reason="vetoed: it is Sunday")
+    nowhere = record(resource="cdap/ns1", reason="an entity that is none")
+    for_no_one = record("", reason="no user")
+    unsafe = record("{USER}")
+    found = report(ExitCode.NO, by_policy, vetoed, nowhere, for_no_one, unsafe)
+    assert len(found["changes"]) == 5
+    assert found["policies"] == []
+
+
+def test_any_privilege_is_closed_by_the_least(report: Report) -> None:
+    for action in ("any", "visible"):
+        asked = record("bob", action=action, resource="cdap/ns2", resType="namespace", access="namespace.get")
+        (policy,) = report(ExitCode.NO, asked)["policies"]
+        assert policy["policyItems"] == [{"users": ["bob"], "accesses": [{"type": "read"}]}]
+
+
+def test_a_principal_with_a_slash_is_one_name(report: Report) -> None:
+    asked = record(action="admin", resType="principal", resource="cdap/svc/host@R", access="namespace.set_owner")
+    (policy,) = report(ExitCode.NO, asked)["policies"]
+    assert policy["resources"]["principal"] == {"values": ["svc/host@R"]}
+
+
+BAD = ["", "{", "[]", "7", '{"repo": "cdapdev"}', json.dumps(record(result=2)), json.dumps(record(evtTime=-1)),
+       json.dumps(record(evtTime=10**30)), json.dumps(record(reqUser=None)), json.dumps(record(enforced="no")),
+       '{"chain": "other"}', '{"a":' * 5000]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_other_lines_are_counted_with_their_place(report: Report, line: str) -> None:
+    found = report(ExitCode.NO, line, '{"chain": "start"}', record())
+    assert (found["rejected"], len(found["rejected_at"]), len(found["changes"])) == (1, 1, 1)
+    assert "audit.jsonl" in found["rejected_at"][0]
+
+
+def test_the_page_names_what_is_missing_and_no_name_moves_the_cursor(report: Report) -> None:
+    out, err = report(ExitCode.NO, record("bob\x1b[2J"), record("mallory", policy=2), "x", words=())
+    assert "newly denied: 2" in out
+    assert "READ on dataset cdap/ns1/kv: policy 2 denies" in out
+    assert "compared with everything being allowed" in out
+    assert "not a record of this program" in err
+    assert "\x1b" not in out + err
+
+
+def test_an_audit_without_reported_records_says_so(report: Report) -> None:
+    _, err = report(ExitCode.OK, record(enforced=True), words=())
+    assert "no record is of an operation that is only reported" in err
+
+
+def test_the_policies_are_written_to_a_file(report: Report, tmp_path: Path) -> None:
+    report(ExitCode.NO, record(), words=("--out", "gaps.json"))
+    (policy,) = json.loads((tmp_path / "gaps.json").read_text(encoding="utf-8"))["policies"]
+    assert policy["policyLabels"] == ["ranger-cdap-plan"]
+    assert main(["shadow", "report", "none.jsonl"]) == ExitCode.INVALID_INPUT
+    assert main(["shadow", "report", "audit.jsonl", *named(tmp_path), "--out", "no/such/x"]) == ExitCode.INVALID_INPUT
+
+
+LINES = st.lists(
+    st.one_of(
+        st.binary(max_size=20),
+        st.builds(
+            lambda user, result, before, enforced, repo: json.dumps(
+                record(user, result, enforced=enforced, repo=repo) | ({} if before is None else {"predecessor": before})
+            ).encode(),
+            st.sampled_from(["alice", "bob"]),
+            st.sampled_from([0, 1]),
+            st.sampled_from([None, 0, 1]),
+            st.booleans(),
+            st.sampled_from(["cdapdev", "other", ""]),
+        ),
+    ),
+    max_size=30,
+)
+
+
+@given(lines=LINES)
+def test_every_line_is_counted_once_and_only_open_denials_are_gaps(lines: list[bytes]) -> None:
+    found = ShadowReport("cdapdev")
+    for number, line in enumerate(lines):
+        found.read(Place("f", number), line)
+    changes = sum(row.count for row in found.rows.values())
+    assert changes + found.unchanged + found.enforced + found.other_services + found.rejected == len(lines)
+    assert len(found.places) == found.rejected
+
+    held = Decision(allowed=True, determined=True, audited=False)
+    lacking = Decision(allowed=False, determined=True, audited=False)
+    rows = list(found.by_now(lambda user, entity, action: held if user == "alice" else lacking))
+    users = Counter(row.key.user for row in rows if row.key.change == "newly denied")
+    assert set(gaps(rows)) == ({("bob", "read", parse_entity("dataset:ns1.kv"))} if users["bob"] else set())
