@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "path": "ranger_cdap.cli.path:path_command",
     "groups": "ranger_cdap.cli.groups:groups_command",
     "roles": "ranger_cdap.cli.roles:roles",
+    "import": "ranger_cdap.cli.import_sentry:import_group",
     "redundant": "ranger_cdap.cli.redundant:redundant",
     "operations": "ranger_cdap.cli.operations:operations",
     "policies": "ranger_cdap.cli.policies:policies",

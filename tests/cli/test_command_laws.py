@@ -55,7 +55,7 @@ WITH_POLICIES = ("explain", "who", "what", "path", "groups", "redundant", "matri
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
     "audit verify", "policies impact", "overbroad", "insights replay", "insights report", "insights propose",
-    "roles diff", "roles apply", "roles remove",
+    "roles diff", "roles apply", "roles remove", "import sentry",
     "setup", "check", "doctor", "policies diff", "policies plan", "policies apply", "policies import",
     "policies refresh", "serve", "embedded-admin",
     "shadow report", "shadow close",

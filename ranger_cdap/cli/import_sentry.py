@@ -1,0 +1,124 @@
+"""`ranger-cdap import sentry`: roles that Apache Sentry kept for CDAP, as roles of Ranger with their policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.command import Command, CommandGroup
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.role_changes import carry_out_roles, read_roles, require_members
+from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep, plan
+from ranger_cdap.policies.manage.sentry_file import LARGEST_SENTRY_FILE, LeftOut, parse_sentry_file
+from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_roles
+
+
+@click.group("import", cls=CommandGroup, examples=("ranger-cdap import sentry sentry-policy.ini --dry-run",))
+def import_group() -> None:
+    """Bring roles and rights of CDAP from another system into Ranger."""
+
+
+@import_group.command(
+    "sentry",
+    cls=Command,
+    examples=(
+        "ranger-cdap import sentry sentry-policy.ini --dry-run",
+        "ranger-cdap import sentry sentry-policy.ini",
+    ),
+    exits={
+        ExitCode.OK: "every change was made, or there was none to make",
+        ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
+    },
+)
+@click.option("--dry-run", is_flag=True, help="Show what is left out, the plan and missing groups, and exit.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "--ranger-user",
+    metavar="USER",
+    default="admin",
+    show_default=True,
+    help="An account that may edit policies and roles.",
+)
+@click.argument("file", type=FILE, metavar="FILE")
+@pass_invocation
+def import_sentry(invocation: Invocation, file: Path, dry_run: bool, yes: bool, ranger_user: str) -> None:
+    """Make roles of Ranger, with policies, from a policy file of Apache Sentry or the same as JSON.
+
+    A role gets the groups and exactly the rights that it had in CDAP with Sentry: nothing is inherited. What cannot be
+    brought over is named with its place and left out. A role of that name that was not imported is left alone.
+    Idempotent.
+    """
+    found = _read(invocation, file)
+    with administrator(invocation, ranger_user) as admin:
+        steps = _planned(invocation, admin, found)
+        _show(invocation, found.left_out, steps)
+        if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
+            raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
+        changes = [step for step in steps if step.changes]
+        require_members(changes, admin)
+        if dry_run or not changes:
+            return
+        if not yes:
+            confirm(f"Make {_counted(len(changes), 'change')} in {invocation.settings.ranger.url}?")
+            if _planned(invocation, admin, found) != steps:
+                raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
+        _make(invocation, changes, admin, ranger_user)
+
+
+def _read(invocation: Invocation, path: Path) -> SentryImport:
+    settings = invocation.settings
+    if path.exists() and not path.is_file():
+        raise InvalidInput(f"`{path}` is not a regular file")
+    with path.open("rb") as opened:
+        content = opened.read(LARGEST_SENTRY_FILE + 1)
+    try:
+        file = parse_sentry_file(content)
+    except InvalidInput as e:
+        raise InvalidInput(f"`{path}` cannot be imported: {e}") from None
+    return sentry_roles(file, service=settings.ranger.service, instance=settings.cdap.instance)
+
+
+def _planned(invocation: Invocation, admin: RangerAdmin, found: SentryImport) -> Sequence[RoleStep]:
+    there = read_roles(admin, invocation.settings.ranger.service, [role.name for role in found.roles])
+    return plan(found.roles, there)
+
+
+def _show(invocation: Invocation, left_out: Sequence[LeftOut], steps: Sequence[RoleStep]) -> None:
+    if invocation.as_json:
+        invocation.print_json(
+            {
+                "left_out": [{"place": one.place.text, "what": one.what, "why": one.why} for one in left_out],
+                "steps": [{"change": one.what, "detail": one.detail, "changes": one.changes} for one in steps],
+            }
+        )
+        return
+    if left_out:
+        invocation.console.print(f"{_counted(len(left_out), 'thing')} of the file left out:")
+    for one in left_out:
+        invocation.console.print(f"  {one}")
+    for step in steps:
+        invocation.console.print(str(step))
+    if not steps:
+        invocation.console.print("nothing to do: the file has no role that can be imported")
+
+
+def _make(invocation: Invocation, changes: Sequence[RoleStep], admin: RangerAdmin, account: str) -> None:
+    made = 0
+    try:
+        for _ in carry_out_roles(changes, admin, invocation.settings.ranger.service, account=account):
+            made += 1
+    except KeyboardInterrupt:
+        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
+        raise
+    invocation.messages.print(f"{_counted(made, 'change')} made; plugins follow with their next refresh")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
