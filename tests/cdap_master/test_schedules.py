@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 import requests
 
@@ -9,7 +11,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.service.wire.event_wire import JournalledCheck
 from spark_sync.ledger.life import State
 from tests.cdap_master.cdap_apps import WORKFLOW, schedule, workflow_jar
-from tests.cdap_master.fixtures import ENFORCE, World
+from tests.cdap_master.fixtures import ENFORCE, World, wait_until
 from tests.cdap_master.in_memory_cdap import CdapUser
 from tests.cdap_master.slow_request import slow_put
 from tests.cdap_master.stored_events import checks, records
@@ -135,19 +137,27 @@ def test_a_schedule_that_cdap_deletes_otherwise_is_not_its_former_creators(
 ) -> None:
     user, request, body = OTHER_DELETIONS[deletion]
     path = f"{APP}/schedules/squat"
-    puts = sum((record.method, record.uri) == ("PUT", path) for record in records(job.world))
+    put, delete = ("PUT", path), ("DELETE", path)
+    # Earlier cases made these requests too: to have seen one of them is not to have seen this one.
+    earlier = Counter((record.method, record.uri.rstrip("/")) for record in records(job.world))
     mallory.must(f"PUT {path}", schedule("squat"))
-    job.run(*[("PUT", path)] * (puts + 1))
+    job.run(*[put] * (earlier[put] + 1))
 
     job.world.user(user).must(request, body)
+    method, uri = request.split(" ")
+    other = (method, uri)
     assert alice.ask(f"GET {path}").status_code == 404
     alice.must(f"PUT {path}", schedule("squat"))
-    method, uri = request.split(" ")
-    life = job.run((method, uri), *[("PUT", path)] * (puts + 2))["schedule:rota.Flow.squat"]
+    life = job.run(*[other] * (earlier[other] + 1), *[put] * (earlier[put] + 2))["schedule:rota.Flow.squat"]
 
     alice.must(f"DELETE {path}")
+    wait_until(lambda: records_of(job.world, delete) > earlier[delete], "the record of the deletion")
     assert life.creator != "rota-mallory"
     assert not decided(job.world, "rota-mallory", "squat")
+
+
+def records_of(world: World, request: tuple[str, str]) -> int:
+    return sum((record.method, record.uri) == request for record in records(world))
 
 
 def checks_of(world: World, user: str) -> list[JournalledCheck]:
