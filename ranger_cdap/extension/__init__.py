@@ -27,6 +27,8 @@ class ExtensionJar:
 
 
 JARS = (
+    ExtensionJar("ranger-cdap-extension-5.1.jar", "CDAP 5.0 and 5.1", ("enforce",)),
+    ExtensionJar("ranger-cdap-extension-6.1.jar", "CDAP 6.0 to 6.4", ("enforce",)),
     ExtensionJar("ranger-cdap-extension-6.5.jar", "CDAP 6.5 to 6.10", ("enforce",)),
     ExtensionJar("ranger-cdap-extension-6.11.jar", "CDAP 6.11", ("enforce", "audit")),
 )

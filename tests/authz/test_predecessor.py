@@ -46,6 +46,11 @@ RULES = [
     (CdapCheck("NAMESPACE", ("ns1",), ()), ["VISIBLE namespace:ns1"]),
     (CdapCheck("KERBEROSPRINCIPAL", ("svc/h@R",), ("ACCESS.SET_OWNER",)), ["ADMIN principal:svc/h@R"]),
     (CdapCheck("INSTANCE", ("cdap",), ("STANDARD.GET",)), ["VISIBLE instance:"]),
+    (
+        CdapCheck("DATASET", ("ns1", "kv"), ("ACTION.READ", "ACTION.ADMIN")),
+        ["READ dataset:ns1.kv", "ADMIN dataset:ns1.kv"],
+    ),
+    (CdapCheck("STREAM", ("ns1", "clicks"), ("ACTION.WRITE",)), ["WRITE stream:ns1.clicks"]),
     (CdapCheck("INSTANCE", ("",), ("STANDARD.GET",)), None),
     (CdapCheck("INSTANCE", ("other",), ("STANDARD.GET",)), None),
     (CdapCheck("SECUREKEY", ("ns1", "k"), ("STANDARD.GET",)), None),

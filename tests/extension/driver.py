@@ -24,6 +24,10 @@ JARS = {
     "6.5": JVM / "extension" / "target" / "ranger-cdap-extension-6.5.jar",
     "6.11": JVM / "extension-6.11" / "target" / "ranger-cdap-extension-6.11.jar",
 }
+EARLIER_JARS = {
+    "5.1": JVM / "extension-5.1" / "target" / "ranger-cdap-extension-5.1.jar",
+    "6.1": JVM / "extension-6.1" / "target" / "ranger-cdap-extension-6.1.jar",
+}
 DRIVER_JAR = DRIVER / "target" / "ranger-cdap-extension-driver.jar"
 CLASS_PATH = DRIVER / "target" / "classpath.txt"
 OPTIONS = ("-XX:+UseSerialGC", "-Xmx128m", "-Duser.name=cdap")
@@ -49,10 +53,11 @@ def missing_tool() -> str | None:
 
 
 def is_built() -> bool:
-    made = [*JARS.values(), DRIVER_JAR, CLASS_PATH]
+    made = [*JARS.values(), *EARLIER_JARS.values(), DRIVER_JAR, CLASS_PATH]
     if not all(path.exists() for path in made):
         return False
-    folders = [JVM / name for name in ("extension-common", "extension", "extension-6.11", "extension-driver")]
+    modules = ("extension-common", "extension", "extension-6.11", "extension-6.1", "extension-5.1", "extension-driver")
+    folders = [JVM / name for name in modules]
     sources = [path for folder in folders for path in (folder / "pom.xml", *(folder / "src").rglob("*.*"))]
     jars = CLASS_PATH.read_text(encoding="utf-8").strip().split(":")
     newest_source = max(path.stat().st_mtime for path in sources)
@@ -65,9 +70,8 @@ def build() -> None:
     with FileLock(JVM / ".build.lock"):
         if is_built():
             return
-        both = ("extension-common", "-pl", "../extension,../extension-6.11")
-        for folder, *options in (both, ("extension-driver",)):
-            command = ["mvn", "-q", "-B", "-f", str(JVM / folder), *options, "clean", "package"]
+        for folder in ("extension-common", "extension-driver"):
+            command = ["mvn", "-q", "-B", "-f", str(JVM / folder), "clean", "package"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise DriverError(f"{folder} does not build: {done.stdout[-4000:]}{done.stderr[-4000:]}")

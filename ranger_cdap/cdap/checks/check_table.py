@@ -39,6 +39,7 @@ class CheckCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _ChecksFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plumbing: tuple[str, ...]
+    actions: frozenset[str]
     permissions: Mapping[str, tuple[str, ...]]
     incidental: Mapping[str, Mapping[str, tuple[str, ...]]]
     entity: Mapping[str, Mapping[str, CheckCell | str]]
@@ -76,14 +77,19 @@ def verbs_of(kind: str) -> frozenset[str]:
     operations = _table().operations
     cells = (cell for (section, _, _), cell in all_cells().items() if section in (kind, "every"))
     verbs = {verb for cell in cells for verb in (*cell.rows, *cell.steps, *cell.container)}
-    inner = (f"inner_{verb}" for verb in operations["inner"])
-    return frozenset({*verbs, *operations["entity"], *operations.get(kind, ()), *inner})
+    any_type = (f"{of}_{verb}" for of in ("inner", "action") for verb in operations[of])
+    return frozenset({*verbs, *operations["entity"], *operations.get(kind, ()), *any_type})
 
 
 @cache
 def known_permissions() -> frozenset[str]:
     """Return the permissions of CDAP 6.11, as `STANDARD.GET`."""
     return frozenset(f"{kind}.{name}" for kind, names in _table().permissions.items() for name in names)
+
+
+def actions() -> frozenset[str]:
+    """Return what CDAP before 6.5 asks for instead of permissions, as `ACTION.READ`."""
+    return _table().actions
 
 
 def own_row(kind: str, verb: str) -> Operation | None:

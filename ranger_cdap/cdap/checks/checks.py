@@ -1,8 +1,9 @@
 """Resolution of CDAP's permission checks to operations of a profile. Pure; the table is `checks.toml`.
 
 CDAP asks for a set of permissions on an entity, or for one on the parent of an entity that it does not name. One
-permission serves several operations; the calling method of CDAP, if known, selects one. Laws: no check resolves to
-nothing; a user who passes a check without a hint may perform every operation that the check can stand for (except
+permission serves several operations; the calling method of CDAP, if known, selects one. CDAP before 6.5 asks for
+actions (`ACTION.READ`): that privilege on the entity itself, in every profile. Laws: no check resolves to nothing; a
+user who passes a check of permissions without a hint may perform every operation that the check can stand for (except
 seeing a namespace).
 """
 
@@ -13,7 +14,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
-from ranger_cdap.cdap.checks.check_table import calling_methods, cell_of, is_incidental, known_permissions, own_row
+from ranger_cdap.cdap.checks.check_table import (
+    actions,
+    calling_methods,
+    cell_of,
+    is_incidental,
+    known_permissions,
+    own_row,
+)
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, entity_type, resolve_entity, type_of
 from ranger_cdap.cdap.profile import Operation, Profile, parse_privilege
@@ -135,7 +143,9 @@ class CheckTable:
         if permission == _NO_PERMISSION:
             return [_on(entity, "any_privilege")], None
         on_parent = check.child_type is not None
-        name = permission.partition(".")[2]
+        group, _, name = permission.partition(".")
+        if permission in actions() and not on_parent:
+            return [_on(entity, name.lower(), of=group.lower())], None
         cell = cell_of(kind, name, on_parent=on_parent)
         if cell is None or permission not in known_permissions():
             return [_on(entity, "other")], Unknown.PERMISSION
@@ -195,7 +205,7 @@ def _without_resource(mapping: ResourceMapping, entity: EntityId, permission: st
 
     A check of any privilege counts as GET.
     """
-    known = permission in known_permissions() or permission == _NO_PERMISSION
+    known = permission in known_permissions() | actions() or permission == _NO_PERMISSION
     verb = permission.partition(".")[2].lower() or "get"
     inner = mapping is ResourceMapping.WITHIN and known and own_row("inner", verb) is not None
     return [_on(entity, verb, of="inner") if inner else _on(entity, "other")], None if known else Unknown.PERMISSION

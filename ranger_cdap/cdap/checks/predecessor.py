@@ -1,8 +1,9 @@
 """The rule of the Java predecessor for CDAP's checks: one of four actions, on the entity alone. Pure.
 
-CDAP's `AuthorizerWrapper` (6.11.1) makes actions of permissions, and the Ranger binding of cdap-security-extn (ef3fbd9,
-`RangerAuthorizer`) asks Ranger about each. To see an entity takes any privilege on it or on anything in it. A check of
-no permission, which they allowed to everyone, takes that here.
+CDAP's `AuthorizerWrapper` (6.11.1) makes actions of permissions, and CDAP before 6.5 asks for actions itself. The
+Ranger binding of cdap-security-extn (`RangerAuthorizer` of ef3fbd9, of 0.6.1 for streams) asks Ranger about each. To
+see an entity takes any privilege on it or on anything in it. A check of no permission, which they allowed to
+everyone, takes that here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 from typing import Final
 
 from ranger_cdap.cdap.answer import Ask, Missing, is_allowed
+from ranger_cdap.cdap.checks.check_table import actions
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.entity import EntityId, resolve_entity, type_of
 from ranger_cdap.cdap.profile import VISIBLE
@@ -24,6 +26,7 @@ Need = tuple[EntityId, str]
 KNOWN_TYPES: Final = frozenset(
     {
         "NAMESPACE",
+        "STREAM",
         "ARTIFACT",
         "APPLICATION",
         "PROGRAM",
@@ -99,7 +102,9 @@ def _types() -> frozenset[str]:
 
 def _actions(kind: str, check: CdapCheck) -> Iterator[str]:
     for permission in check.permissions:
-        if check.child_type is not None:
+        if permission in actions():
+            yield permission.partition(".")[2]
+        elif check.child_type is not None:
             yield VISIBLE if permission == "STANDARD.LIST" else "ADMIN"
         elif permission == "STANDARD.GET":
             yield "READ" if kind in _DATA else VISIBLE

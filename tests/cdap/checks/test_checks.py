@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.answer import compose
-from ranger_cdap.cdap.checks.check_table import all_cells, known_permissions
+from ranger_cdap.cdap.checks.check_table import actions, all_cells, known_permissions
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckedOperation, CheckTable, Resolved, Unknown
-from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.entity import EntityId, ResourceMapping, parse_entity, resolve_entity
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import load_profile, profile_names
 from ranger_cdap.engine import Decision
@@ -30,6 +30,8 @@ PARTS = {
     "ARTIFACT": ("ns1", "shop", "1.0.0"),
     "PLUGIN": ("ns1", "shop", "1.0.0", "batchsink", "File"),
     "DATASET": ("ns1", "kv"),
+    "STREAM": ("ns1", "clicks"),
+    "STREAM_VIEW": ("ns1", "clicks", "daily"),
     "SECUREKEY": ("ns1", "key1"),
     "TOPIC": ("ns1", "events"),
     "PROFILE": ("ns1", "big"),
@@ -230,6 +232,16 @@ ONE_ROW = [
     ("OPERATION_RUN", "STANDARD.GET", None, None, "namespace.inner_get on namespace:ns1: READ entity"),
     ("SUPPORT_BUNDLE", "STANDARD.CREATE", None, None, "instance.inner_create on instance:: WRITE entity"),
     ("QUERY", "STANDARD.DELETE", None, None, "instance.inner_delete on instance:: ADMIN entity"),
+    ("DATASET", "ACTION.READ", None, None, "dataset.action_read on dataset:ns1.kv: READ entity"),
+    # The calling method selects nothing: CDAP before 6.5 names the privilege itself.
+    (
+        "APPLICATION",
+        "ACTION.EXECUTE",
+        None,
+        "PreviewHttpHandler.start",
+        "application.action_execute on application:ns1.Shop: EXECUTE entity",
+    ),
+    ("OPERATION_RUN", "ACTION.READ", None, None, "namespace.other on namespace:ns1: ADMIN entity"),
 ]
 
 
@@ -285,6 +297,30 @@ def test_several_permissions_must_all_hold_and_none_is_any_privilege() -> None:
     ]
     assert asked(DEFAULT.resolve(check("DATASET"))) == ["dataset.any_privilege on dataset:ns1.kv: ANY entity"]
     assert asked(DEFAULT.resolve(check("OPERATION_RUN"))) == ["namespace.inner_get on namespace:ns1: READ entity"]
+
+
+@pytest.mark.parametrize("profile", profile_names())
+@pytest.mark.parametrize(
+    "kind", [kind for kind in PARTS if resolve_entity(kind, PARTS[kind]).mapping is ResourceMapping.ITSELF]
+)
+def test_an_action_of_cdap_before_6_5_is_that_privilege_on_the_entity_itself(profile: str, kind: str) -> None:
+    """Whatever the profile, the hint and the container."""
+    table = CheckTable(load_profile(profile))
+    entity = resolve_entity(kind, PARTS[kind]).entity
+    for action in actions():
+        for hint, container in ((None, False), ("Nobody.knows", True), *((method, False) for method in METHODS)):
+            resolved = table.resolve(check(kind, action, hint=hint, container=container))
+            (question,) = resolved.operations
+            ((need,),) = plan(question.operation, question.entity, "ann")
+            assert (need.entity, need.actions) == (entity, (action.partition(".")[2],))
+            assert not resolved.unknown
+
+
+def test_an_action_on_what_an_entity_contains_is_unknown_and_takes_admin() -> None:
+    for action in actions():
+        resolved = DEFAULT.resolve(check("NAMESPACE", action, child="DATASET"))
+        assert asked(resolved) == ["namespace.other on namespace:ns1: ADMIN entity"]
+        assert resolved.unknown == {Unknown.PERMISSION}
 
 
 def test_a_preview_asks_for_a_deployment_and_a_run() -> None:

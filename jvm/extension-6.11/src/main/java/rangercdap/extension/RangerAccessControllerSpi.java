@@ -24,6 +24,8 @@ import java.util.function.LongSupplier;
 public class RangerAccessControllerSpi implements AccessControllerSpi {
 
   private volatile Extension extension;
+  private volatile Grants grants;
+  private volatile Roles roles;
   private volatile AuditRecords records;
   private volatile ClientAddress clientAddress;
 
@@ -35,6 +37,8 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
   /** Start with these settings, and a clock that counts in nanoseconds. */
   void start(Settings settings, LongSupplier nanoTime) {
     extension = new Extension(settings, settings.audit() != null, nanoTime);
+    grants = new Grants(settings, extension.service());
+    roles = new Roles(settings, extension.service());
     records = new AuditRecords(settings, extension.service());
     clientAddress = new ClientAddress(SecurityRequestContext::getUserId, SecurityRequestContext::getUserIp);
   }
@@ -42,13 +46,14 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
   @Override
   public AuthorizationResponse enforce(EntityId entity, Principal principal, Set<? extends Permission> permissions)
       throws AccessException {
-    return enforce(extension.check(entity, null, principal, permissions));
+    return enforce(extension.check(entity, null, principal, Permissions.names(permissions)));
   }
 
   @Override
   public AuthorizationResponse enforceOnParent(EntityType entityType, EntityId parentId, Principal principal,
       Permission permission) throws AccessException {
-    return enforce(extension.check(parentId, entityType, principal, Collections.singleton(permission)));
+    return enforce(extension.check(parentId, entityType, principal,
+        Permissions.names(Collections.singleton(permission))));
   }
 
   /** An answer for each entity, also for those that stay hidden: program containers of CDAP rely on it. */
@@ -76,61 +81,59 @@ public class RangerAccessControllerSpi implements AccessControllerSpi {
   @Override
   public AuthorizationResponse grant(Principal caller, Authorizable authorizable, Principal principal,
       Set<? extends Permission> permissions) throws AccessException {
-    return changed("grant", caller, authorizable,
-        extension.grants().grant(caller, authorizable, principal, permissions));
+    return changed("grant", caller, authorizable, grants.grant(caller, authorizable, principal, permissions));
   }
 
   @Override
   public AuthorizationResponse revoke(Principal caller, Authorizable authorizable, Principal principal,
       Set<? extends Permission> permissions) throws AccessException {
-    return changed("revoke", caller, authorizable,
-        extension.grants().revoke(caller, authorizable, principal, permissions));
+    return changed("revoke", caller, authorizable, grants.revoke(caller, authorizable, principal, permissions));
   }
 
   @Override
   public AuthorizationResponse revoke(Principal caller, Authorizable authorizable) throws AccessException {
-    return changed("revoke", caller, authorizable, extension.grants().revoke(caller, authorizable, null, null));
+    return changed("revoke", caller, authorizable, grants.revoke(caller, authorizable, null, null));
   }
 
   /** Refused with an exception: of a response that refuses, CDAP would make an empty list. */
   @Override
   public AuthorizedResult<Set<GrantedPermission>> listGrants(Principal caller, Principal principal)
       throws AccessException {
-    return new AuthorizedResult<>(GrantedPermissions.of(extension.grants().list(caller, principal)),
+    return new AuthorizedResult<>(GrantedPermissions.of(grants.list(caller, principal)),
         Responses.of(Answer.allowed(), name(caller), "list", "grants"));
   }
 
   @Override
   public AuthorizationResponse createRole(Principal caller, Role role) throws AccessException {
-    return changed("create", caller, role, extension.roles().create(caller, role));
+    return changed("create", caller, role, roles.create(caller, role));
   }
 
   @Override
   public AuthorizationResponse dropRole(Principal caller, Role role) throws AccessException {
-    return changed("drop", caller, role, extension.roles().drop(caller, role));
+    return changed("drop", caller, role, roles.drop(caller, role));
   }
 
   @Override
   public AuthorizationResponse addRoleToPrincipal(Principal caller, Role role, Principal principal)
       throws AccessException {
-    return changed("add", caller, role, extension.roles().add(caller, role, principal));
+    return changed("add", caller, role, roles.add(caller, role, principal));
   }
 
   @Override
   public AuthorizationResponse removeRoleFromPrincipal(Principal caller, Role role, Principal principal)
       throws AccessException {
-    return changed("remove", caller, role, extension.roles().remove(caller, role, principal));
+    return changed("remove", caller, role, roles.remove(caller, role, principal));
   }
 
   /** Refused with an exception: of a response that refuses, CDAP would make an empty list. */
   @Override
   public AuthorizedResult<Set<Role>> listRoles(Principal caller, Principal principal) throws AccessException {
-    return listed(caller, extension.roles().list(caller, principal));
+    return listed(caller, roles.list(caller, principal));
   }
 
   @Override
   public AuthorizedResult<Set<Role>> listAllRoles(Principal caller) throws AccessException {
-    return listed(caller, extension.roles().list(caller, null));
+    return listed(caller, roles.list(caller, null));
   }
 
   private AuthorizationResponse enforce(Check check) throws Refusal {

@@ -2,13 +2,11 @@ package rangercdap.extension;
 
 import io.cdap.cdap.proto.element.EntityType;
 import io.cdap.cdap.proto.id.EntityId;
-import io.cdap.cdap.proto.security.Permission;
 import io.cdap.cdap.proto.security.Principal;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 
 /** One permission check of CDAP: the question for the service, the words for a denial, and what a record says of it. */
 final class Check {
@@ -20,13 +18,12 @@ final class Check {
   private final List<String> permissions;
 
   /** {@code childType} is null unless the check is about children of that type in the entity. */
-  Check(Stamp stamp, EntityId entity, EntityType childType, Principal principal,
-      Set<? extends Permission> permissions) {
+  Check(Stamp stamp, EntityId entity, EntityType childType, Principal principal, List<String> permissions) {
     this.stamp = stamp;
     this.entity = entity;
     this.childType = childType;
     this.principal = principal;
-    this.permissions = Wire.permissions(permissions);
+    this.permissions = permissions;
   }
 
   /** The question without its stamp, which is also the key of its answer. */
@@ -77,7 +74,7 @@ final class Check {
     return principal.getName();
   }
 
-  /** The permissions CDAP asked for. */
+  /** The permissions CDAP asked for, as {@code TYPE.NAME}. */
   List<String> permissions() {
     return permissions;
   }

@@ -2,7 +2,6 @@ package rangercdap.extension;
 
 import io.cdap.cdap.proto.element.EntityType;
 import io.cdap.cdap.proto.id.EntityId;
-import io.cdap.cdap.proto.security.Permission;
 import io.cdap.cdap.proto.security.Principal;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -12,24 +11,20 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
-/** What both jars do, whichever interface of CDAP they implement. */
+/** What all jars do, whichever interface of CDAP they implement. */
 final class Extension {
 
   private final Decisions decisions;
-  private final Grants grants;
-  private final Roles roles;
   private final Stamps stamps = new Stamps();
 
   /** {@code records} is whether this jar tells the service how requests ended. */
   Extension(Settings settings, boolean records, LongSupplier nanoTime) {
     this.decisions = new Decisions(settings, records, nanoTime);
-    this.grants = new Grants(settings, decisions.service());
-    this.roles = new Roles(settings, decisions.service());
     decisions.service().introduce();
   }
 
   /** A check, stamped now; {@code childType} is null unless it is about children of that type in the entity. */
-  Check check(EntityId entity, EntityType childType, Principal principal, Set<? extends Permission> permissions) {
+  Check check(EntityId entity, EntityType childType, Principal principal, List<String> permissions) {
     return new Check(stamps.next(), entity, childType, principal, permissions);
   }
 
@@ -68,16 +63,6 @@ final class Extension {
     } catch (ServiceFailure e) {
       throw Refusal.unavailable(e);
     }
-  }
-
-  /** Who may hand out privileges through CDAP. */
-  Grants grants() {
-    return grants;
-  }
-
-  /** Who may change roles through CDAP. */
-  Roles roles() {
-    return roles;
   }
 
   /** The service that is asked. */

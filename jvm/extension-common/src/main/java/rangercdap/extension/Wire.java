@@ -3,15 +3,12 @@ package rangercdap.extension;
 import io.cdap.cdap.proto.element.EntityType;
 import io.cdap.cdap.proto.id.EntityId;
 import io.cdap.cdap.proto.security.Authorizable;
-import io.cdap.cdap.proto.security.Permission;
 import io.cdap.cdap.proto.security.Principal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
 
 /** CDAP's objects in the words of the decision service; an entity is its parts, never one text. */
 final class Wire {
@@ -45,15 +42,6 @@ final class Wire {
       parts.addAll(Arrays.asList(part.getValue().split("\\.", joined(part.getKey()))));
     }
     return entity(authorizable.getEntityType(), parts);
-  }
-
-  /** The permissions as {@code TYPE.NAME}, always in the same order. */
-  static List<String> permissions(Set<? extends Permission> permissions) {
-    Set<String> names = new TreeSet<>();
-    for (Permission permission : permissions) {
-      names.add(permission.getPermissionType().name() + "." + permission.name());
-    }
-    return new ArrayList<>(names);
   }
 
   /** How many idParts CDAP joins into one part of a grant; all but the last of them hold no dot. */

@@ -22,6 +22,7 @@ import java.util.function.LongSupplier;
 public class RangerAccessController implements AccessController {
 
   private volatile Extension extension;
+  private volatile Grants grants;
 
   @Override
   public void initialize(AuthorizationContext context) {
@@ -31,18 +32,19 @@ public class RangerAccessController implements AccessController {
   /** Start with these settings, and a clock that counts in nanoseconds. */
   void start(Settings settings, LongSupplier nanoTime) {
     extension = new Extension(settings, false, nanoTime);
+    grants = new Grants(settings, extension.service());
   }
 
   @Override
   public void enforce(EntityId entity, Principal principal, Set<? extends Permission> permissions)
       throws AccessException {
-    enforce(extension.check(entity, null, principal, permissions));
+    enforce(extension.check(entity, null, principal, Permissions.names(permissions)));
   }
 
   @Override
   public void enforceOnParent(EntityType entityType, EntityId parentId, Principal principal, Permission permission)
       throws AccessException {
-    enforce(extension.check(parentId, entityType, principal, Collections.singleton(permission)));
+    enforce(extension.check(parentId, entityType, principal, Permissions.names(Collections.singleton(permission))));
   }
 
   @Override
@@ -60,18 +62,18 @@ public class RangerAccessController implements AccessController {
   @Override
   public void grant(Authorizable authorizable, Principal principal, Set<? extends Permission> permissions)
       throws AccessException {
-    done(extension.grants().grant(null, authorizable, principal, permissions));
+    done(grants.grant(null, authorizable, principal, permissions));
   }
 
   @Override
   public void revoke(Authorizable authorizable, Principal principal, Set<? extends Permission> permissions)
       throws AccessException {
-    done(extension.grants().revoke(null, authorizable, principal, permissions));
+    done(grants.revoke(null, authorizable, principal, permissions));
   }
 
   @Override
   public void revoke(Authorizable authorizable) throws AccessException {
-    done(extension.grants().revoke(null, authorizable, null, null));
+    done(grants.revoke(null, authorizable, null, null));
   }
 
   @Override

@@ -84,7 +84,7 @@ final class Grants {
       question.put("principal", Wire.principal(principal));
     }
     if (permissions != null) {
-      question.put("permissions", Wire.permissions(permissions));
+      question.put("permissions", Permissions.names(permissions));
     }
     Fields answer = service.ask(path, credentials, question);
     try {
