@@ -117,7 +117,7 @@ class PolicyCache:
             there = self._contact()
             if there is not None and contact.at < there.at <= contact.noted:
                 return
-            used = Versions() if self._allow_older else self._used()
+            used = self._least()
             if contact.versions.older_than(used):
                 return  # another process has used newer ones meanwhile
             beside = {_ROLES: documents.roles, _TAGS: documents.tags, _USERS: documents.users}
@@ -137,8 +137,7 @@ class PolicyCache:
         Raises:
             CacheError: the recorded versions are unreadable.
         """
-        older = "" if self._allow_older or not self._exists() else versions.older_than(self._used())
-        return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
+        return _refusal(versions, self._least() if self._exists() else Versions())
 
     def record_contact(self, contact: LastContact) -> None:
         """Write a contact, unless the existing one is later.
@@ -163,10 +162,12 @@ class PolicyCache:
                 self._quarantine("gone", why)
 
     def _found(self, now: float) -> tuple[PolicySet, float] | None:
+        # Before the documents, which a writer replaces first: without a lock, new versions never meet old documents.
+        least = self._least() if self.path().exists() else Versions()
         if (documents := self._documents()) is None:
             return None
         found = compile_set(documents, self._service, self._options)
-        if older := self.refusal(found.versions):
+        if older := _refusal(found.versions, least):
             self._report(f"policy cache `{self.path()}` is not used: it has {older}")
             return None
         if (age := self._age(found.versions, now)) is None:
@@ -196,6 +197,10 @@ class PolicyCache:
         written = [p.stat().st_mtime for k in (_POLICIES, _ROLES, _TAGS, _USERS) if (p := self.path(k)).exists()]
         age = now - min(written, default=math.inf)
         return age if age >= 0 else None
+
+    def _least(self) -> Versions:
+        """Return the versions below which a set is rejected."""
+        return Versions() if self._allow_older else self._used()
 
     def _used(self) -> Versions:
         content = self._read(_USED)
@@ -297,6 +302,11 @@ class PolicyCache:
                 f"cache directory `{self._directory}` is writable by other users, so it is not used; "
                 "give it to this user alone (mode 0700)"
             )
+
+
+def _refusal(versions: Versions, least: Versions) -> str:
+    older = versions.older_than(least)
+    return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
 
 
 def _is_private(status: os.stat_result) -> bool:

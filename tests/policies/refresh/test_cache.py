@@ -192,6 +192,31 @@ def test_what_was_used_and_can_not_be_read_is_said(cache: PolicyCache, directory
         cache.load(NOW)
 
 
+class Overtaken(PolicyCache):
+    """A reader that is overtaken by a writer after its nth file."""
+
+    def __init__(self, writer: PolicyCache, reports: Reports, after: int) -> None:
+        super().__init__(writer.path().parent, "cdap", SERVICE, report=reports.append)
+        self._writer = writer
+        self._files_until = after
+
+    def _read(self, kind: str) -> bytes | None:
+        content = super()._read(kind)
+        self._files_until -= 1
+        if self._files_until == 0:
+            self._writer.write(NEW, contact(2))
+        return content
+
+
+@pytest.mark.parametrize("after", range(1, 6))
+def test_a_look_without_a_lock_takes_no_set_of_a_moment_ago_for_one_put_back(
+    cache: PolicyCache, reports: Reports, after: int
+) -> None:
+    written(cache, OLD, 1, age=1)
+    assert Overtaken(cache, reports, after).peek(NOW) is not None
+    assert reports == []
+
+
 # The age
 
 
