@@ -115,6 +115,7 @@ simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversar
 
 bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, measured on this machine (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/python -m benchmarks.engine --save $(VENV)/bench-engine.json
+	$(BIN)/python -m benchmarks.authorizer
 	$(BIN)/python -m benchmarks.impact
 	$(BIN)/python -m benchmarks.estate
 	$(BIN)/python -m benchmarks.insights

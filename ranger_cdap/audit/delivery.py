@@ -88,8 +88,8 @@ class Delivery:
         with self._changed:
             before = len(self._queue)
             room = 0 if self._closing else max(0, self._capacity - before)
-            self._queue.extend(records[:room])
-            self.counts.lost += len(records[room:])
+            self._queue.extend(records if len(records) <= room else records[:room])
+            self.counts.lost += max(0, len(records) - room)
             self._start()
             if before == 0 or before < self._half <= len(self._queue):
                 self._changed.notify()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from ranger_cdap.audit import AuditedAccess, AuditRecord, record_of
@@ -28,7 +28,7 @@ def records_of(
     policy decided has one record. `predecessor` is the answer of the predecessor, if it is compared with.
     """
     decided = outcome if outcome.enforced else answer
-    for evaluated in {(e.person, e.entity): e for e in answer.decided_by or (_undecided(answer),)}.values():
+    for evaluated in _by_entity_and_user(answer.decided_by) or (_undecided(answer),):
         if evaluated.decision.audited:
             yield record_of(
                 evaluated.decision,
@@ -47,6 +47,10 @@ def records_of(
                 enforced=outcome.enforced,
                 predecessor=None if outcome.enforced else predecessor,
             )
+
+
+def _by_entity_and_user(evaluated: tuple[EvaluatedPrivilege, ...]) -> Collection[EvaluatedPrivilege]:
+    return evaluated if len(evaluated) < 2 else {(e.person, e.entity): e for e in evaluated}.values()
 
 
 def _undecided(answer: Answer) -> EvaluatedPrivilege:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, to_resource
@@ -12,8 +13,7 @@ from ranger_cdap.cdap.profile import ANY, VISIBLE
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, NamedValues, PolicyEngine
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionContext:
+class DecisionContext(msgspec.Struct, frozen=True):
     """Policies, groups and time of a decision; `now` in epoch milliseconds, `client_ip` of the user."""
 
     engine: PolicyEngine

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from ranger_cdap.errors import GroupLookupFailed
 
@@ -14,8 +15,7 @@ GroupHook = Callable[..., list[object]]
 """The hook `ranger_cdap_groups`: takes `user` and returns one answer per plugin."""
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(msgspec.Struct, frozen=True):
     """Groups of a user; `known` is false if a lookup failed, so that there may be more."""
 
     groups: frozenset[str]

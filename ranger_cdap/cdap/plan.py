@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -53,6 +53,8 @@ def plan(
         raise _another_type(row, entity)
     if not person:
         raise InvalidInput("the requesting user has no name")
+    if row.is_direct:
+        return _unique([tuple(_direct(p, row, entity, person, context) for p in needed) for needed in row.alternatives])
     related = related_entities(row, entity, context)
     alternatives = []
     for alternative in row.alternatives:
@@ -60,7 +62,7 @@ def plan(
         needed = [(privilege, _targets(privilege, row, entity, related)) for privilege in applying]
         if all(entities or "given" in privilege.conditions for privilege, entities in needed):
             alternatives.append(tuple(_needs(needed, person, context)))
-    return tuple(dict.fromkeys(alternatives))
+    return _unique(alternatives)
 
 
 def unnamed(operation: Operation, context: Context) -> tuple[tuple[str, ...], ...]:
@@ -138,6 +140,18 @@ def _needs(
         capacity, name = _who(privilege.person, person, context)
         for entity in entities:
             yield RequiredPrivilege(capacity, name, privilege.actions, entity, privilege)
+
+
+def _direct(privilege: Privilege, row: Operation, entity: EntityId, person: str, context: Context) -> RequiredPrivilege:
+    """Return the requirement for a privilege of a direct row, where the general way costs a multiple."""
+    itself = privilege.target == "entity" and entity.type == row.entity
+    (target,) = (entity,) if itself else _targets(privilege, row, entity, {})
+    capacity, name = _who(privilege.person, person, context)
+    return RequiredPrivilege(capacity, name, privilege.actions, target, privilege)
+
+
+def _unique(alternatives: Sequence[tuple[RequiredPrivilege, ...]]) -> tuple[tuple[RequiredPrivilege, ...], ...]:
+    return tuple(alternatives) if len(alternatives) < 2 else tuple(dict.fromkeys(alternatives))
 
 
 def _who(holder: str, requesting: str, context: Context) -> tuple[str, str]:

@@ -82,6 +82,13 @@ class Operation:
     names: Mapping[str, tuple[EntityPattern, ...]] = field(default_factory=dict)
     open_question: bool = False
     note: str = ""
+    is_direct: bool = field(init=False, repr=False, compare=False)
+    """Whether all its privileges are on the entity and above it, whatever else takes part."""
+
+    def __post_init__(self) -> None:
+        privileges = (privilege for alternative in self.alternatives for privilege in alternative)
+        direct = not self.names and not any(p.conditions or p.target in ROLES for p in privileges)
+        object.__setattr__(self, "is_direct", direct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +109,11 @@ class Profile:
             UnknownEntityType: the part before the dot is not an entity type.
             UnknownOperation: neither exists; the message names the nearest row.
         """
+        if row := self.rows.get(SYNONYMS.get(name, name)):
+            return row
         kind, dot, verb = name.partition(".")
         parent = entity_type(kind).parent if dot else None
-        if row := self.rows.get(SYNONYMS.get(name, name)) or (uncovered_rows().get(name) if dot else None):
+        if row := uncovered_rows().get(name) if dot else None:
             return row
         if parent and (core := self.core.get(verb)):
             return replace(core, name=name, entity=kind)

@@ -4,6 +4,7 @@ import json
 import logging
 import stat
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from uuid import RFC_4122, UUID
@@ -12,6 +13,7 @@ import pytest
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, open_trail
 from ranger_cdap.audit.file import FileSink
+from ranger_cdap.audit.record import EventIds
 from ranger_cdap.audit.sinks import LogSink
 from ranger_cdap.config import AuditSettings, Settings, load_settings
 from ranger_cdap.errors import ConfigError
@@ -183,6 +185,22 @@ def test_an_empty_list_of_sinks_switches_the_audit_off(tmp_path: Path, monkeypat
     trail.write([record()])
     trail.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_no_two_records_have_one_id_whatever_threads_and_forks(tmp_path: Path) -> None:
+    """Ids are drawn in blocks; a child that is forked in the middle of one has none of it."""
+    ids = EventIds()
+    before = [ids.next() for _ in range(100)]
+
+    def draw(file: str) -> None:
+        (tmp_path / file).write_text("\n".join(ids.next() for _ in range(2_000)), encoding="utf-8")
+
+    assert ended_well(in_a_child(partial(draw, "child")))
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(draw, map(str, range(8))))
+    drawn = [*before, *(one for file in tmp_path.iterdir() for one in file.read_text("utf-8").split())]
+    assert len(drawn) == len(set(drawn)) == 100 + 9 * 2_000
+    assert {(UUID(one).version, UUID(one).variant) for one in drawn} == {(4, RFC_4122)}
 
 
 def test_processes_that_write_and_rotate_at_once_lose_and_mix_no_line(tmp_path: Path) -> None:

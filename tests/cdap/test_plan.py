@@ -1,12 +1,16 @@
 """Who needs what: the conditions of document 004, one by one, in its profile and in the default one."""
 
+from dataclasses import fields, replace
+from itertools import product
+
 import pytest
 
 from ranger_cdap.cdap.context import Context, artifact_of_jar
-from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, parse_entity
+from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan
-from ranger_cdap.cdap.profile import load_profile
+from ranger_cdap.cdap.profile import Operation, load_profile, profile_names
 from ranger_cdap.errors import InvalidInput, RangerCdapError
 
 APP = "application:ns1.Shop"
@@ -343,3 +347,37 @@ def test_a_list_by_the_parent_may_be_asked_of_the_parent() -> None:
         ["requesting ann: READ namespace:ns1"]
     ]
     assert of_parent == plan(row, parse_entity("dataset:ns1.any"), "ann")
+
+
+EVERY_OPTIONS = [Options(*chosen) for chosen in product([False, True], repeat=len(fields(Options)))]
+CONTEXTS = [
+    Context(),
+    Context(impersonated="bob"),
+    Context({"keys": (parse_entity("secure_key:ns1.k"),), "principal": (parse_entity(PRINCIPAL),)}, master="root"),
+]
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_a_direct_row_needs_what_the_general_way_finds(name: str) -> None:
+    """Most rows depend on nothing but their entity, and take a shorter way."""
+    profile = load_profile(name)
+    rows = [*profile.rows.values(), *(profile.operation(f"dataset.{verb}") for verb in profile.core)]
+    direct = [row for row in rows if row.is_direct]
+    assert len(direct) > len(rows) / 2
+
+    for unchanged, options, context in product(direct, EVERY_OPTIONS, CONTEXTS):
+        row = options.applied_to(unchanged)
+        general = replace(row)
+        object.__setattr__(general, "is_direct", False)
+        path = entity_type(row.entity).path
+        for kind in path:
+            parts = [*("x" for _ in path[1 : path.index(kind)]), *(["worker.x"] if kind == "program" else ["x"])]
+            entity = entity_id(kind, parts[: path.index(kind)])
+            assert needed(row, entity, context) == needed(general, entity, context)
+
+
+def needed(row: Operation, entity: EntityId, context: Context) -> object:
+    try:
+        return plan(row, entity, "ann", context)
+    except InvalidInput as e:
+        return str(e)
