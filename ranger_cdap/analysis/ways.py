@@ -12,6 +12,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Final
 
+from msgspec import structs
+
 from ranger_cdap.analysis.alike import AlikeSubjects
 from ranger_cdap.analysis.impact import DEFAULT_TIME
 from ranger_cdap.analysis.logic.atoms import AtomTable
@@ -330,6 +332,6 @@ def _without_items(ruling: Ruling) -> Ruling:
     gone = {item.number for item, _ in ruling.allowing_items}
     policy = ruling.policy
     kept = tuple(item for n, item in enumerate(policy.allow, 1) if n not in gone)
-    symbolic = replace(ruling.symbolic, policy=replace(policy, allow=kept))
+    symbolic = replace(ruling.symbolic, policy=structs.replace(policy, allow=kept))
     denies = any_of((ruling.denies, ruling.allows)) if policy.deny_all_else else ruling.denies
     return replace(ruling, symbolic=symbolic, denies=denies, allows=FALSE, allowing_items=())

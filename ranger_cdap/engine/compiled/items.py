@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import msgspec
 
 from ranger_cdap.engine.compiled.conditions import (
     Condition,
@@ -39,8 +41,7 @@ def principal_set(user: str | None, groups: Iterable[str], roles: Iterable[str],
     return frozenset(names)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """Compiled policy item; with `covers_all` it covers every access type."""
 
     principals: frozenset[str]
@@ -73,23 +74,26 @@ class ItemCompiler:
     fail_closed: bool
     custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
 
-    def compile(self, items: Iterable[PolicyItem], *, restricts: bool) -> tuple[Item, ...]:
+    def compile(self, items: Collection[PolicyItem], *, restricts: bool) -> tuple[Item, ...]:
         """Compile the items of one list; `restricts` is true for deny items and allow exceptions."""
-        return tuple(self._compile(item, restricts) for item in items)
+        return tuple([self._compile(item, restricts) for item in items]) if items else ()
 
     def _compile(self, item: PolicyItem, restricts: bool) -> Item:
         accesses = implied(item.accesses, self.model.implied)
-        unknown = any(a.is_allowed and a.type not in self.model.known_access_types for a in item.accesses)
+        known = self.model.known_access_types
+        unbounded = restricts and self.fail_closed
         return Item(
             principals=named_principals(item.users, item.groups, item.roles),
             accesses=accesses,
-            covers_all=unknown and restricts and self.fail_closed,
+            covers_all=unbounded and any(a.is_allowed and a.type not in known for a in item.accesses),
             delegate_admin=item.delegate_admin,
             conditions=self.conditions(item.conditions),
         )
 
-    def conditions(self, conditions: Iterable[PolicyItemCondition]) -> tuple[Condition, ...]:
+    def conditions(self, conditions: Collection[PolicyItemCondition]) -> tuple[Condition, ...]:
         """Compile conditions; one that cannot be evaluated is unknown, or dropped in compatibility mode `ranger`."""
+        if not conditions:
+            return ()
         compiled = (compile_condition(self.model.conditions.get(c.type), c.values, self._options) for c in conditions)
         return tuple(c or _unknown for c in compiled if c or self.fail_closed)
 
@@ -121,8 +125,10 @@ def _unknown(_: ConditionContext) -> ConditionOutcome:
 
 def implied(accesses: Sequence[PolicyItemAccess], grants: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
     """Return the access types an item allows, with their implied grants: one pass in Java's order (§7.4)."""
-    first: dict[str, bool] = {}
     granted = {access.type for access in accesses if access.is_allowed}
+    if not grants:
+        return frozenset(granted)
+    first: dict[str, bool] = {}
     for access in accesses:
         first.setdefault(access.type, access.is_allowed)  # the first occurrence of a type determines what it implies
     for name, others in grants.items():

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from ranger_cdap.engine.compiled.items import PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.java import round_half_up, utf16_key
-from ranger_cdap.engine.compiled.matcher import ResourceMatcher, is_dynamic
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import ServiceModel
 from ranger_cdap.ranger_model.policy import Policy
@@ -35,19 +34,26 @@ def sort_key(policy: Policy, matchers: Iterable[PolicyResourceMatcher], model: S
 
 def eval_order(policy: Policy, matchers: Iterable[PolicyResourceMatcher], model: ServiceModel) -> int:
     """Return Ranger's evaluation order: smaller for more general policies."""
-    items = [*policy.policy_items, *policy.deny_policy_items, *policy.allow_exceptions, *policy.deny_exceptions]
+    denying = (policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions)
+    users: set[str] = set()
+    groups: set[str] = set()
+    accesses: set[str] = set()
+    conditions = len(policy.conditions)
+    for items in (policy.policy_items, *denying):
+        is_evaluated = model.deny_enabled or items is policy.policy_items
+        for item in items:
+            users.update(item.users)
+            groups.update(item.groups)
+            accesses.update(access.type for access in item.accesses if access.is_allowed)
+            if is_evaluated:
+                conditions += len(item.conditions)
     order = _START - min(_MAX_RESOURCE_DISCOUNT, sum(_level(policy, name, model) for name in policy.resources))
-    if any(_expands(element) for matcher in matchers for element in matcher.elements):
+    if any(element.exact is None and element.dynamic for matcher in matchers for element in matcher.elements):
         order += _EXPANSION
-    users = {user for item in items for user in item.users}
-    groups = {group for item in items for group in item.groups}
     all_users = policy.is_deny_all_else or USER_MACRO in users or any(g.lower() == PUBLIC for g in groups)
     order -= _MAX_PRINCIPALS if all_users else min(_MAX_PRINCIPALS, len(users) + len(groups))
-    accesses = {access.type for item in items for access in item.accesses if access.is_allowed}
     if model.access_types:
         order -= round_half_up(_ACCESS_SHARE * len(accesses) / len(model.access_types))
-    evaluated = items if model.deny_enabled else policy.policy_items
-    conditions = len(policy.conditions) + sum(len(item.conditions) for item in evaluated)
     return order - max(0, _MAX_CONDITIONS - _CONDITION * conditions)
 
 
@@ -60,7 +66,3 @@ def _level(policy: Policy, name: str, model: ServiceModel) -> int:
     text = "".join(resource.values)
     general = _STAR if "*" in text else _QUESTION_MARK if "?" in text else 0
     return general + _EXCLUDES * resource.is_excludes + _RECURSIVE * resource.is_recursive
-
-
-def _expands(element: ResourceMatcher) -> bool:
-    return any(t.dynamic or is_dynamic(t.text, element.options) for t in element.tests)

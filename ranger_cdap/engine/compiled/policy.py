@@ -36,8 +36,7 @@ _DENY_KEYS = ("denyPolicyItems", "isDenyAllElse")
 _EVERYTHING = Item(frozenset({ALL_USERS}), frozenset(), True, True, ())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CompiledPolicy:
+class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Compiled policy. With `covers_subtree`, a level of its resource is unreadable, and it covers everything below.
 
     `zone` is the zone it was created in, None if unreadable.
@@ -60,12 +59,13 @@ class CompiledPolicy:
     substitute_reason: str = ""
     covers_subtree: bool = False
     zone: str | None = ""
-    principals: frozenset[str] = field(init=False)
-    """Principals of all items."""
+    principals: frozenset[str] = frozenset()
+    """Principals of all items; computed."""
 
     def __post_init__(self) -> None:
         items = (*self.deny, *self.deny_exceptions, *self.allow, *self.allow_exceptions)
-        object.__setattr__(self, "principals", frozenset().union(*(item.principals for item in items)))
+        found = items[0].principals if len(items) == 1 else frozenset().union(*[item.principals for item in items])
+        msgspec.structs.force_setattr(self, "principals", found)
 
     def may_apply_to(self, principals: frozenset[str]) -> bool:
         """Return True if the policy may apply to a principal set."""
@@ -109,6 +109,7 @@ class PolicyCompiler:
         item_compiler = self.item_compiler
         denies = policy.is_deny_all_else or bool(policy.deny_policy_items)
         enabled = self.model.deny_enabled
+        conditions = item_compiler.conditions(policy.conditions)
         return CompiledPolicy(
             id=NO_POLICY if policy.id is None else policy.id,
             version=NO_POLICY if policy.version is None else policy.version,
@@ -122,7 +123,7 @@ class PolicyCompiler:
             allow_exceptions=item_compiler.compile(policy.allow_exceptions, restricts=True) if enabled else (),
             deny_all_else=policy.is_deny_all_else,
             has_deny=denies,
-            conditions=(*self._validity(policy), *item_compiler.conditions(policy.conditions)),
+            conditions=(*self._validity(policy), *conditions) if policy.validity_schedules else conditions,
             sort_key=sort_key(policy, matchers, self.model),
             zone=policy.zone_name,
         )
