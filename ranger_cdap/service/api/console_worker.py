@@ -37,6 +37,8 @@ from ranger_cdap.service.decisions.question_process import Question, Result
 from ranger_cdap.service.wire.console_wire import ConsoleAnswer, MatrixAnswer, NamedPolicy
 
 _NICENESS: Final = 10
+_OUT_OF_MEMORY: Final = (MemoryError, SystemError)
+"""Errors at the limit of memory: C code that cannot allocate may return without setting an exception."""
 _SHORTEST_WAIT: Final = 0.5
 """Seconds between two looks at whether the service still runs."""
 
@@ -46,7 +48,7 @@ def answered(question: Question) -> Result:
     try:
         return _answered(question)
     except Exception as e:
-        if any(isinstance(one, MemoryError) for one in _chain(e)):
+        if any(isinstance(one, _OUT_OF_MEMORY) for one in _chain(e)):
             most = f"{question.max_memory / (1 << 30):g} GB"
             return Result(failure="MemoryError", sentence=f"the answer needs more than {most}")
         frames = reversed(extract_tb(e.__traceback__))
