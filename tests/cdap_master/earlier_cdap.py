@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 from tests.cdap_master.in_memory_cdap import JAVA
-from tests.extension.driver import JVM, DriverError, Json, User
+from tests.extension.driver import JVM, Json, Jvm, User
 
 DRIVER = JVM / "extension-driver-6.1" / "target"
 
@@ -52,48 +46,16 @@ def missing_part() -> str | None:
     return None if all(path.exists() for path in needed) else "needs CDAP 6.1 and 5.1, built by `make test-cdap`"
 
 
-class Authorizer(AbstractContextManager["Authorizer"]):
+class Authorizer(Jvm):
     """One JVM of a release; each command is what CDAP would do, its result what a user would see."""
 
     def __init__(self, release: Release, directory: Path) -> None:
         self.release = release
         self._directory = directory
-        self._log = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed with the JVM
         class_path = f"{DRIVER / release.cdap / 'classes'}:{release.class_path.read_text(encoding='utf-8').strip()}"
         main = f"{release.package}.security.authorization.AuthorizerDriver"
         options = ("-XX:+UseSerialGC", "-Xmx256m", "-Duser.name=cdap", BOOT_CLASS_PATH, *release.options)
-        self._process = subprocess.Popen(
-            [str(JAVA), *options, "-cp", class_path, main],
-            cwd=directory,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            encoding="utf-8",
-        )
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.communicate(timeout=20)
-        self._log.close()
-
-    @property
-    def log(self) -> str:
-        """All that was logged."""
-        self._log.seek(0)
-        return self._log.read()
-
-    def command(self, do: str, **fields: Any) -> Json:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps({"do": do, **fields}) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise DriverError(f"the driver has gone: {self.log[-2000:]}")
-        result: Json = json.loads(line)
-        return result
+        super().__init__(str(JAVA), *options, "-cp", class_path, main)
 
     def start(self, properties: Mapping[str, str]) -> Json:
         """CDAP starts with these properties of the extension."""

@@ -8,11 +8,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from filelock import FileLock
 
@@ -98,16 +97,13 @@ NS1 = entity("NAMESPACE", "ns1")
 ALICE = User("alice")
 
 
-class Extension(AbstractContextManager["Extension"]):
-    """One JVM with one of the jars; each command is what CDAP 6.11.1 would do, its result what a user would see."""
+class Jvm:
+    """A JVM that reads a command a line and answers with a line, as JSON; a context manager."""
 
-    def __init__(self, jar: str, *options: str) -> None:
-        build()
-        self.jar = jar
+    def __init__(self, java: str, *arguments: str) -> None:
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed with the JVM
-        class_path = f"{JARS[jar]}:{DRIVER_JAR}:{CLASS_PATH.read_text(encoding='utf-8').strip()}"
         self._process = subprocess.Popen(
-            [java_command() or "java", *OPTIONS, *options, "-cp", class_path, "rangercdap.extension.Driver"],
+            [java, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -115,14 +111,13 @@ class Extension(AbstractContextManager["Extension"]):
             encoding="utf-8",
         )
 
+    def __enter__(self) -> Self:
+        return self
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.wait(timeout=20)
-        self._process.stdout.close()
+        self._process.communicate(timeout=20)  # closing its input ends it
         self._log.close()
 
     @property
@@ -141,6 +136,17 @@ class Extension(AbstractContextManager["Extension"]):
             raise DriverError(f"the driver has gone: {self.log[-2000:]}")
         result: Json = json.loads(line)
         return result
+
+
+class Extension(Jvm):
+    """One JVM with one of the jars; each command is what CDAP 6.11.1 would do, its result what a user would see."""
+
+    def __init__(self, jar: str, *options: str) -> None:
+        build()
+        self.jar = jar
+        class_path = f"{JARS[jar]}:{DRIVER_JAR}:{CLASS_PATH.read_text(encoding='utf-8').strip()}"
+        main = "rangercdap.extension.Driver"
+        super().__init__(java_command() or "java", *OPTIONS, *options, "-cp", class_path, main)
 
     def start(self, properties: Mapping[str, str]) -> Json:
         """A new extension with these properties, which knows nothing of the one before."""
