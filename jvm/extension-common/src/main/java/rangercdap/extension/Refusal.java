@@ -1,11 +1,10 @@
 package rangercdap.extension;
 
 import io.cdap.cdap.api.common.HttpErrorStatusProvider;
-import io.cdap.cdap.api.security.AccessException;
 import java.net.HttpURLConnection;
 
 /** What CDAP answers with exactly this text, where its own way to refuse would lose it or look like a success. */
-final class Refusal extends AccessException implements HttpErrorStatusProvider {
+final class Refusal extends DeclaredException implements HttpErrorStatusProvider {
 
   private static final long serialVersionUID = 1L;
 
