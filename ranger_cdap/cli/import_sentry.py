@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.cli.role_steps import change_roles, counted, step_as_json
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.role_changes import carry_out_roles, read_roles, require_members
-from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep, plan
+from ranger_cdap.policies.manage.role_changes import read_roles
+from ranger_cdap.policies.manage.role_plan import RoleStep, plan
 from ranger_cdap.policies.manage.sentry_file import LARGEST_SENTRY_FILE, LeftOut, parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_roles
 
@@ -56,20 +56,14 @@ def import_sentry(invocation: Invocation, file: Path, dry_run: bool, yes: bool, 
     Idempotent.
     """
     found = _read(invocation, file)
-    with administrator(invocation, ranger_user) as admin:
-        steps = _planned(invocation, admin, found)
-        _show(invocation, found.left_out, steps)
-        if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
-            raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
-        changes = [step for step in steps if step.changes]
-        require_members(changes, admin)
-        if dry_run or not changes:
-            return
-        if not yes:
-            confirm(f"Make {_counted(len(changes), 'change')} in {invocation.settings.ranger.url}?")
-            if _planned(invocation, admin, found) != steps:
-                raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
-        _make(invocation, changes, admin, ranger_user)
+    change_roles(
+        invocation,
+        ranger_user,
+        lambda admin: _planned(invocation, admin, found),
+        lambda steps: _show(invocation, found.left_out, steps),
+        dry_run=dry_run,
+        yes=yes,
+    )
 
 
 def _read(invocation: Invocation, path: Path) -> SentryImport:
@@ -95,30 +89,15 @@ def _show(invocation: Invocation, left_out: Sequence[LeftOut], steps: Sequence[R
         invocation.print_json(
             {
                 "left_out": [{"place": one.place.text, "what": one.what, "why": one.why} for one in left_out],
-                "steps": [{"change": one.what, "detail": one.detail, "changes": one.changes} for one in steps],
+                "steps": list(map(step_as_json, steps)),
             }
         )
         return
     if left_out:
-        invocation.console.print(f"{_counted(len(left_out), 'thing')} of the file left out:")
+        invocation.console.print(f"{counted(len(left_out), 'thing')} of the file left out:")
     for one in left_out:
         invocation.console.print(f"  {one}")
     for step in steps:
         invocation.console.print(str(step))
     if not steps:
         invocation.console.print("nothing to do: the file has no role that can be imported")
-
-
-def _make(invocation: Invocation, changes: Sequence[RoleStep], admin: RangerAdmin, account: str) -> None:
-    made = 0
-    try:
-        for _ in carry_out_roles(changes, admin, invocation.settings.ranger.service, account=account):
-            made += 1
-    except KeyboardInterrupt:
-        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
-        raise
-    invocation.messages.print(f"{_counted(made, 'change')} made; plugins follow with their next refresh")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"

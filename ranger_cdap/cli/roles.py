@@ -10,15 +10,15 @@ import click
 from click.shell_completion import CompletionItem
 
 from ranger_cdap.cdap.presets import load_preset, preset_names
-from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.role_steps import change_roles, step_as_json
 from ranger_cdap.cli.roles_text import print_preset, print_presets
-from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.job_roles import job_role
-from ranger_cdap.policies.manage.role_changes import carry_out_roles, read_roles, require_members
+from ranger_cdap.policies.manage.role_changes import read_roles
 from ranger_cdap.policies.manage.role_plan import (
     FoundRoles,
     RoleAction,
@@ -212,40 +212,19 @@ def _planned(invocation: Invocation, admin: RangerAdmin, job: _JobArguments, pla
 
 def _carry_out(invocation: Invocation, job: _JobArguments, planned: Planned, *, dry_run: bool, yes: bool) -> None:
     job.wanted(invocation)  # before the password is asked for
-    with administrator(invocation, job.account) as admin:
-        steps = _planned(invocation, admin, job, planned)
-        _show(invocation, steps)
-        if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
-            raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
-        changes = [step for step in steps if step.changes]
-        require_members(changes, admin)
-        if dry_run or not changes:
-            return
-        if not yes:
-            confirm(f"Make {_changes(len(changes))} in {invocation.settings.ranger.url}?")
-            if _planned(invocation, admin, job, planned) != steps:
-                raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
-        _make(invocation, changes, admin, job.account)
-
-
-def _make(invocation: Invocation, changes: Sequence[RoleStep], admin: RangerAdmin, account: str) -> None:
-    made = 0
-    try:
-        for _ in carry_out_roles(changes, admin, invocation.settings.ranger.service, account=account):
-            made += 1
-    except KeyboardInterrupt:
-        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
-        raise
-    invocation.messages.print(f"{_changes(made)} made; plugins follow with their next refresh")
-
-
-def _changes(count: int) -> str:
-    return f"{count} change{'s' * (count != 1)}"
+    change_roles(
+        invocation,
+        job.account,
+        lambda admin: _planned(invocation, admin, job, planned),
+        lambda steps: _show(invocation, steps),
+        dry_run=dry_run,
+        yes=yes,
+    )
 
 
 def _show(invocation: Invocation, steps: Sequence[RoleStep]) -> None:
     if invocation.as_json:
-        invocation.print_json([{"change": one.what, "detail": one.detail, "changes": one.changes} for one in steps])
+        invocation.print_json(list(map(step_as_json, steps)))
         return
     for step in steps:
         invocation.console.print(str(step))

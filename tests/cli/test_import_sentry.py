@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cdap.entity import parse_entity, to_resource
-from ranger_cdap.cli import import_sentry as command
+from ranger_cdap.cli import role_steps
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.policies.client.downloader import Downloader
@@ -161,7 +161,7 @@ def test_a_plan_that_changed_while_it_was_confirmed_is_not_carried_out(
         assert question.startswith("Make 7 changes in ")
         assert ranger.admin.roles.create(ranger.service, ROLES[0], description="of others")
 
-    monkeypatch.setattr(command, "confirm", meanwhile)
+    monkeypatch.setattr(role_steps, "confirm", meanwhile)
     policies = state(ranger)[1]
     assert main(IMPORT[:3]) == 1
     assert "the plan has changed since it was shown, and nothing was done" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cdap.presets import load_preset, preset_names
-from ranger_cdap.cli import roles as command
+from ranger_cdap.cli import role_steps
 from ranger_cdap.cli.main import main
 from ranger_cdap.policies.client.ranger_roles import RoleClient
 from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
@@ -155,7 +155,7 @@ def test_a_plan_that_changed_while_it_was_confirmed_is_not_carried_out(
         assert question.startswith("Make ")
         assert ranger.admin.roles.create(ranger.service, "sales_viewer", description="of others")
 
-    monkeypatch.setattr(command, "confirm", meanwhile)
+    monkeypatch.setattr(role_steps, "confirm", meanwhile)
     policies = state(ranger)[1]
     assert main(["roles", "apply", "viewer", *ANN]) == 1
     assert "the plan has changed since it was shown, and nothing was done" in capsys.readouterr().err

@@ -1,0 +1,65 @@
+"""Changes of roles in Ranger as a user makes them: shown, confirmed, planned again, and carried out step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.role_changes import carry_out_roles, require_members
+from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep
+
+
+def change_roles(
+    invocation: Invocation,
+    account: str,
+    planned: Callable[[RangerAdmin], Sequence[RoleStep]],
+    show: Callable[[Sequence[RoleStep]], None],
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Show the planned steps and carry out those that change something, once they are confirmed and planned again.
+
+    Raises:
+        InvalidInput: a role is blocked, or a member is missing; nothing was done.
+        ConflictingChange: the plan has changed since it was shown; nothing was done.
+        RangerAdminError: Ranger rejected a step; earlier ones were made.
+    """
+    with administrator(invocation, account) as admin:
+        steps = planned(admin)
+        show(steps)
+        if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
+            raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
+        changes = [step for step in steps if step.changes]
+        require_members(changes, admin)
+        if dry_run or not changes:
+            return
+        if not yes:
+            confirm(f"Make {counted(len(changes), 'change')} in {invocation.settings.ranger.url}?")
+            if planned(admin) != steps:
+                raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
+        _make(invocation, changes, admin, account)
+
+
+def _make(invocation: Invocation, changes: Sequence[RoleStep], admin: RangerAdmin, account: str) -> None:
+    made = 0
+    try:
+        for _ in carry_out_roles(changes, admin, invocation.settings.ranger.service, account=account):
+            made += 1
+    except KeyboardInterrupt:
+        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
+        raise
+    invocation.messages.print(f"{counted(made, 'change')} made; plugins follow with their next refresh")
+
+
+def step_as_json(step: RoleStep) -> dict[str, object]:
+    """Return a step as the commands print it with `--json`."""
+    return {"change": step.what, "detail": step.detail, "changes": step.changes}
+
+
+def counted(count: int, noun: str) -> str:
+    """Return the number with its noun: `1 change`, `2 changes`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
