@@ -10,7 +10,7 @@ from uuid import UUID
 
 from company import INSTANCE, Company, Person
 
-from ranger_cdap.audit.record import AuditedAccess, AuditRecord, record_of
+from ranger_cdap.audit.record import AuditedAccess, AuditedService, AuditRecord, record_of
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.ranger_model.document import replaced
@@ -94,5 +94,5 @@ def _record(
     )
     why = "" if decision.allowed else f"{person.name} needs {access.upper()} on {entity}"
     name = str(UUID(int=random.getrandbits(128), version=4))
-    found = record_of(decision, engine, audited, allowed=decision.allowed, reason=why, name=name)
+    found = record_of(decision, AuditedService.of(engine), audited, allowed=decision.allowed, reason=why, name=name)
     return replaced(found, agentHost="cdap-master-1")

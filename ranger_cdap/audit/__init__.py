@@ -1,6 +1,15 @@
 """Audit records with Ranger's field names, their sinks, and delivery that does not hold up decisions."""
 
-from ranger_cdap.audit.record import AuditedAccess, AuditRecord, event_id, record_of
+from ranger_cdap.audit.record import (
+    Auditable,
+    AuditedAccess,
+    AuditedService,
+    AuditRecord,
+    event_id,
+    event_id_of,
+    event_ids,
+    record_of,
+)
 from ranger_cdap.audit.sinks import BUILT_IN_SINKS, AuditSink, SinkFactory
 from ranger_cdap.audit.trail import AuditTrail, check_audit, open_trail
 
@@ -9,10 +18,14 @@ __all__ = [
     "AuditRecord",
     "AuditSink",
     "AuditTrail",
+    "Auditable",
     "AuditedAccess",
+    "AuditedService",
     "SinkFactory",
     "check_audit",
     "event_id",
+    "event_id_of",
+    "event_ids",
     "open_trail",
     "record_of",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.record import Auditable
 from ranger_cdap.audit.sinks import AuditSink
 from ranger_cdap.errors import AuditSinkError, reason
 from ranger_cdap.forks import restart_after_fork
@@ -21,7 +21,7 @@ PATIENCE_SECONDS: Final = 5.0
 
 @dataclass(eq=False, slots=True)
 class _PendingRecords:
-    records: Sequence[AuditRecord]
+    records: Sequence[Auditable]
     done: threading.Event = field(default_factory=threading.Event)
     failed: str = ""
 
@@ -51,7 +51,7 @@ class GroupCommit:
         self._fails = False
         self._thread = None
 
-    def write(self, records: Sequence[AuditRecord]) -> None:
+    def write(self, records: Sequence[Auditable]) -> None:
         """Return when the records are on disk.
 
         Raises:
@@ -105,11 +105,11 @@ class GroupCommit:
                 waiting.failed = failed
                 waiting.done.set()
 
-    def _put(self, records: Sequence[AuditRecord]) -> str:
+    def _put(self, records: Sequence[Auditable]) -> str:
         """Return the reason why the sink does not have the records; empty if it has."""
         failed = ""
         try:
-            self._sink.write(records)
+            self._sink.write([waiting.record() for waiting in records])
         except Exception as e:  # whatever fails, this thread must live and nothing may count as written
             failed = reason(e) if isinstance(e, OSError) else type(e).__name__
         if failed and not self._fails:

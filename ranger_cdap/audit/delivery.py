@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.record import Auditable, AuditRecord
 from ranger_cdap.audit.sinks import AuditSink
 from ranger_cdap.audit.spool import Spool
 from ranger_cdap.errors import AuditRefused
@@ -52,13 +52,13 @@ class Delivery:
         first_pause: float = _FIRST_PAUSE,
     ) -> None:
         self.counts = Counts()
-        self._name = name
+        self.name = name
         self._sink = sink
         self._capacity = capacity
         self._half = max(1, capacity // 2)
         self._spool = spool
         self._first_pause = first_pause
-        self._queue: deque[AuditRecord] = deque()
+        self._queue: deque[Auditable] = deque()
         self._changed = threading.Condition()
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -83,15 +83,18 @@ class Delivery:
             if self._spool.waits:
                 self._start()
 
-    def write(self, records: Sequence[AuditRecord]) -> None:
+    def write(self, records: Sequence[Auditable]) -> None:
         """Queue as many of the records as fit."""
         with self._changed:
             before = len(self._queue)
-            room = 0 if self._closing else max(0, self._capacity - before)
-            self._queue.extend(records if len(records) <= room else records[:room])
-            self.counts.lost += max(0, len(records) - room)
-            self._start()
-            if before == 0 or before < self._half <= len(self._queue):
+            room = 0 if self._closing else self._capacity - before
+            if len(records) > room:
+                self.counts.lost += len(records) - room
+                records = records[:room]
+            self._queue.extend(records)
+            if self._thread is None:
+                self._start()
+            if before == 0 or before < self._half <= before + len(records):
                 self._changed.notify()
 
     def close(self, timeout: float = 5.0) -> None:
@@ -110,13 +113,13 @@ class Delivery:
             if self._spool is not None:
                 self._spool.close()
         if self.counts.lost:
-            logger.warning("%d audit records for sink `%s` were lost", self.counts.lost, self._name)
+            logger.warning("%d audit records for sink `%s` were lost", self.counts.lost, self.name)
 
     def _start(self) -> None:
         if self._thread is None and not self._closing:
             this = weakref.ref(self)
             self._stay = run_at_exit(lambda: _close_if_pending(this()))
-            self._thread = threading.Thread(target=self._run, name=f"audit-{self._name}", daemon=True)
+            self._thread = threading.Thread(target=self._run, name=f"audit-{self.name}", daemon=True)
             self._thread.start()
 
     @property
@@ -161,7 +164,7 @@ class Delivery:
             self._drop_first(len(batch))
             self.counts.delivered += len(batch)
         if self._reported:
-            logger.warning("audit sink `%s` works again", self._name)
+            logger.warning("audit sink `%s` works again", self.name)
         self._pause, self._retry_at, self._reported = 0.0, 0.0, False
 
     def _give(self, batch: Sequence[AuditRecord]) -> None:
@@ -184,7 +187,7 @@ class Delivery:
         if not self._reported:
             self._reported = True
             where = "records wait on disk" if self._spool is not None else "records wait in memory"
-            logger.warning("audit sink `%s` fails; %s: %s", self._name, where, _one_line(error))
+            logger.warning("audit sink `%s` fails; %s: %s", self.name, where, _one_line(error))
         self._put_away()
 
     def _put_away(self) -> None:
@@ -193,7 +196,7 @@ class Delivery:
             try:
                 fits = self._spool.append(batch)
             except OSError as e:
-                logger.warning("the audit spool of `%s` cannot be written: %s", self._name, _one_line(e))
+                logger.warning("the audit spool of `%s` cannot be written: %s", self.name, _one_line(e))
                 self._disk_works = False
                 break
             self._drop_first(len(batch))
@@ -208,7 +211,8 @@ class Delivery:
 
     def _first(self) -> list[AuditRecord]:
         with self._changed:
-            return [record for _, record in zip(range(_MOST_AT_ONCE), self._queue, strict=False)]
+            first = [queued for _, queued in zip(range(_MOST_AT_ONCE), self._queue, strict=False)]
+        return [queued.record() for queued in first]
 
     def _drop_first(self, count: int) -> None:
         with self._changed:

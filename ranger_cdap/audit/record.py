@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterable
 from functools import cache
+from typing import Protocol, Self
 
 import msgspec
 
@@ -31,23 +32,37 @@ class EventIds:
         """Forget those drawn before the fork, which are the parent's."""
         self._drawn = []
 
-    def next(self) -> str:
-        """Return an id."""
+    def draw(self) -> str:
+        """Return the bits of an id, which `event_id_of` turns into its text."""
         try:
-            h = self._drawn.pop()
+            return self._drawn.pop()
         except IndexError:
             block = os.urandom(16 * _DRAWN_AT_ONCE).hex()
-            h, *drawn = (block[at : at + 32] for at in range(0, len(block), 32))
+            first, *drawn = (block[at : at + 32] for at in range(0, len(block), 32))
             self._drawn.extend(drawn)
-        return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
+            return first
 
 
-_event_ids = cache(EventIds)
+event_ids = cache(EventIds)
+"""Return the source of this process."""
+
+
+def event_id_of(h: str) -> str:
+    """Return the id of drawn bits."""
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
 
 
 def event_id() -> str:
     """Return a random UUID (version 4), as text."""
-    return _event_ids().next()
+    return event_id_of(event_ids().draw())
+
+
+class Auditable(Protocol):
+    """Record of one access, made when it is written: a decision does not wait for its texts."""
+
+    def record(self) -> AuditRecord:
+        """Return the record; each time the same one."""
+        ...
 
 
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +97,22 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     event_dur_ms: int = 0
     id: str = msgspec.field(default_factory=event_id)
 
+    def record(self) -> Self:
+        """Return this record."""
+        return self
+
+
+class AuditedService(msgspec.Struct, frozen=True):
+    """Ranger service whose policies decided, and the id of its service definition, 0 if it has none."""
+
+    name: str
+    definition_id: int
+
+    @classmethod
+    def of(cls, engine: PolicyEngine | None) -> Self:
+        """Return the service of an engine; without one it has no name."""
+        return cls("", 0) if engine is None else cls(engine.service_name, engine.service_def.id or 0)
+
 
 class AuditedAccess(msgspec.Struct, frozen=True):
     """Access to record; `time` in epoch milliseconds, `resource` is the value of each level, from the top."""
@@ -97,7 +128,7 @@ class AuditedAccess(msgspec.Struct, frozen=True):
 
 def record_of(
     decision: Decision,
-    engine: PolicyEngine | None,
+    service: AuditedService,
     audited: AuditedAccess,
     *,
     allowed: bool,
@@ -106,12 +137,12 @@ def record_of(
     predecessor: bool | None = None,
     name: str = "",
 ) -> AuditRecord:
-    """Return the record of an access decided by that engine; `allowed` and `reason` are the final answer.
+    """Return the record of an access decided by that service's policies; `allowed` and `reason` are the final answer.
 
     `name` is the record's id if the answer also contains it.
     """
     return AuditRecord(
-        repo=engine.service_name if engine is not None else "",
+        repo=service.name,
         reqUser=audited.user or "",
         evtTime=audited.time,
         access=audited.access,
@@ -124,7 +155,7 @@ def record_of(
         reason=reason,
         cliIP=audited.client_ip or "",
         zone_name=decision.zone or "",
-        repoType=(engine.service_def.id or 0) if engine is not None else 0,
+        repoType=service.definition_id,
         enforced=enforced,
         predecessor=msgspec.UNSET if predecessor is None else int(predecessor),
         id=name or event_id(),

@@ -8,7 +8,7 @@ from typing import Final
 
 from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.audit.delivery import Delivery
-from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.record import Auditable
 from ranger_cdap.audit.sinks import AuditSink, SinkFactory
 from ranger_cdap.audit.spool import Spool
 from ranger_cdap.config import AuditSettings
@@ -19,6 +19,20 @@ logger = logging.getLogger(__name__)
 _FILE: Final = "file"
 
 
+class _Undelayed:
+    """A sink without a queue in front of it."""
+
+    def __init__(self, sink: AuditSink) -> None:
+        self.name = type(sink).__name__
+        self._sink = sink
+
+    def write(self, records: Sequence[Auditable]) -> None:
+        self._sink.write([pending.record() for pending in records])
+
+    def close(self) -> None:
+        self._sink.close()
+
+
 class AuditTrail:
     """Dispatcher of records to every sink, in the caller's thread; `open_trail` puts a queue in front of each.
 
@@ -26,8 +40,8 @@ class AuditTrail:
     get copies.
     """
 
-    def __init__(self, sinks: Iterable[AuditSink], required: GroupCommit | None = None) -> None:
-        self._sinks = tuple(sinks)
+    def __init__(self, sinks: Iterable[AuditSink | Delivery], required: GroupCommit | None = None) -> None:
+        self._sinks = tuple(sink if isinstance(sink, Delivery) else _Undelayed(sink) for sink in sinks)
         self._required = required
         self._failing: set[int] = set()
         self._lost = 0
@@ -48,7 +62,7 @@ class AuditTrail:
         """Return how many records `write` raised for; the operations they describe were denied."""
         return self._refused
 
-    def write(self, records: Sequence[AuditRecord]) -> None:
+    def write(self, records: Sequence[Auditable]) -> None:
         """Pass the records to each sink.
 
         Raises:
@@ -66,7 +80,7 @@ class AuditTrail:
         else:
             self._hand_over(records)
 
-    def write_later(self, records: Sequence[AuditRecord]) -> None:
+    def write_later(self, records: Sequence[Auditable]) -> None:
         """Pass records of denied operations to each sink, without waiting for a disk and without raising."""
         self._hand_over(records)
 
@@ -78,20 +92,19 @@ class AuditTrail:
             try:
                 sink.close()
             except Exception as e:
-                logger.warning("audit sink `%s` could not be closed: %s", type(sink).__name__, type(e).__name__)
+                logger.warning("audit sink `%s` could not be closed: %s", sink.name, type(e).__name__)
 
-    def _hand_over(self, records: Sequence[AuditRecord], beginning: int = 0) -> None:
-        for number, sink in enumerate(self._sinks[beginning:], beginning):
+    def _hand_over(self, records: Sequence[Auditable], beginning: int = 0) -> None:
+        for number, sink in enumerate(self._sinks[beginning:] if beginning else self._sinks, beginning):
             try:
                 sink.write(records)
-                self._failing.discard(number)
+                if self._failing:
+                    self._failing.discard(number)
             except Exception as e:
                 self._lost += len(records)
                 if number not in self._failing:
                     self._failing.add(number)
-                    logger.warning(
-                        "audit records are being lost: sink `%s` fails with %s", type(sink).__name__, type(e).__name__
-                    )
+                    logger.warning("audit records are being lost: sink `%s` fails with %s", sink.name, type(e).__name__)
 
 
 def open_trail(settings: AuditSettings, factories: Mapping[str, SinkFactory]) -> AuditTrail:

@@ -2,51 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
-from ranger_cdap.audit import AuditedAccess, AuditRecord, record_of
+import msgspec
+
+from ranger_cdap.audit import AuditedAccess, AuditedService, AuditRecord, event_id_of, event_ids, record_of
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
-from ranger_cdap.engine import NO_POLICY, Decision, PolicyEngine
+from ranger_cdap.engine import NO_POLICY, Decision
 
 _UNDECIDED: Final = Decision(allowed=False, determined=False, audited=True)
 
 
-def records_of(
-    answer: Answer,
-    outcome: Answer,
-    instance: str,
-    engine: PolicyEngine | None,
-    now: int,
-    client_ip: str | None,
-    predecessor: bool | None = None,
-) -> Iterator[AuditRecord]:
-    """Yield one record per entity and user with the final result; other evaluated privileges are not audited.
+class CheckOrigin(msgspec.Struct, frozen=True):
+    """Circumstances of a check that all its records have: CDAP instance, service, time (epoch ms), client address."""
+
+    instance: str
+    service: AuditedService
+    time: int
+    client_ip: str | None
+
+
+class PendingRecord(msgspec.Struct, frozen=True):
+    """Audit record of one privilege that decided an answer, before its texts are made.
 
     `answer` is the result of the policies, `outcome` the answer given. An operation that is not enforced is audited
-    with the result of the policies; for an allowed one, the policy that allows is reason enough. An answer that no
-    policy decided has one record. `predecessor` is the answer of the predecessor, if it is compared with.
+    with the result of the policies; for an allowed one, the policy that allows is reason enough. `predecessor` is the
+    answer of the predecessor, if it is compared with.
     """
-    decided = outcome if outcome.enforced else answer
-    for evaluated in _by_entity_and_user(answer.decided_by) or (_undecided(answer),):
-        if evaluated.decision.audited:
-            yield record_of(
-                evaluated.decision,
-                engine,
-                AuditedAccess(
-                    time=now,
-                    user=evaluated.person,
-                    access=answer.operation,
-                    action=evaluated.action.lower(),
-                    resource=(instance, *evaluated.entity.parts),
-                    resource_type=evaluated.entity.type,
-                    client_ip=client_ip,
-                ),
-                allowed=decided.allowed,
-                reason="" if decided.allowed and evaluated.decision.policy_id != NO_POLICY else decided.reason,
-                enforced=outcome.enforced,
-                predecessor=None if outcome.enforced else predecessor,
-            )
+
+    evaluated: EvaluatedPrivilege
+    answer: Answer
+    outcome: Answer
+    origin: CheckOrigin
+    predecessor: bool | None
+    id_bits: str
+
+    def record(self) -> AuditRecord:
+        """Return the record."""
+        evaluated, outcome, origin = self.evaluated, self.outcome, self.origin
+        decided = outcome if outcome.enforced else self.answer
+        return record_of(
+            evaluated.decision,
+            origin.service,
+            AuditedAccess(
+                time=origin.time,
+                user=evaluated.person,
+                access=self.answer.operation,
+                action=evaluated.action.lower(),
+                resource=(origin.instance, *evaluated.entity.parts),
+                resource_type=evaluated.entity.type,
+                client_ip=origin.client_ip,
+            ),
+            allowed=decided.allowed,
+            reason="" if decided.allowed and evaluated.decision.policy_id != NO_POLICY else decided.reason,
+            enforced=outcome.enforced,
+            predecessor=None if outcome.enforced else self.predecessor,
+            name=event_id_of(self.id_bits),
+        )
+
+
+def records_of(
+    answer: Answer, outcome: Answer, origin: CheckOrigin, predecessor: bool | None = None
+) -> list[PendingRecord]:
+    """Return one record per entity and user with the final result; other evaluated privileges are not audited.
+
+    An answer that no policy decided has one record.
+    """
+    draw = event_ids().draw
+    return [
+        PendingRecord(evaluated, answer, outcome, origin, predecessor, draw())
+        for evaluated in _by_entity_and_user(answer.decided_by) or (_undecided(answer),)
+        if evaluated.decision.audited
+    ]
 
 
 def _by_entity_and_user(evaluated: tuple[EvaluatedPrivilege, ...]) -> Collection[EvaluatedPrivilege]:

@@ -10,8 +10,8 @@ from typing import Protocol, Self
 import pluggy
 from msgspec.structs import replace
 
-from ranger_cdap.audit import AuditRecord, AuditTrail, open_trail
-from ranger_cdap.authz.answer_audit import records_of
+from ranger_cdap.audit import AuditedService, AuditTrail, open_trail
+from ranger_cdap.authz.answer_audit import CheckOrigin, PendingRecord, records_of
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
@@ -93,6 +93,7 @@ class Decider:
         self._groups = hooks.ranger_cdap_groups if hooks.ranger_cdap_groups.get_hookimpls() else None
         self._clock = clock
         self._nothing_else = config.with_master(NOTHING_ELSE)
+        self._enforces_everything = config.enforcement.everything
         self._closed = False
 
     @classmethod
@@ -172,10 +173,11 @@ class Decider:
         """
         decision_context, unready = self._decision_context(user, groups, client_ip)
         answers = [self._answer(decision_context, unready, user, row, entity, context) for row, entity in rows]
-        engine, now = (
-            (decision_context.engine, decision_context.now) if decision_context is not None else (None, self.now())
-        )
-        before = self._before(rule, decision_context, user)
+        if decision_context is not None:
+            engine, now = decision_context.engine, decision_context.now
+        else:
+            engine, now = None, self.now()
+        before = self._before(rule, decision_context, user) if rule is not None else None
         return self._recorded(answers, engine, now, client_ip, last_word, before)
 
     def evaluate_rows(
@@ -290,14 +292,14 @@ class Decider:
         if self._closed:
             return _refused([answer], f"not ready: {_CLOSED.reason}")[0]
         enforcement = self.config.enforcement
-        if enforcement.is_enforced(answer.operation, answer.entity.type):
+        if self._enforces_everything or enforcement.is_enforced(answer.operation, answer.entity.type):
             return answer
         if enforcement.outside is UnenforcedMode.DENY:
-            return replace(answer, allowed=False, reason=f"`{answer.operation}` is not enabled yet")
+            return replace(answer, allowed=False, given_reason=f"`{answer.operation}` is not enabled yet")
         if enforcement.asks_predecessor:
             return answer if before is None else _by_predecessor(answer, before)
         reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
-        return replace(answer, allowed=True, enforced=False, reason=reason)
+        return replace(answer, allowed=True, enforced=False, given_reason=reason)
 
     def _after_vetoes(self, answer: Answer) -> Answer:
         if self._veto is None or not answer.allowed:
@@ -309,7 +311,7 @@ class Decider:
             reasons = ["a veto hook failed"]
         if not reasons:
             return answer
-        return replace(answer, allowed=False, missing=(), reason=f"vetoed: {'; '.join(map(str, reasons))}")
+        return replace(answer, allowed=False, given_missing=(), given_reason=f"vetoed: {'; '.join(map(str, reasons))}")
 
     def _recorded(
         self,
@@ -322,14 +324,12 @@ class Decider:
     ) -> list[Answer]:
         """Return the final answers and audit them; an answer whose required record cannot be written is a denial."""
 
-        def records() -> list[AuditRecord]:
-            return [
-                record
-                for answer, outcome in zip(answers, outcomes, strict=True)
-                for record in records_of(
-                    answer, outcome, self.config.instance, engine, now, client_ip, _compared(answer, answers, before)
-                )
-            ]
+        def records() -> list[PendingRecord]:
+            origin = CheckOrigin(self.config.instance, AuditedService.of(engine), now, client_ip)
+            found: list[PendingRecord] = []
+            for answer, outcome in zip(answers, outcomes, strict=True):
+                found += records_of(answer, outcome, origin, _compared(answer, answers, before))
+            return found
 
         outcomes = [self._outcome(answer, before) for answer in answers]
         if self._closed:
@@ -348,9 +348,15 @@ def _by_predecessor(answer: Answer, before: PredecessorAnswer) -> Answer:
     """Return the answer of the predecessor, which never lasts: only its own policies would tell how long."""
     if before.allowed:
         reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
-        return replace(answer, allowed=True, enforced=False, reason=reason, alternatives=())
-    missing, reason = before.missing, before.reason
-    return replace(answer, allowed=False, enforced=False, missing=missing, reason=reason, alternatives=())
+        return replace(answer, allowed=True, enforced=False, given_reason=reason, alternatives=())
+    return replace(
+        answer,
+        allowed=False,
+        enforced=False,
+        given_missing=before.missing,
+        given_reason=before.reason,
+        alternatives=(),
+    )
 
 
 def _compared(answer: Answer, answers: Iterable[Answer], before: PredecessorAnswer | None) -> bool | None:
@@ -368,7 +374,7 @@ def _refused(answers: Sequence[Answer], why: str) -> list[Answer]:
     """Return the answers as denials with that reason; unchanged if it is empty."""
     if not why:
         return list(answers)
-    return [replace(answer, allowed=False, enforced=True, missing=(), reason=why) for answer in answers]
+    return [replace(answer, allowed=False, enforced=True, given_missing=(), given_reason=why) for answer in answers]
 
 
 def other_service_type(engine: PolicyEngine | None) -> str:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.cdap.profile import ANY, VISIBLE
+from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, NamedValues, PolicyEngine
+
+_REQUESTED: Final = {
+    **{action: (action.lower(), MatchingScope.SELF) for action in ACTIONS},
+    ANY: (ANY_ACCESS, MatchingScope.SELF),
+    VISIBLE: (ANY_ACCESS, MatchingScope.SELF_OR_DESCENDANTS),
+}
+"""Access type and scope that an action is requested as."""
 
 
 class DecisionContext(msgspec.Struct, frozen=True):
@@ -30,15 +38,16 @@ class DecisionContext(msgspec.Struct, frozen=True):
     def ask(self, person: str, entity: EntityId, action: str) -> Decision:
         """Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
         membership = self.groups.membership(person)
+        access_type, matching_scope = _REQUESTED[action]
         return self.engine.evaluate(
             AccessRequest(
-                resource=to_resource(entity, self.instance),
-                access_type=ANY_ACCESS if action in (ANY, VISIBLE) else action.lower(),
-                user=person,
-                groups=membership.groups,
-                groups_known=membership.known,
+                to_resource(entity, self.instance),
+                access_type,
+                person,
+                membership.groups,
                 access_time=self.now,
+                matching_scope=matching_scope,
                 client_ip=self.client_ip,
-                matching_scope=MatchingScope.SELF_OR_DESCENDANTS if action == VISIBLE else MatchingScope.SELF,
+                groups_known=membership.known,
             )
         )

@@ -178,7 +178,7 @@ class AccessEnforcer:
             entity=entity,
             person=user,
             requirements=(),
-            reason=decision.reason,
+            given_reason=decision.reason,
         )
         rule = self._rule(check)
         return self._decider.record_override(answer, client_ip, last_word=last_word, rule=rule, groups=groups)

@@ -22,34 +22,32 @@ class Membership(msgspec.Struct, frozen=True):
     known: bool = True
 
 
-class GroupResolver:
-    """Resolver of the groups of all users in one request, each looked up once."""
+class GroupResolver(msgspec.Struct, frozen=True):
+    """Resolver of the groups of all users in one request, each looked up once.
 
-    def __init__(
-        self,
-        passed: Mapping[str, Iterable[str]],
-        stored: Callable[[str], frozenset[str]],
-        hook: GroupHook | None = None,
-    ) -> None:
-        """Keep `passed`, the caller's groups by user, and `stored`, which returns those of Ranger's user store."""
-        self._passed = passed
-        self._stored = stored
-        self._hook = hook
-        self._found: dict[str, Membership] = {}
+    `passed` are the caller's groups by user; `stored` returns those of Ranger's user store.
+    """
+
+    passed: Mapping[str, Iterable[str]]
+    stored: Callable[[str], frozenset[str]]
+    hook: GroupHook | None = None
+    found: dict[str, Membership] = {}
 
     def membership(self, person: str) -> Membership:
         """Return the user's groups from all sources; a hook that raises or returns no names leaves them unknown."""
-        found = self._found.get(person)
-        if found is None:
-            found = self._found[person] = self._look_up(person)
-        return found
+        membership = self.found.get(person)
+        if membership is None:
+            membership = self.found[person] = self._look_up(person)
+        return membership
 
     def _look_up(self, person: str) -> Membership:
-        groups = frozenset(self._passed.get(person, ())) | self._stored(person)
-        if self._hook is None:
+        groups = frozenset(self.passed.get(person, ()))
+        if stored := self.stored(person):
+            groups |= stored
+        if self.hook is None:
             return Membership(groups)
         try:
-            supplied = frozenset(group for answer in self._hook(user=person) for group in _names(answer))
+            supplied = frozenset(group for answer in self.hook(user=person) for group in _names(answer))
         except GroupLookupFailed as e:  # whose source has logged it, once and not per decision
             logger.debug("group lookup failed: %s", e)
             return Membership(groups, known=False)

@@ -15,7 +15,7 @@ from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.cdap.plan import RequiredPrivilege, plan, unnamed
+from ranger_cdap.cdap.plan import RequiredPrivilege, required_privileges, unnamed
 from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation, Privilege
 from ranger_cdap.engine import NO_POLICY, Decision, NamedValues
 from ranger_cdap.errors import InvalidInput
@@ -86,7 +86,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Answer to an operation on an entity: allowed or not, the deciding privileges, and the missing ones.
 
     If it is not `enforced`, `allowed` says what happens, and the rest of the answer describes the decision that would
-    apply.
+    apply. `given_reason` and `given_missing` take the place of what the privileges say; the texts are made when read.
     """
 
     allowed: bool
@@ -94,12 +94,24 @@ class Answer(msgspec.Struct, frozen=True):
     entity: EntityId
     person: str
     requirements: tuple[str, ...]
-    reason: str
-    missing: tuple[Missing, ...] = ()
     decided_by: tuple[EvaluatedPrivilege, ...] = ()
     alternatives: tuple[tuple[EvaluatedPrivilege, ...], ...] = ()
+    given_reason: str = ""
+    given_missing: tuple[Missing, ...] | None = None
     ready: bool = True
     enforced: bool = True
+
+    @property
+    def reason(self) -> str:
+        """Return `allowed`, or why not: the missing privileges, or a reason outside the policies."""
+        return self.given_reason or ("allowed" if self.allowed else "; ".join(map(str, self.missing)))
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """Return the privileges that the nearest alternative lacks."""
+        if self.given_missing is not None:
+            return self.given_missing
+        return tuple([Missing(e.person, e.actions, e.entity, e.capacity) for e in self.decided_by if not e.held])
 
     @property
     def tried(self) -> tuple[tuple[EvaluatedPrivilege, ...], ...]:
@@ -139,39 +151,33 @@ def compose(
 ) -> Answer:
     """Return the answer to the operation: by the first alternative that holds, else by the one that lacks fewest.
 
-    A pattern needs `names`: without them, nothing is allowed on it.
+    The parts of the entity must have been checked, as `entity_id` does. A pattern needs `names`: without them, nothing
+    is allowed on it.
 
     Raises:
-        InvalidInput: as `plan`.
+        InvalidInput: as `required_privileges`.
     """
     inherits = options.inherit and not operation.lists
     alternatives: list[tuple[EvaluatedPrivilege, ...]] = []
-    for needs in plan(operation, entity, person, context, options):
-        evaluated = tuple(_evaluate(need, ask, names, inherits) for need in needs)
+    nearest: tuple[EvaluatedPrivilege, ...] = ()
+    fewest = -1
+    for needs in required_privileges(operation, entity, person, context, options):
+        evaluated = tuple([_evaluate(need, ask, names, inherits) for need in needs])
         alternatives.append(evaluated)
-        if evaluated and all(e.held for e in evaluated):
-            return Answer(
-                allowed=True,
-                operation=operation.name,
-                entity=entity,
-                person=person,
-                requirements=operation.requirements,
-                reason="allowed",
-                decided_by=evaluated,
-                alternatives=tuple(alternatives),
-            )
-    nearest = min(alternatives, key=lambda evaluated: sum(not e.held for e in evaluated), default=())
-    missing = tuple(Missing(e.person, e.actions, e.entity, e.capacity) for e in nearest if not e.held)
+        lacks = len([e for e in evaluated if not is_allowed(e.decision)])
+        if lacks < fewest or fewest < 0:
+            nearest, fewest = evaluated, lacks
+        if evaluated and not lacks:
+            return Answer(True, operation.name, entity, person, operation.requirements, evaluated, tuple(alternatives))
     return Answer(
-        allowed=False,
-        operation=operation.name,
-        entity=entity,
-        person=person,
-        requirements=operation.requirements,
-        reason="; ".join(map(str, missing)) or _undecidable(operation, context),
-        missing=missing,
-        decided_by=nearest,
-        alternatives=tuple(alternatives),
+        False,
+        operation.name,
+        entity,
+        person,
+        operation.requirements,
+        nearest,
+        tuple(alternatives),
+        given_reason="" if fewest > 0 else _undecidable(operation, context),
     )
 
 
@@ -206,9 +212,7 @@ def _target(privilege: Privilege, entity: EntityId) -> EntityId | None:
 
 def denied(operation: str, entity: EntityId, person: str, reason: str, *, ready: bool = True) -> Answer:
     """Return a denial for a reason outside the policies: not ready, a veto, an error."""
-    return Answer(
-        allowed=False, operation=operation, entity=entity, person=person, requirements=(), reason=reason, ready=ready
-    )
+    return Answer(False, operation, entity, person, (), given_reason=reason, ready=ready)
 
 
 def _undecidable(operation: Operation, context: Context) -> str:
@@ -219,10 +223,15 @@ def _undecidable(operation: Operation, context: Context) -> str:
 def _evaluate(need: RequiredPrivilege, ask: Ask, names: Names | None, inherits: bool) -> EvaluatedPrivilege:
     """Evaluate a privilege; one action suffices: the first that is allowed decides, else the first that is denied."""
     first: EvaluatedPrivilege | None = None
+    entity, person = need.entity, need.person
     for action in need.actions:
-        entity, decision = _decide(need, action, ask, names, inherits and action in _INHERITED)
-        evaluated = EvaluatedPrivilege(need.entity, need.actions, action, decision, need.person, need.capacity, entity)
-        if evaluated.held:
+        inherited = inherits and action in _INHERITED
+        if isinstance(entity, EntityId):
+            decided_on, decision = None, _decide(person, entity, action, ask, inherited)
+        else:
+            decided_on, decision = _decide_pattern(person, entity, action, ask, names, inherited)
+        evaluated = EvaluatedPrivilege(entity, need.actions, action, decision, person, need.capacity, decided_on)
+        if is_allowed(decision):
             return evaluated
         first = first or evaluated
     if first is None:
@@ -230,24 +239,22 @@ def _evaluate(need: RequiredPrivilege, ask: Ask, names: Names | None, inherits: 
     return first
 
 
-def _decide(
-    need: RequiredPrivilege, action: str, ask: Ask, names: Names | None, inherits: bool
+def _decide(person: str, entity: EntityId, action: str, ask: Ask, inherits: bool) -> Decision:
+    decision = ask(person, entity, action)
+    return _inherited(decision, person, entity, action, ask) if inherits else decision
+
+
+def _decide_pattern(
+    person: str, pattern: EntityPattern, action: str, ask: Ask, names: Names | None, inherits: bool
 ) -> tuple[EntityId | None, Decision]:
-    """Return Ranger's decision; on a pattern, the first denial of an entity that it matches, and that entity."""
-
-    def decide(entity: EntityId) -> Decision:
-        decision = ask(need.person, entity, action)
-        return _inherited(decision, need.person, entity, action, ask) if inherits else decision
-
-    if isinstance(need.entity, EntityId):
-        return None, decide(need.entity)
-    named = names(need.person, need.entity) if names is not None else None
-    entities = need.entity.representatives(named) if named is not None else None
+    """Return the first denial of an entity that the pattern matches, and that entity."""
+    named = names(person, pattern) if names is not None else None
+    entities = pattern.representatives(named) if named is not None else None
     if not entities:
         return None, _UNTOLD
     decisions = []
     for entity in entities:
-        decisions.append(decide(entity))
+        decisions.append(_decide(person, entity, action, ask, inherits))
         if not is_allowed(decisions[-1]):
             return entity, decisions[-1]
     return entities[0], _marked(decisions[0], decisions)

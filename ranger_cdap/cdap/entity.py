@@ -212,10 +212,10 @@ def entity_type(name: str) -> EntityType:
     Raises:
         UnknownEntityType: there is none; the message names the nearest.
     """
-    try:
-        return entity_types()[name]
-    except KeyError:
-        raise UnknownEntityType(_nearest(name, entity_types())) from None
+    kind = entity_types().get(name)
+    if kind is None:
+        raise UnknownEntityType(_nearest(name, entity_types()))
+    return kind
 
 
 @cache

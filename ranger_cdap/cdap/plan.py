@@ -10,7 +10,7 @@ from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
-from ranger_cdap.cdap.profile import Operation, Privilege
+from ranger_cdap.cdap.profile import DirectPrivilege, Operation, Privilege
 from ranger_cdap.errors import InvalidInput
 
 Related = Mapping[str, tuple[EntityId | EntityPattern, ...]]
@@ -47,14 +47,24 @@ def plan(
     Raises:
         InvalidInput: the entity is not of the operation's type or not well-formed, or the user has no name.
     """
+    return required_privileges(operation, entity_id(entity.type, entity.parts), person, context, options)
+
+
+def required_privileges(
+    operation: Operation, entity: EntityId, person: str, context: Context, options: Options
+) -> tuple[tuple[RequiredPrivilege, ...], ...]:
+    """Return the alternatives of `plan` for an entity whose parts have been checked.
+
+    Raises:
+        InvalidInput: the entity is not of the operation's type, or the user has no name.
+    """
     row = options.applied_to(operation)
-    entity = entity_id(entity.type, entity.parts)
     if entity.type != row.entity and (row.names or entity.type not in entity_type(row.entity).path):
         raise _another_type(row, entity)
     if not person:
         raise InvalidInput("the requesting user has no name")
-    if row.is_direct:
-        return _unique([tuple(_direct(p, row, entity, person, context) for p in needed) for needed in row.alternatives])
+    if row.direct is not None and entity.type == row.entity:
+        return tuple([tuple([_direct(one, entity, person, context) for one in needed]) for needed in row.direct])
     related = related_entities(row, entity, context)
     alternatives = []
     for alternative in row.alternatives:
@@ -142,12 +152,13 @@ def _needs(
             yield RequiredPrivilege(capacity, name, privilege.actions, entity, privilege)
 
 
-def _direct(privilege: Privilege, row: Operation, entity: EntityId, person: str, context: Context) -> RequiredPrivilege:
-    """Return the requirement for a privilege of a direct row, where the general way costs a multiple."""
-    itself = privilege.target == "entity" and entity.type == row.entity
-    (target,) = (entity,) if itself else _targets(privilege, row, entity, {})
-    capacity, name = _who(privilege.person, person, context)
-    return RequiredPrivilege(capacity, name, privilege.actions, target, privilege)
+def _direct(one: DirectPrivilege, entity: EntityId, person: str, context: Context) -> RequiredPrivilege:
+    privilege, depth = one.privilege, one.depth
+    target = entity if depth is None else EntityId(one.type, entity.parts[:depth])
+    capacity = "requesting"
+    if privilege.person != "requesting":
+        capacity, person = _who(privilege.person, person, context)
+    return RequiredPrivilege(capacity, person, privilege.actions, target, privilege)
 
 
 def _unique(alternatives: Sequence[tuple[RequiredPrivilege, ...]]) -> tuple[tuple[RequiredPrivilege, ...], ...]:

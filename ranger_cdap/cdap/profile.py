@@ -65,6 +65,14 @@ class Privilege:
         return f"{'|'.join(self.actions)} {self.target}{by}{condition}"
 
 
+class DirectPrivilege(msgspec.Struct, frozen=True):
+    """Privilege on the entity of a row, or above it: on `type`, named by its first `depth` parts (None: by all)."""
+
+    privilege: Privilege
+    type: str
+    depth: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """Row of a profile: allowed if every privilege of one alternative is held; `gives` is granted to its user.
@@ -82,13 +90,11 @@ class Operation:
     names: Mapping[str, tuple[EntityPattern, ...]] = field(default_factory=dict)
     open_question: bool = False
     note: str = ""
-    is_direct: bool = field(init=False, repr=False, compare=False)
-    """Whether all its privileges are on the entity and above it, whatever else takes part."""
+    direct: tuple[tuple[DirectPrivilege, ...], ...] | None = field(init=False, repr=False, compare=False)
+    """Alternatives, worked out for an entity of the row's type; None if they need more than it and what is above it."""
 
     def __post_init__(self) -> None:
-        privileges = (privilege for alternative in self.alternatives for privilege in alternative)
-        direct = not self.names and not any(p.conditions or p.target in ROLES for p in privileges)
-        object.__setattr__(self, "is_direct", direct)
+        object.__setattr__(self, "direct", None if self.names else _direct(self.entity, self.alternatives))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class Profile:
     title: str
     rows: Mapping[str, Operation]
     core: Mapping[str, Operation]
+    _core_rows: dict[str, Operation] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def operation(self, name: str) -> Operation:
         """Return the row `<entity type>.<operation>`, by this name or a synonym, or the core policy of that operation.
@@ -109,14 +116,14 @@ class Profile:
             UnknownEntityType: the part before the dot is not an entity type.
             UnknownOperation: neither exists; the message names the nearest row.
         """
-        if row := self.rows.get(SYNONYMS.get(name, name)):
+        if row := self.rows.get(SYNONYMS.get(name, name)) or self._core_rows.get(name):
             return row
         kind, dot, verb = name.partition(".")
         parent = entity_type(kind).parent if dot else None
         if row := uncovered_rows().get(name) if dot else None:
             return row
         if parent and (core := self.core.get(verb)):
-            return replace(core, name=name, entity=kind)
+            return self._core_rows.setdefault(name, replace(core, name=name, entity=kind))
         known = dict.fromkeys((*self.rows, *uncovered_rows()) if dot else self.rows)
         known |= dict.fromkeys(f"{kind}.{verb}" for verb in self.core if parent)
         raise UnknownOperation(f"profile `{self.name}` has no operation `{name}`{suggestion(name, known)}")
@@ -132,6 +139,24 @@ class Profile:
         creating = [row for row in self.rows.values() if row.entity == kind and row.gives]
         gives = creating[0].gives if creating else self.core["create"].gives
         return tuple(action.lower() for action in gives)
+
+
+def _direct(
+    kind: str, alternatives: tuple[tuple[Privilege, ...], ...]
+) -> tuple[tuple[DirectPrivilege, ...], ...] | None:
+    known = entity_types().get(kind)  # a core policy has no type before it is looked up for one
+    if known is None:
+        return None
+    path = known.path
+    levels = {"entity": kind, "parent": known.parent or ""}
+    found = []
+    for alternative in dict.fromkeys(alternatives):
+        targets = [levels.get(privilege.target, privilege.target) for privilege in alternative]
+        if any(p.conditions or p.target in ROLES for p in alternative) or not set(targets) <= set(path):
+            return None
+        depths = (path.index(target) if target != kind else None for target in targets)
+        found.append(tuple(map(DirectPrivilege, alternative, targets, depths)))
+    return tuple(found)
 
 
 def profile_names() -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pytest
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, open_trail
 from ranger_cdap.audit.file import FileSink
-from ranger_cdap.audit.record import EventIds
+from ranger_cdap.audit.record import EventIds, event_id_of
 from ranger_cdap.audit.sinks import LogSink
 from ranger_cdap.config import AuditSettings, Settings, load_settings
 from ranger_cdap.errors import ConfigError
@@ -190,10 +190,10 @@ def test_an_empty_list_of_sinks_switches_the_audit_off(tmp_path: Path, monkeypat
 def test_no_two_records_have_one_id_whatever_threads_and_forks(tmp_path: Path) -> None:
     """Ids are drawn in blocks; a child that is forked in the middle of one has none of it."""
     ids = EventIds()
-    before = [ids.next() for _ in range(100)]
+    before = [event_id_of(ids.draw()) for _ in range(100)]
 
     def draw(file: str) -> None:
-        (tmp_path / file).write_text("\n".join(ids.next() for _ in range(2_000)), encoding="utf-8")
+        (tmp_path / file).write_text("\n".join(event_id_of(ids.draw()) for _ in range(2_000)), encoding="utf-8")
 
     assert ended_well(in_a_child(partial(draw, "child")))
     with ThreadPoolExecutor(8) as threads:

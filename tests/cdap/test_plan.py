@@ -362,13 +362,13 @@ def test_a_direct_row_needs_what_the_general_way_finds(name: str) -> None:
     """Most rows depend on nothing but their entity, and take a shorter way."""
     profile = load_profile(name)
     rows = [*profile.rows.values(), *(profile.operation(f"dataset.{verb}") for verb in profile.core)]
-    direct = [row for row in rows if row.is_direct]
+    direct = [row for row in rows if row.direct is not None]
     assert len(direct) > len(rows) / 2
 
     for unchanged, options, context in product(direct, EVERY_OPTIONS, CONTEXTS):
         row = options.applied_to(unchanged)
         general = replace(row)
-        object.__setattr__(general, "is_direct", False)
+        object.__setattr__(general, "direct", None)
         path = entity_type(row.entity).path
         for kind in path:
             parts = [*("x" for _ in path[1 : path.index(kind)]), *(["worker.x"] if kind == "program" else ["x"])]

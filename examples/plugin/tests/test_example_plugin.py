@@ -27,7 +27,6 @@ def answer(operation: str) -> Answer:
         entity=entity_id("dataset", ["ns1", "purchases"]),
         person="alice",
         requirements=(),
-        reason="allowed",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ranger_cdap.audit import AuditedAccess, AuditRecord, event_id, record_of
+from ranger_cdap.audit import AuditedAccess, AuditedService, AuditRecord, event_id, record_of
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, ProblemCode
 from ranger_cdap.errors import AuditSinkError, NotReady
 from ranger_cdap.ranger_model.service_def import ServiceDef
@@ -73,7 +73,7 @@ class ServiceDecider:
         request, action = checked
         return record_of(
             decision,
-            self.engine,
+            AuditedService.of(self.engine),
             AuditedAccess(
                 time=self.now,
                 user=request.user,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import servicedef
-from ranger_cdap.audit.record import AuditedAccess, AuditRecord, record_of
+from ranger_cdap.audit.record import AuditedAccess, AuditedService, AuditRecord, record_of
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
 from ranger_cdap.errors import PluginError
@@ -150,7 +150,7 @@ def test_a_replay_is_the_evaluation_of_each_record(
         request = AccessRequest(levels, access, user, GROUPS.get(user, frozenset()), access_time=time)
         decision, now = before.evaluate(request), after.evaluate(request)
         audited = AuditedAccess(time, user, access, access, levels.values(), entity.type, None)
-        made = record_of(decision, before, audited, allowed=decision.allowed, reason=decision.reason)
+        made = record_of(decision, AuditedService.of(before), audited, allowed=decision.allowed, reason=decision.reason)
         lines.append(record_line(msgspec.structs.replace(made, event_count=count)))
         if decision.allowed != now.allowed:
             change = "gained" if now.allowed else "lost"
