@@ -51,6 +51,15 @@ def test_the_import_loads_nothing_else() -> None:
     assert [name for name in loaded if name.partition(".")[0] not in (*sys.stdlib_module_names, "ranger_cdap")] == []
 
 
+def test_deciding_by_the_policies_of_a_file_loads_no_client_for_http(tmp_path: Path) -> None:
+    """It is a third of the import, for programs and functions that start often."""
+    program = (
+        "import sys; from ranger_cdap import Authorizer; Authorizer.from_policies(sys.argv[1]); print(*sys.modules)"
+    )
+    loaded = run(program, str(download(tmp_path / "policies.json"))).stdout.split()
+    assert {"requests", "urllib3", "stamina", "apache_ranger"}.isdisjoint(loaded)
+
+
 @pytest.mark.parametrize("name", ranger_cdap.__all__)
 def test_each_name_is_there_and_listed(name: str) -> None:
     assert getattr(ranger_cdap, name) is not None

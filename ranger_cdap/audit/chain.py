@@ -7,7 +7,6 @@ A line is a JSON object that ends with `seq`, `prev` and `hash`. `hash` is the S
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -19,8 +18,7 @@ _END_BYTES: Final = len(b',"seq":,"prev":""') + 18 + 64 + _HASH_BYTES
 _CUT: Final = re.compile(rb'\{"chain":"cut","piece":"([0-9a-f]{64})"')
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """Position of a line in a chain: its number, from 1, and its hash."""
 
     number: int
@@ -34,8 +32,7 @@ NO_LINK: Final = Link(0, "0" * 64)
 """The link before the first line of a chain."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLine:
+class ChainLine(msgspec.Struct, frozen=True):
     """Line of a chain as read: its claimed link, and whether its own hash matches its bytes."""
 
     link: Link

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Self
+
+import msgspec
 
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode, enforcement
@@ -12,14 +14,13 @@ from ranger_cdap.cdap.profile import Profile, load_profile
 from ranger_cdap.config import MasterSettings, Settings
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationConfig:
+class AuthorizationConfig(msgspec.Struct, frozen=True):
     """Authorization settings; `master` is the user CDAP itself runs as."""
 
     instance: str
     profile: Profile
-    options: Options = field(default_factory=Options)
-    enforcement: Enforcement = field(default_factory=Enforcement)
+    options: Options = msgspec.field(default_factory=Options)
+    enforcement: Enforcement = msgspec.field(default_factory=Enforcement)
     master: str = MasterSettings().name
 
     def with_master(self, context: Context) -> Context:

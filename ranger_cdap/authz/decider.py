@@ -25,8 +25,6 @@ from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import AuditSinkError, PolicySetError
 from ranger_cdap.plugins.manager import audit_sinks, condition_factories, plugin_manager
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
@@ -104,6 +102,10 @@ class Decider:
             InvalidInput: a setting is not usable.
             PluginError: an installed plugin is not usable.
         """
+        # The client for HTTP is a third of this package's import, which policies of a file do without.
+        from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+        from ranger_cdap.policies.client.sign_in import AccountSource
+
         config = AuthorizationConfig.of(settings)
         plugins = plugin_manager(settings)
         audit = open_trail(settings.audit, audit_sinks(plugins))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from ranger_cdap.cdap.checks.check_table import verbs_of
 from ranger_cdap.cdap.entity import entity_type, entity_types
@@ -27,8 +28,7 @@ class UnenforcedMode(StrEnum):
     DENY = "deny"
 
 
-@dataclass(frozen=True, slots=True)
-class Enforcement:
+class Enforcement(msgspec.Struct, frozen=True):
     """Enforced operations (`dataset.get`, `namespace.*`) and entity types; None: all of them.
 
     An operation is enforced if both lists contain it.

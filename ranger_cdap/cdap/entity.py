@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -20,8 +19,7 @@ LONGEST_PART: Final = 1_000
 PROGRAM_TYPES = frozenset({"mapreduce", "workflow", "service", "spark", "worker", "custom", "flow"})
 
 
-@dataclass(frozen=True, slots=True)
-class EntityType:
+class EntityType(msgspec.Struct, frozen=True):
     """Row of `entities.toml`: the levels of the service definition, and a pattern for each part below the instance."""
 
     name: str
@@ -36,8 +34,7 @@ class EntityType:
         return self.path[-2] if len(self.path) > 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(msgspec.Struct, frozen=True):
     """Row of `[inner]`: a CDAP entity type without a resource of its own, decided on the entity its first parts name.
 
     `same_rows`: the rows of that entity apply (a run uses those of its program); without it, it lies within the entity.

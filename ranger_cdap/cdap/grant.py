@@ -6,9 +6,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID, uuid5
+
+import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
@@ -38,8 +39,7 @@ def grant_guid(instance: str, entity: EntityId, life: int) -> str:
     return str(uuid5(_GUIDS, json.dumps([instance, entity.type, *entity.parts, life])))
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True):
     """Content of one policy of the sync job; built by `grant_for` only, so that nothing unchecked reaches Ranger.
 
     `resource`: one value per level, as `{"instance": "cdap", "namespace": "ns1", "dataset": "purchases"}`; an

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ranger_cdap.cdap.entity import (
     LONGEST_PART,
@@ -41,8 +42,7 @@ _ANY_NAME = "?*"
 _END = "\0"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class EntityPattern:
+class EntityPattern(msgspec.Struct, frozen=True, order=True):
     """Pattern for entities of one type: `program:ns1.app.*`, `dataset:ns1.local*`, `dataset_type:ns1.*Type`.
 
     `entity_pattern` builds one and checks its parts.

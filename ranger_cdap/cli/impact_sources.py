@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -114,7 +114,7 @@ def read_sources(
         if isinstance(source, HistorySource)
     }
     own = {
-        source: replace(then, roles=role_download or then.roles, tags=tag_download or then.tags)
+        source: structs.replace(then, roles=role_download or then.roles, tags=tag_download or then.tags)
         for source, then in historic.items()
     }
     found: dict[PolicySource, bytes] = {}

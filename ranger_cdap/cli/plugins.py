@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec import structs
 
 from ranger_cdap.cli import hooks_page
 from ranger_cdap.cli.command import Command, CommandGroup
@@ -28,7 +27,7 @@ def plugins(context: click.Context, invocation: Invocation) -> None:
         return
     found = sorted(provided(invocation.plugins), key=lambda one: (one.plugin, one.hook))
     if invocation.as_json:
-        invocation.print_json([asdict(one) for one in found])
+        invocation.print_json([structs.asdict(one) for one in found])
     else:
         rows = [[one.plugin, f"{one.package} {one.version}".strip(), one.hook, ", ".join(one.names)] for one in found]
         invocation.print_table(["plugin", "package", "hook", "names"], rows)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final, NewType
+
+import msgspec
 
 from ranger_cdap.config.settings import Settings
 from ranger_cdap.errors import ConfigError
@@ -26,8 +27,7 @@ _ADDRESS: Final = re.compile(
 _LAST_PORT: Final = 65_535
 
 
-@dataclass(frozen=True, slots=True)
-class AddressSetting:
+class AddressSetting(msgspec.Struct, frozen=True):
     """A setting that holds an address, an example, and the setting that permits plain http; empty if there is none."""
 
     name: str
@@ -54,8 +54,7 @@ NOTIFY: Final = AddressSetting(
 JWKS: Final = AddressSetting("service.jwt.jwks_url", "https://issuer.example/keys")
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredAddress:
+class ConfiguredAddress(msgspec.Struct, frozen=True):
     """The address of a setting, with the permission of plain http from the setting beside it."""
 
     setting: AddressSetting

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError
 
+import msgspec
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import parse
 
@@ -28,8 +29,7 @@ _UNSET: Final = ("", "NONE")  # Ranger's installer writes NONE for a missing val
 _LARGEST_FILE: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class NotUsed:
+class NotUsed(msgspec.Struct, frozen=True):
     """A key of those files that does not become a setting, and the reason."""
 
     key: str
@@ -37,8 +37,7 @@ class NotUsed:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Property:
+class _Property(msgspec.Struct, frozen=True):
     value: str
     file: Path
 

@@ -11,7 +11,6 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, get_args
@@ -58,8 +57,7 @@ _LISTS_OF_TABLES: Mapping[str, type[Table]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """The settings, the origin by `table.key` of each that is not a default, and the Java keys that are not used.
 
     `exposed` are world-readable files that hold a secret.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +15,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """A table of the configuration file."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserDirectory:
+class UserDirectory(msgspec.Struct, frozen=True):
     """A default path in one of the user's directories, wherever the system puts them."""
 
     kind: Literal["cache", "data", "state"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import msgspec
 import pluggy
 
 from ranger_cdap.errors import PluginError
@@ -93,8 +93,7 @@ def complete(manager: pluggy.PluginManager) -> None:
         raise PluginError(f"a plugin does not fit the hooks: {' '.join(str(e).split())}") from e
 
 
-@dataclass(frozen=True, slots=True)
-class Provided:
+class Provided(msgspec.Struct, frozen=True):
     """A hook that a plugin implements, with its package, and the names the plugin registers by that hook, if any."""
 
     plugin: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, held
 from ranger_cdap.errors import AccessForbidden, RequestRejected

@@ -7,12 +7,13 @@ import http.client
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pluggy
+from msgspec import structs
 
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authz.enforcer import AccessEnforcer
@@ -124,7 +125,7 @@ def serving(
     asked = authorizer(policies, memory, plugins=plugins, enforcement=enforcement or Enforcement())
     refresher = asked.decider.policies
     read = documents(json.dumps(document(policies)).encode())
-    refresher.snapshot = replace(refresher.snapshot, documents=read)  # type: ignore[misc]
+    refresher.snapshot = structs.replace(refresher.snapshot, documents=read)  # type: ignore[misc]
     name = settings.ranger.service
     state = AppState(
         settings=settings,

@@ -10,9 +10,11 @@ seeing a namespace).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache
+
+import msgspec
 
 from ranger_cdap.cdap.checks.check_table import (
     actions,
@@ -52,8 +54,7 @@ class Unknown(StrEnum):
 _Resolution = tuple[list[Operation], Unknown | None]
 
 
-@dataclass(frozen=True, slots=True)
-class CdapCheck:
+class CdapCheck(msgspec.Struct, frozen=True):
     """Call of CDAP's authorizer: an entity as its type and idParts, and permissions like `STANDARD.GET`.
 
     `child_type` makes it a check on the parent (`enforceOnParent`). `hint`: the calling methods of CDAP, as
@@ -68,8 +69,7 @@ class CdapCheck:
     from_container: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedOperation:
+class CheckedOperation(msgspec.Struct, frozen=True):
     """Operation and the entity it is evaluated on, by `compose`."""
 
     operation: Operation
@@ -79,8 +79,7 @@ class CheckedOperation:
         return f"{self.operation.name} on {self.entity}"
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True):
     """Operations that must all be allowed (at least one), and the unknown elements to count."""
 
     operations: tuple[CheckedOperation, ...]

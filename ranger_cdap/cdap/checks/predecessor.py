@@ -9,9 +9,10 @@ everyone, takes that here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+import msgspec
 
 from ranger_cdap.cdap.answer import Ask, Missing, is_allowed
 from ranger_cdap.cdap.checks.check_table import actions
@@ -42,8 +43,7 @@ _INSTANCE: Final = "INSTANCE"
 _DATA: Final = frozenset({"DATASET", "SECUREKEY"})
 
 
-@dataclass(frozen=True, slots=True)
-class PredecessorAnswer:
+class PredecessorAnswer(msgspec.Struct, frozen=True):
     """Answer of the predecessor, with what the user lacks for it."""
 
     allowed: bool
@@ -55,8 +55,7 @@ class PredecessorAnswer:
         return "; ".join(map(str, self.missing)) or "the predecessor denies it whatever policies say"
 
 
-@dataclass(frozen=True, slots=True)
-class PredecessorRule:
+class PredecessorRule(msgspec.Struct, frozen=True):
     """Rule of the predecessor for a check: all needs had to be met; None if it denied whatever policies said."""
 
     needs: tuple[Need, ...] | None

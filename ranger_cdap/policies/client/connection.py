@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from ranger_cdap.config import RangerSettings, Secret
 from ranger_cdap.policies.client.sign_in import AccountSource, AuthMethod
 
 
-@dataclass(frozen=True, slots=True)
-class AdminConnection:
+class AdminConnection(msgspec.Struct, frozen=True):
     """Addresses, account, certificates, time-outs, retries and rate of a client.
 
     `url` may name several servers of one Ranger Admin, separated by commas. Time-outs are in seconds. `rate` is the

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import socket
-from dataclasses import dataclass, fields
 from typing import Final, Self
+
+import msgspec
 
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
 
@@ -48,8 +49,7 @@ def capabilities() -> str:
     return f"{sum(1 << one for one in Capability if one not in NOT_OURS):x}"
 
 
-@dataclass(frozen=True, slots=True)
-class Activations:
+class Activations(msgspec.Struct, frozen=True):
     """Activation times of the documents, in milliseconds since 1970; 0 for never."""
 
     policies: int = 0
@@ -66,11 +66,10 @@ class Activations:
                 return 0
             return int(at * 1000) if version != getattr(before, kind) else getattr(self, kind)
 
-        return type(self)(*(since(field.name) for field in fields(self)))
+        return type(self)(*map(since, self.__struct_fields__))
 
 
-@dataclass(frozen=True, slots=True)
-class Downloader:
+class Downloader(msgspec.Struct, frozen=True):
     """The downloading program: name in Ranger's list of plugins, cluster, and activation times."""
 
     plugin_id: str

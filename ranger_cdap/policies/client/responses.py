@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -54,8 +53,7 @@ _REASON_CODE: Final = re.compile(r"error code\[([0-9.,\s]+)\]")
 _LONGEST_MESSAGE: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class AdminResponse:
+class AdminResponse(msgspec.Struct, frozen=True):
     """A response with its request: method, path without the query, status and body."""
 
     method: str

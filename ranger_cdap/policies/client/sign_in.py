@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import msgspec
 import requests
 from requests.adapters import DEFAULT_POOLSIZE, HTTPAdapter
 from requests.auth import AuthBase, HTTPBasicAuth
@@ -61,8 +61,7 @@ def credentials(
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
+class TlsFiles(msgspec.Struct, frozen=True):
     """Certificate files of a client: trusted authorities, own certificate and key."""
 
     ca_file: str | None = None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
 from typing import Final
+
+import msgspec
+from msgspec.structs import astuple
 
 NO_VERSION: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(msgspec.Struct, frozen=True):
     """Last known versions, sent to Ranger Admin for comparison; -1: none."""
 
     policies: int = NO_VERSION

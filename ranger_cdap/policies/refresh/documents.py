@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.engine.lookup.delta import read_changes
@@ -23,8 +23,7 @@ from ranger_cdap.ranger_model.decode import (
 _NULL: Final = msgspec.Raw(b"null")
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(msgspec.Struct, frozen=True):
     """Unchanged downloads; `tags` is None if the service has no tag policies, `users` if not downloaded.
 
     Policies changed by deltas are a `PolicyText`.
@@ -36,8 +35,7 @@ class Documents:
     users: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PolicySet:
+class PolicySet(msgspec.Struct, frozen=True, eq=False):
     """Documents of one service, compiled; immutable."""
 
     documents: Documents

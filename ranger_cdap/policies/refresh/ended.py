@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from ranger_cdap.engine.compiled.schedule import compile_schedules
 from ranger_cdap.errors import PolicySetError

@@ -8,10 +8,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
+
+import msgspec
+from msgspec.structs import replace
 
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, PolicyEngine
@@ -76,8 +78,7 @@ def no_groups(_user: str) -> frozenset[str]:
     return frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """The policies in effect at one moment: `engine` is None without usable policies, for `reason`.
 
     `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is the last error

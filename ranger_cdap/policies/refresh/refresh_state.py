@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.documents import PolicySet
@@ -51,8 +53,7 @@ class Failure(enum.Enum):
 _NOT_ABOUT_THE_SERVICE: Final = (Failure.UNREACHABLE, Failure.LOGIN)
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
+class Instant(msgspec.Struct, frozen=True):
     """A time on two clocks, in seconds: wall clock (since 1970, may jump) and monotonic clock."""
 
     wall: float
@@ -63,16 +64,14 @@ class Instant:
         return max(0.0, self.wall - earlier.wall, self.monotonic - earlier.monotonic)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Polling interval and maximum age of policies, in seconds."""
 
     interval: float
     max_staleness: float
 
 
-@dataclass(frozen=True, slots=True)
-class LastContact:
+class LastContact(msgspec.Struct, frozen=True):
     """The last time Ranger Admin confirmed the set of these versions, kept beside the cache.
 
     `at` is that time, `age` how old it was at `noted`, both in seconds since 1970.
@@ -84,8 +83,7 @@ class LastContact:
     versions: Versions
 
 
-@dataclass(frozen=True, slots=True)
-class RefresherState:
+class RefresherState(msgspec.Struct, frozen=True):
     """The policies in effect, their age at `now`, and the last failure.
 
     `failures` counts those since the last contact; `missing` is the time since the first 404; `on_disk` means that the
@@ -109,8 +107,7 @@ class RefresherState:
 # Events: what happened, and when.
 
 
-@dataclass(frozen=True, slots=True)
-class CacheFound:
+class CacheFound(msgspec.Struct, frozen=True):
     """The cache on disk holds a set that can decide, confirmed `age` seconds ago."""
 
     now: Instant
@@ -118,23 +115,20 @@ class CacheFound:
     age: float
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshDue:
+class RefreshDue(msgspec.Struct, frozen=True):
     """The polling interval has passed."""
 
     now: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmed:
+class Confirmed(msgspec.Struct, frozen=True):
     """All downloads succeeded; `current` is the same object as the set in effect if nothing changed."""
 
     now: Instant
     current: PolicySet
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshFailed:
+class RefreshFailed(msgspec.Struct, frozen=True):
     """A download failed, or its result is unusable."""
 
     now: Instant
@@ -142,15 +136,13 @@ class RefreshFailed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class CacheWritten:
+class CacheWritten(msgspec.Struct, frozen=True):
     """The cache was written: the policies in effect are on disk."""
 
     now: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class CacheFailed:
+class CacheFailed(msgspec.Struct, frozen=True):
     """The cache could not be read or written."""
 
     now: Instant
@@ -164,30 +156,26 @@ Event = CacheFound | RefreshDue | Confirmed | RefreshFailed | CacheWritten | Cac
 # `CacheFailed`.
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(msgspec.Struct, frozen=True):
     """Download documents newer than these versions."""
 
     known: Versions
 
 
-@dataclass(frozen=True, slots=True)
-class WriteCache:
+class WriteCache(msgspec.Struct, frozen=True):
     """Write a set and, after it, its contact."""
 
     policy_set: PolicySet
     contact: LastContact
 
 
-@dataclass(frozen=True, slots=True)
-class RecordContact:
+class RecordContact(msgspec.Struct, frozen=True):
     """Write only the contact, because the set on disk is in effect."""
 
     contact: LastContact
 
 
-@dataclass(frozen=True, slots=True)
-class QuarantineCache:
+class QuarantineCache(msgspec.Struct, frozen=True):
     """Rename the cache, so that no restart uses it."""
 
 

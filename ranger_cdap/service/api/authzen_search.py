@@ -6,10 +6,11 @@ Law: each result is permitted by `/access/v1/evaluation` with the same other par
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from ranger_cdap.analysis.permitted_resources import NamedPart, Patterned, PermittedSearch, ResourcePattern
 from ranger_cdap.engine import ANY_ACCESS, NO_POLICY, AccessRequest, MatchingScope

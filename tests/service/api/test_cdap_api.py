@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ranger_cdap.config import AdminSettings
 from ranger_cdap.policies.manage.proposed_admins import AdminProposal, read_proposal
@@ -112,7 +112,7 @@ def test_what_policies_allow_at_any_time_may_be_kept_until_the_policies_change(w
     assert first["cacheable"]
     assert first["generation"] == again["generation"]
     before = world.state.authorizer.snapshot
-    world.becomes(dataclasses.replace(before, engine=engine([policy(1, {"namespace": "ns1"}, ["alice"], ["read"])])))
+    world.becomes(structs.replace(before, engine=engine([policy(1, {"namespace": "ns1"}, ["alice"], ["read"])])))
     try:
         assert enforce(world, "alice", NS1, GET)["generation"] != first["generation"]
     finally:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 import servicedef
 from ranger_cdap.audit.record import AuditedAccess, AuditedService, AuditRecord, record_of
@@ -287,7 +287,7 @@ def test_what_is_only_reported_is_replayed_by_the_policies_decision() -> None:
     from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 
     memory, made = Memory(), engine(POLICIES)
-    reports = replace(Enforcement(), outside=UnenforcedMode.REPORT, operations=frozenset({"namespace.create"}))
+    reports = structs.replace(Enforcement(), outside=UnenforcedMode.REPORT, operations=frozenset({"namespace.create"}))
     with authorizer(made, memory, enforcement=reports) as program:
         assert program.check("bob", (), "dataset.get", entity_id("dataset", ["ns1", "purchases"])).allowed
     (denied,) = (record for record in memory.records if record.resType == "dataset")

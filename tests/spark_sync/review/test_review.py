@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import servicedef
 from ranger_cdap.analysis.subject import Subject
@@ -208,7 +209,7 @@ def test_policies_are_compiled_once_a_process_and_again_when_they_change(monkeyp
 
     monkeypatch.setattr(answers_module, "compile_set", counted)
     first = documents([policy(1, {"namespace": "once"}, ["alice"], ["read"])])
-    second = replace(first, roles=msgspec.json.encode({"serviceName": "cdapdev", "roleVersion": 2}))
+    second = structs.replace(first, roles=msgspec.json.encode({"serviceName": "cdapdev", "roleVersion": 2}))
     for content in (first, first, second, second, first):
         triples(asked(content, (ReviewedUser("alice"),)))
     assert [one.roles for one in compiled] == [first.roles, second.roles, first.roles]
@@ -291,7 +292,7 @@ def test_users_of_zones_and_of_tags_are_named_too() -> None:
         "z": {"resources": within, "policies": [policy(50, {"namespace": "z"}, ["zoe"], ["read"])]}
     }
     content["tagPolicies"] = {"policies": [policy(60, {}, ["tom"], ["read"])]}
-    found = named_users(replace(documents(store=False), policies=msgspec.json.encode(content)))
+    found = named_users(structs.replace(documents(store=False), policies=msgspec.json.encode(content)))
     assert {"zoe", "tom"} <= found
 
 
