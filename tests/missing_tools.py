@@ -22,6 +22,7 @@ NAMES: Final = {
     "bash": "the shell whose completion is tried",
     "Chromium": "the browser",
     "unshare": "Linux's namespaces",
+    "Python without GIL": "a free-threaded Python",
     "Python of this version": "a Python that other users can run",
     "root": "being root, or not being root",
     "/proc": "Linux's process file system",

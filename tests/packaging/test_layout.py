@@ -24,6 +24,7 @@ OF_NO_PACKAGE = {
     "packaging": "what is installed, and the rules of this repository",
     "security": "attacks that concern several packages",
     "simulation": "drawn histories of CDAP, and the laws of ownership",
+    "threads": "what threads share on the path of a decision",
 }
 """Folders that mirror no package, and what is tested in each."""
 
