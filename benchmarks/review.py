@@ -1,7 +1,8 @@
 """Answers per minute of the access review on `local[2]`, including Parquet output, against the engine alone.
 
 `python -m benchmarks.review` (in `make bench`) prints a line per number of policies, with both ratios.
-The engine alone is one thread of one process, with the same requests and compiled policies.
+The engine alone is one thread of one process, with the same requests and compiled policies. The last line is of four
+times as many answers, with the seconds that a hundred million take at that slope.
 """
 
 from __future__ import annotations
@@ -60,7 +61,15 @@ def main() -> None:
                 f"{alone * 60:,.0f}",
                 f"{rate / alone:.2f}x",
             )
-            print(" ".join(f"{figure:>13}" for figure in figures))
+            print(" ".join(f"{figure:>13}" for figure in figures), flush=True)
+        larger = list(map(entity, range(1, 4 * ENTITIES + 1)))
+        started = time.perf_counter()
+        report = review(spark, asked, larger, str(Path(directory, "larger")), policy_version=SIZES[-1])
+        lasted = time.perf_counter() - started
+        slope = (lasted - seconds[-1]) / (report.answers * 3 / 4)
+        print(
+            f"{report.answers:,} answers: {lasted:.1f} s; {slope * 1e6:.2f} s a million, {slope * 1e8:,.0f} s for 10^8"
+        )
 
 
 def review_basis(policies: int) -> Basis:
