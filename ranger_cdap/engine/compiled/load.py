@@ -11,7 +11,7 @@ import msgspec
 from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler, decode_raw
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher, ResourceCache
-from ranger_cdap.engine.compiled.validate import policy_issues
+from ranger_cdap.engine.compiled.validate import has_no_issues, policy_issues
 from ranger_cdap.engine.model.decision import NO_POLICY
 from ranger_cdap.engine.model.problem import PolicyIssue, Problem, ProblemCode, Unusable, name_and_id, policy_problems
 from ranger_cdap.ranger_model.json_repair import as_boolean
@@ -39,10 +39,10 @@ class PolicyEntry:
         compiler: PolicyCompiler,
         compiled: CompiledPolicy | None = None,
     ) -> None:
+        named = policy or compiled
         self.raw = raw
-        id_ = policy.id if policy else compiled.id if compiled else None
-        self.id = None if id_ == NO_POLICY else id_
-        self.name = policy.name if policy else compiled.name if compiled else ""
+        self.id = None if named is None or named.id == NO_POLICY else named.id
+        self.name = named.name if named is not None else ""
         self.resources = resources
         self._compiler = compiler
         self._compiled = compiled
@@ -97,7 +97,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
     decoder = msgspec.json.Decoder(Policy)
     entries: list[PolicyEntry] = []
     ineffective_ids: set[int] = set()
-    cache = ResourceCache()
+    cache = ResourceCache(compiler.model)
     for raw in raws:
         if not compiler.fail_closed and bytes(raw) == b"null":
             continue
@@ -118,7 +118,8 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
                     and sum(m.max_steps(cost.TYPICAL_VALUE_LENGTH) for m in resources) > cost.MAX_STEPS
                 ):
                     problems.extend(policy_problems(policy.id, policy.name, [_COSTLY]))
-            problems.extend(policy_problems(policy.id, policy.name, policy_issues(policy, compiler)))
+            if not has_no_issues(policy, compiler):
+                problems.extend(policy_problems(policy.id, policy.name, policy_issues(policy, compiler)))
         except Unusable as e:
             if not compiler.fail_closed:
                 raise

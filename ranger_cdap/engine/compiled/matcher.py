@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -51,7 +51,10 @@ class ValueTest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
-    """Matcher of one level. `exact` holds its folded values if membership in this set is the whole test."""
+    """Matcher of one level. `exact` holds its folded values if membership in this set is the whole test.
+
+    `single` is the only one of them if there is just one.
+    """
 
     options: LevelOptions
     values: tuple[str, ...]
@@ -60,6 +63,7 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
     excludes: bool
     exact: frozenset[str] | None
     cost: Cost = FREE
+    single: str | None = None
 
     @property
     def matches_nothing(self) -> bool:
@@ -118,8 +122,10 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         return fold(text) if folded else text
 
 
-def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions) -> ResourceMatcher:
+def compile_element(values: Sequence[str], excludes: bool, options: LevelOptions) -> ResourceMatcher:
     """Compile a policy's values for one level; no values, or a value of stars only, match everything."""
+    if len(values) == 1 and not excludes and _is_plain(values[0], options):
+        return _equal_to(values[0], options)
     kept = list(dict.fromkeys([v for v in values if v]))
     match_any = not kept or (options.wildcards and any(not v.strip("*") for v in kept))
     tests = () if match_any else tuple([_value_test(v, options) for v in kept])
@@ -131,7 +137,25 @@ def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions
     cost = FREE if exact is not None else sum((_cost(test, options) for test in tests), FREE)
     if cost is not FREE and options.ignore_case:
         cost += cost_of_folding(test.text for test in tests)
-    return ResourceMatcher(options, tuple(kept), tests, match_any, excludes, exact, cost)
+    single = next(iter(exact)) if exact is not None and len(exact) == 1 else None
+    return ResourceMatcher(options, tuple(kept), tests, match_any, excludes, exact, cost, single)
+
+
+def _equal_to(text: str, options: LevelOptions) -> ResourceMatcher:
+    single = fold(text) if options.ignore_case else text
+    tests = (ValueTest(PatternKind.EQUALS, text, False),)
+    return ResourceMatcher(options, (text,), tests, False, False, frozenset((single,)), FREE, single)
+
+
+def _is_plain(value: str, options: LevelOptions) -> bool:
+    """Return True if a value equals the values it covers, as nearly all do; a star never is a literal one."""
+    return (
+        value != ""
+        and "*" not in value
+        and not (options.wildcards and "?" in value)
+        and not options.quoted_case_sensitive
+        and not is_dynamic(value, options)
+    )
 
 
 def _cost(test: ValueTest, options: LevelOptions) -> Cost:

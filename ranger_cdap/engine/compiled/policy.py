@@ -130,15 +130,17 @@ class PolicyCompiler:
 
     def resources(self, policy: Policy, cache: ResourceCache | None = None) -> tuple[PolicyResourceMatcher, ...]:
         """Compile the policy's resources, except those that fit no hierarchy. Raises Unusable if one is unusable."""
+        if cache is not None and not policy.additional_resources:
+            known = cache.compiled(policy.resources)
+            if known is not None:
+                return (known,)
+        issues = [
+            d for place, resources in self._located_resources(policy) for d in self._fatal_issues(place, resources)
+        ]
+        if issues:
+            raise Unusable(issues)
         maps = (policy.resources, *policy.additional_resources)
-        cache = cache or ResourceCache()
-        if not all(map(cache.is_known_valid, maps)):
-            issues = [
-                d for place, resources in self._located_resources(policy) for d in self._fatal_issues(place, resources)
-            ]
-            if issues:
-                raise Unusable(issues)
-        return tuple(m for r in maps if (m := compile_resource(r, self.model, cache)) is not None)
+        return tuple(m for r in maps if (m := compile_resource(r, self.model)) is not None)
 
     def ineffective_resources(self, policy: Policy) -> list[PolicyIssue]:
         """Return why resources of a usable policy match nothing, as in Ranger."""

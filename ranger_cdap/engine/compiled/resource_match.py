@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -46,7 +46,11 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
 
     def max_steps(self, longest: int = MAX_VALUE_LENGTH) -> int:
         """Return the steps to match values of at most `longest` characters (engine/compiled/cost.py)."""
-        return sum([e.cost.max_steps(longest) for e in self.elements if e.cost is not FREE])
+        steps = 0
+        for element in self.elements:
+            if element.cost is not FREE:
+                steps += element.cost.max_steps(longest)
+        return steps
 
     def steps(self, values: tuple[Value, ...], tokens: Tokens) -> int:
         """Return the steps to match these values."""
@@ -68,7 +72,7 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
     @property
     def matches_nothing(self) -> bool:
         """Return True if some level excludes everything."""
-        return any(e.matches_nothing for e in self.elements)
+        return True in [e.match_any and e.excludes for e in self.elements]
 
     def match(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, scopes: Mapping[str, ElementScope] | None = None
@@ -94,41 +98,57 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
 class ResourceCache:
     """Cache of compiled levels and paths for one set of policies, which share most of them."""
 
-    __slots__ = ("elements", "paths")
+    __slots__ = ("_model", "_paths", "_several", "_single")
 
-    def __init__(self) -> None:
-        self.elements: dict[tuple[str, tuple[str, ...], bool], ResourceMatcher] = {}
-        self.paths: dict[tuple[str, ...], Path | None] = {}
+    def __init__(self, model: ServiceModel) -> None:
+        self._model = model
+        self._paths: dict[tuple[str, ...], Path | None] = {}
+        self._single: dict[str, dict[str, ResourceMatcher]] = {name: {} for name in model.levels}
+        self._several: dict[tuple[str, tuple[str, ...], bool], ResourceMatcher] = {}
 
-    def is_known_valid(self, resources: Mapping[str, PolicyResource]) -> bool:
-        """Return True if the levels are known to be a path, and every value can be matched."""
-        if self.paths.get(tuple(resources)) is None:
-            return False
-        for level in resources.values():
-            for value in level.values:
-                if EXPRESSION in value or len(value) > MAX_VALUE_LENGTH:
-                    return False
-        return True
-
-
-def compile_resource(
-    resources: Mapping[str, PolicyResource], model: ServiceModel, cache: ResourceCache | None = None
-) -> PolicyResourceMatcher | None:
-    """Compile a resource; None if its levels fit no hierarchy, so that it matches nothing."""
-    cache, names = cache or ResourceCache(), tuple(resources)
-    path = cache.paths.get(names)
-    if path is None:
-        path = cache.paths[names] = model.path_of(frozenset(names)) if names else ()
+    def compiled(self, resources: Mapping[str, PolicyResource]) -> PolicyResourceMatcher | None:
+        """Return the compiled resource; None if a level, a value or all of it may have an issue."""
+        names = tuple(resources)
+        try:
+            path = self._paths[names]
+        except KeyError:
+            path = self._paths[names] = self._model.path_of(frozenset(names)) if names else None
         if path is None:
             return None
-    elements = []
-    for name in path:
-        resource = resources[name]
-        key = (name, tuple(resource.values), resource.is_excludes)
-        element = cache.elements.get(key)
-        if element is None:
-            element = cache.elements[key] = compile_element(resource.values, resource.is_excludes, model.levels[name])
-        elements.append(element)
+        elements: list[ResourceMatcher] = []
+        for name in path:
+            resource = resources[name]
+            values = resource.values
+            if len(values) == 1 and not resource.is_excludes:
+                element = self._single[name].get(values[0])
+                if element is None:
+                    if not _can_match(values):
+                        return None
+                    element = compile_element(values, False, self._model.levels[name])
+                    self._single[name][values[0]] = element
+            else:
+                key = (name, tuple(values), resource.is_excludes)
+                found = self._several.get(key)
+                if found is None:
+                    if not _can_match(values):
+                        return None
+                    found = compile_element(values, resource.is_excludes, self._model.levels[name])
+                    self._several[key] = found
+                element = found
+            elements.append(element)
+        return PolicyResourceMatcher(path, tuple(elements), last_specific(elements))
+
+
+def _can_match(values: Iterable[str]) -> bool:
+    return not any(EXPRESSION in value or len(value) > MAX_VALUE_LENGTH for value in values)
+
+
+def compile_resource(resources: Mapping[str, PolicyResource], model: ServiceModel) -> PolicyResourceMatcher | None:
+    """Compile a resource; None if its levels fit no hierarchy, so that it matches nothing."""
+    path = model.path_of(frozenset(resources)) if resources else ()
+    if path is None:
+        return None
+    elements = [compile_element(resources[n].values, resources[n].is_excludes, model.levels[n]) for n in path]
     return PolicyResourceMatcher(path, tuple(elements), last_specific(elements))
 
 

@@ -15,7 +15,7 @@ _KINDS = {1: "it masks data", 2: "it filters rows"}
 
 def policy_issues(policy: Policy, compiler: PolicyCompiler) -> Iterator[PolicyIssue]:
     """Yield the issues of a policy with their places; none for a disabled policy."""
-    if not policy.is_enabled or _has_no_issues(policy, compiler):
+    if not policy.is_enabled:
         return
     if policy.policy_type != _ACCESS_POLICY:
         kind = _KINDS.get(policy.policy_type, "its meaning is unknown")
@@ -41,7 +41,7 @@ def policy_issues(policy: Policy, compiler: PolicyCompiler) -> Iterator[PolicyIs
             yield from _item_issues(item, f"{name}[{n}]", compiler)
 
 
-def _has_no_issues(policy: Policy, compiler: PolicyCompiler) -> bool:
+def has_no_issues(policy: Policy, compiler: PolicyCompiler) -> bool:
     """Return True if a quick check rules out any issue, as for nearly all policies."""
     if policy.policy_type != _ACCESS_POLICY or policy.conditions or not compiler.fail_closed:
         return False
@@ -50,8 +50,11 @@ def _has_no_issues(policy: Policy, compiler: PolicyCompiler) -> bool:
     known = compiler.model.known_access_types
     for items in (policy.policy_items, policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions):
         for item in items:
-            if item.conditions or not known.issuperset([access.type for access in item.accesses]):
+            if item.conditions:
                 return False
+            for access in item.accesses:
+                if access.type not in known:
+                    return False
     return True
 
 
