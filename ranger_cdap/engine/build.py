@@ -16,7 +16,7 @@ from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_servic
 from ranger_cdap.engine.decide.audit_filter import CompiledFilter, compile_filters
 from ranger_cdap.engine.decide.tags import TagRepository, TagTable, policy_for_component, service_def_for_component
 from ranger_cdap.engine.lookup.delta import apply_changes, apply_to_list, read_changes
-from ranger_cdap.engine.lookup.repository import IndexedRepository, PolicyRepository
+from ranger_cdap.engine.lookup.repository import PolicyRepository
 from ranger_cdap.engine.lookup.zones import DENY_ALL, UNREADABLE_ZONE, ZoneTable
 from ranger_cdap.engine.model.problem import PolicyIssue, Problem, ProblemCode, download_problems
 from ranger_cdap.errors import PolicySetError
@@ -77,10 +77,10 @@ def build_state(
     problems: list[Problem] = []
     zone_table = ZoneTable(policies.security_zones, model, lenient=lenient)
     zones = {
-        name: IndexedRepository(load_policies(zone.policies, compiler, problems), model)
+        name: PolicyRepository(load_policies(zone.policies, compiler, problems), model)
         for name, zone in policies.security_zones.items()
     }
-    default = IndexedRepository(load_policies(policies.policies or (), compiler, problems), model)
+    default = PolicyRepository(load_policies(policies.policies or (), compiler, problems), model)
     if options.fail_closed:
         _refuse_unusable_tags(policies, tags)
     tag_problems: list[Problem] = []
@@ -197,7 +197,7 @@ def _with_unreadable_zone(
     if not table.issues or not compiler.fail_closed:
         return zones
     deny_all = PolicyEntry(msgspec.Raw(b"null"), None, DENY_ALL.resources, compiler, DENY_ALL)
-    return {**zones, UNREADABLE_ZONE: IndexedRepository(PolicyEntries((deny_all,), frozenset()), model)}
+    return {**zones, UNREADABLE_ZONE: PolicyRepository(PolicyEntries((deny_all,), frozenset()), model)}
 
 
 def _has_tag_enricher(policies: ServicePolicies) -> bool:

@@ -38,7 +38,8 @@ from ranger_cdap.engine.decide.query import (
 from ranger_cdap.engine.decide.semantics import Evaluation
 from ranger_cdap.engine.decide.tags import ApplicableTag
 from ranger_cdap.engine.lookup.named_values import NamedValues, OpenResource, named_values
-from ranger_cdap.engine.lookup.repository import PolicyRepository, is_empty, ordered
+from ranger_cdap.engine.lookup.repository import PolicyRepository, is_empty
+from ranger_cdap.engine.lookup.resource_cache import ordered
 from ranger_cdap.engine.lookup.zones import UNZONED
 from ranger_cdap.engine.model.decision import Decision, TraceEntry
 from ranger_cdap.engine.model.problem import Problem, ProblemCode, name_and_id

@@ -10,7 +10,7 @@ import msgspec
 
 from ranger_cdap.engine.compiled.load import PolicyEntries, load_policies
 from ranger_cdap.engine.compiled.policy import PolicyCompiler, decode_raw
-from ranger_cdap.engine.lookup.repository import PolicyRepository, patch
+from ranger_cdap.engine.lookup.repository import PolicyRepository
 from ranger_cdap.engine.model.problem import Problem, name_and_id
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.download import PolicyDelta
@@ -77,7 +77,7 @@ def apply_changes(
         return policies
     _refuse_other_types(changes, lambda id_: bool(policies.with_id(id_)) or id_ in policies.ineffective_ids)
     added: PolicyEntries = load_policies([c.raw for c in changes if c.raw is not None], compiler, problems)
-    return patch(policies, frozenset(c.policy_id for c in changes), added, compiler.model)
+    return policies.with_changes(frozenset(c.policy_id for c in changes), added)
 
 
 def apply_to_list(raws: Iterable[msgspec.Raw], changes: Sequence[PolicyChange]) -> list[msgspec.Raw]:

@@ -1,188 +1,251 @@
 """Index of policies by resource, to match without scanning all of them (docs/decisions/engine-speed.md).
 
-There is one index per *shape*: the tuple of resource names of a request. Levels with exact values are keys of
-dictionaries, one dictionary for each combination of exact levels; the rest (prefixes, wildcards, macros, exclusions)
-is tested one by one, after a dictionary of literal prefixes has excluded most of it.
+There is one index per *shape*: the tuple of resource names of a request. Levels with exact values are keys of maps,
+one map for each combination of exact levels; the rest (prefixes, wildcards, macros, exclusions) is tested one by one,
+after the literal prefixes have excluded most of it. An index is immutable; a changed one shares the unchanged parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, Tokens, Value
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path
+from ranger_cdap.engine.lookup.prefix_tests import PrefixTests, Rest
+from ranger_cdap.engine.lookup.shared_map import SharedMap
 
 _MAX_KEYS = 64
 """A resource with more combinations of exact values than this is tested instead of expanded."""
 
-Rest = tuple[tuple[int, ResourceMatcher], ...]
+_T = TypeVar("_T", bound=Hashable)
+Elements = Sequence[ResourceMatcher]
+Mask = tuple[int, ...]
+"""Positions of exact levels."""
 Key = Callable[[tuple[Any, ...]], Hashable]
+Pairs = Callable[[], Iterable[tuple[_T, PolicyResourceMatcher]]]
 
 
-class _Tests:
-    """Entries under one key that must be tested, by a literal prefix of one level."""
-
-    __slots__ = ("by_length", "dynamic", "level")
-
-    def __init__(self, tested: list[tuple[int, Rest]], folds: tuple[bool, ...]) -> None:
-        """Index each entry by the literal prefixes of the level that has the longest ones."""
-        levels = {i for _, rest in tested for i, _ in rest}
-        self.level = max(
-            sorted(levels), key=lambda level: sum(min(map(len, _prefixes(r, level, folds))) for _, r in tested)
-        )
-        self.dynamic = any(e.dynamic for _, rest in tested for _, e in rest)
-        self.by_length: dict[int, dict[str, list[tuple[int, Rest]]]] = {}
-        for entry, rest in tested:
-            for prefix in _prefixes(rest, self.level, folds):
-                self.by_length.setdefault(len(prefix), {}).setdefault(prefix, []).append((entry, rest))
-
-    def collect(self, values: tuple[Value, ...], folded: tuple[str, ...], tokens: Tokens, found: set[int]) -> None:
-        """Add the entries that match."""
-        folded_value = folded[self.level]
-        for length, by_prefix in self.by_length.items():
-            for entry, rest in by_prefix.get(folded_value[:length], ()):
-                if entry not in found and all(e.covers(values[i], tokens) for i, e in rest):
-                    found.add(entry)
-
-
-class _ExactLevels(NamedTuple):
-    """Entries with the same exact levels, by the values of those levels."""
+class _ExactLevels(NamedTuple, Generic[_T]):
+    """Entries with the same exact levels, by the values of those levels: those that match, those to be tested."""
 
     key: Key
-    always: dict[Hashable, list[int]]
-    tested: dict[Hashable, _Tests]
+    always: SharedMap[Hashable, list[_T]]
+    tested: SharedMap[Hashable, PrefixTests[_T]]
 
 
-class ShapeIndex:
+class ShapeIndex(Generic[_T]):
     """Entries that can match requests of one shape."""
 
-    __slots__ = ("_complete", "_entries", "_folds", "_tables")
+    __slots__ = ("_folds", "_named", "_tables")
 
-    def __init__(self, entries: Iterable[tuple[int, Sequence[ResourceMatcher]]], folds: tuple[bool, ...]) -> None:
-        entries = tuple(entries)
-        self._entries = tuple([entry for entry, _ in entries])
-        self._folds = folds if any(folds) else ()
-        always: dict[tuple[int, ...], dict[Hashable, list[int]]] = {}
-        rests: dict[tuple[int, ...], dict[Hashable, list[tuple[int, Rest]]]] = {}
+    def __init__(self, entries: Iterable[tuple[_T, Elements]], folds: tuple[bool, ...]) -> None:
+        self._folds = folds
+        always: dict[Mask, dict[Hashable, list[_T]]] = {}
+        rests: dict[Mask, dict[Hashable, list[tuple[_T, Rest]]]] = {}
+        named: dict[Hashable, list[_T]] = {}
         for entry, elements in entries:
-            mask, keys = _exact(elements)
-            rest = tuple([(i, e) for i, e in enumerate(elements) if i not in mask and not e.match_any])
+            values = tuple([e.single for e in elements])
+            if None not in values:
+                bucket = named.get(values)
+                if bucket is None:
+                    named[values] = [entry]
+                else:
+                    bucket.append(entry)
+                continue
+            mask, keys, rest = _place(elements)
             for key in keys:
                 if rest:
                     rests.setdefault(mask, {}).setdefault(key, []).append((entry, rest))
+                elif len(mask) == len(folds):
+                    named.setdefault(key, []).append(entry)
                 else:
                     always.setdefault(mask, {}).setdefault(key, []).append(entry)
-        self._complete = always.get(tuple(range(len(folds))), {})
-        self._tables = tuple(
-            _ExactLevels(
+        self._named = SharedMap(named)
+        self._tables: dict[Mask, _ExactLevels[_T]] = {
+            mask: _ExactLevels(
                 _key_function(mask),
-                always.get(mask, {}),
-                {key: _Tests(tested, folds) for key, tested in rests.get(mask, {}).items()},
+                SharedMap(always.get(mask, {})),
+                SharedMap({key: PrefixTests(tested, folds) for key, tested in rests.get(mask, {}).items()}),
             )
             for mask in always.keys() | rests.keys()
-        )
+        }
 
-    def find(self, values: tuple[str, ...], tokens: Tokens, listed: tuple[Value, ...] = ()) -> tuple[set[int], bool]:
+    def find(self, values: tuple[str, ...], tokens: Tokens, listed: tuple[Value, ...] = ()) -> tuple[set[_T], bool]:
         """Return the entries that match single values, and whether the result is independent of macros.
 
         `listed` are the values of lists, which are tested otherwise: an empty one or `*` can be excluded (§5.1).
         """
         folded: tuple[str, ...] = values
-        if self._folds:
-            folded = tuple(fold(v) if f else v for v, f in zip(values, self._folds, strict=True))
-        found: set[int] = set()
+        if True in self._folds:
+            folded = tuple([fold(v) if f else v for v, f in zip(values, self._folds, strict=True)])
+        found = set(self._named.get(folded) or ())
         cacheable = True
-        for key_of, always, tested in self._tables:
+        for key_of, always, tested in self._tables.values():
             key = key_of(folded)
-            if key in always:
-                found.update(always[key])
-            if key in tested:
-                tests = tested[key]
+            matching = always.get(key)
+            if matching is not None:
+                found.update(matching)
+            tests = tested.get(key)
+            if tests is not None:
                 tests.collect(listed or values, folded, tokens, found)
                 cacheable = cacheable and not tests.dynamic
         return found, cacheable
 
     def is_named(self, values: tuple[str, ...]) -> bool:
         """Return True if some entry names exactly these values; the number of such values is bounded by the entries."""
-        return not self._folds and (values[0] if len(values) == 1 else values) in self._complete
+        return True not in self._folds and self._named.get(values) is not None
 
-    def find_any(self, values: tuple[Value, ...], tokens: Tokens) -> set[int]:
+    def find_any(self, values: tuple[Value, ...], tokens: Tokens) -> set[_T]:
         """Return the entries that may match where a level has several values: those of each combination.
 
         Above a limit of combinations, returns all entries.
         """
         several = [_single_values(value) for value in values]
         if prod(map(len, several)) > _MAX_KEYS:
-            return set(self._entries)
-        found: set[int] = set()
+            return self._all()
+        found: set[_T] = set()
         for pairs in product(*several):
             found |= self.find(tuple([one for one, _ in pairs]), tokens, tuple([value for _, value in pairs]))[0]
         return found
 
+    def replaced(self, entry: _T, elements: Elements, *, added: bool) -> ShapeIndex[_T]:
+        """Return the index with one more entry, or without one that it has."""
+        new: ShapeIndex[_T] = ShapeIndex.__new__(ShapeIndex)
+        new._folds, new._named, new._tables = self._folds, self._named, self._tables.copy()
+        mask, keys, rest = _place(elements)
+        table = self._tables.get(mask) or _ExactLevels(_key_function(mask), SharedMap({}), SharedMap({}))
+        always, tested = table.always, table.tested
+        for key in keys:
+            if rest:
+                tests = tested.get(key)
+                if added:
+                    more = tests.with_entry(entry, rest) if tests else PrefixTests([(entry, rest)], self._folds)
+                    tested = tested.replaced(key, more)
+                elif tests is not None:
+                    tested = tested.replaced(key, tests.without_entry(entry, rest))
+            elif len(mask) == len(self._folds):
+                new._named = new._named.replaced(key, _bucket(new._named.get(key), entry, added=added))
+            else:
+                always = always.replaced(key, _bucket(always.get(key), entry, added=added))
+        if rest or len(mask) < len(self._folds):
+            new._tables[mask] = _ExactLevels(table.key, always, tested)
+        return new
 
-class ResourceIndex:
-    """Index of entries by resource, for every shape; the indexes that include descendants are built on first use."""
+    def _all(self) -> set[_T]:
+        found = {entry for bucket in self._named.values() for entry in bucket}
+        for table in self._tables.values():
+            found.update(entry for bucket in table.always.values() for entry in bucket)
+            found.update(entry for tests in table.tested.values() for entry, _ in tests.pairs())
+        return found
 
-    def __init__(self, entries: Iterable[tuple[int, PolicyResourceMatcher]], folds: Mapping[str, bool]) -> None:
-        by_path: dict[Path, list[tuple[int, PolicyResourceMatcher]]] = {}
-        for entry, resource in entries:
-            if not resource.matches_nothing:
-                by_path.setdefault(resource.path, []).append((entry, resource))
-        self._by_path = by_path
+
+class ResourceIndex(Generic[_T]):
+    """Index of entries by resource, for every shape.
+
+    The indexes that include descendants, or only resources of the same levels, are built on first use, from `pairs`:
+    all entries with their resources.
+    """
+
+    __slots__ = ("_descendants", "_folds", "_same_levels", "_self")
+
+    def __init__(self, pairs: Iterable[tuple[_T, PolicyResourceMatcher]], folds: Mapping[str, bool]) -> None:
+        here: dict[Path, list[tuple[_T, Elements]]] = {}
+        for entry, resource in pairs:
+            if resource.matches_nothing:
+                continue
+            path, elements = resource.path, resource.elements
+            same = here.get(path)
+            if same is None:
+                same = here[path] = []
+                for n in range(len(path)):
+                    here.setdefault(path[:n], [])
+            same.append((entry, elements))
+            for n in range(resource.last_specific + 1, len(path)):
+                here[path[:n]].append((entry, elements[:n]))
         self._folds = folds
-        self._self: dict[Path, ShapeIndex] = {}
-        self._descendants: dict[Path, ShapeIndex] = {}
-        self._same_levels: dict[Path, ShapeIndex] = {}
-        for path in {p[:n] for p in by_path for n in range(len(p) + 1)}:
-            covering = [(e, r) for e, r in self._at_or_below(path) if r.path == path or len(path) > r.last_specific]
-            self._self[path] = self._shape(path, covering)
+        self._self = {path: self._shape(path, entries) for path, entries in here.items()}
+        self._descendants: dict[Path, ShapeIndex[_T]] = {}
+        self._same_levels: dict[Path, ShapeIndex[_T]] = {}
 
-    def for_self(self, path: Path) -> ShapeIndex | None:
+    def for_self(self, path: Path) -> ShapeIndex[_T] | None:
         """Return the index of entries for exactly this resource: SELF and SELF_AND_ALL_DESCENDANTS."""
         return self._self.get(path)
 
-    def for_self_and_descendants(self, path: Path) -> ShapeIndex | None:
+    def for_self_and_descendants(self, path: Path, pairs: Pairs[_T]) -> ShapeIndex[_T] | None:
         """Return the index of entries for this resource or a resource below it."""
         if path not in self._self:
             return None
+        n = len(path)
         return self._descendants.get(path) or self._descendants.setdefault(
-            path, self._shape(path, self._at_or_below(path))
+            path, self._shape(path, ((e, r.elements[:n]) for e, r in _matchable(pairs()) if r.path[:n] == path))
         )
 
-    def for_same_levels(self, path: Path) -> ShapeIndex | None:
+    def for_same_levels(self, path: Path, pairs: Pairs[_T]) -> ShapeIndex[_T] | None:
         """Return the index of entries whose resource has exactly these levels."""
-        if path not in self._by_path:
+        if path not in self._self:
             return None
-        return self._same_levels.get(path) or self._same_levels.setdefault(path, self._shape(path, self._by_path[path]))
+        return self._same_levels.get(path) or self._same_levels.setdefault(
+            path, self._shape(path, ((e, r.elements) for e, r in _matchable(pairs()) if r.path == path))
+        )
 
-    def _at_or_below(self, path: Path) -> Iterable[tuple[int, PolicyResourceMatcher]]:
-        for own_path, entries in self._by_path.items():
-            if own_path[: len(path)] == path:
-                yield from entries
+    def changed(
+        self,
+        removed: Iterable[tuple[_T, PolicyResourceMatcher]],
+        added: Iterable[tuple[_T, PolicyResourceMatcher]],
+    ) -> ResourceIndex[_T]:
+        """Return the index without some entries, all of their resources given, and with others."""
+        new: ResourceIndex[_T] = ResourceIndex((), self._folds)
+        new._self, new._descendants = self._self.copy(), self._descendants.copy()
+        new._same_levels = self._same_levels.copy()
+        for entry, resource in _matchable(removed):
+            new._replace(entry, resource, added=False)
+        for entry, resource in _matchable(added):
+            new._replace(entry, resource, added=True)
+        return new
 
-    def _shape(self, path: Path, entries: Iterable[tuple[int, PolicyResourceMatcher]]) -> ShapeIndex:
-        folds = tuple(self._folds.get(name, False) for name in path)
-        return ShapeIndex(((e, r.elements[: len(path)]) for e, r in entries), folds)
+    def _replace(self, entry: _T, resource: PolicyResourceMatcher, *, added: bool) -> None:
+        path, elements = resource.path, resource.elements
+        for n in range(len(path) + 1):
+            above = path[:n]
+            shape = self._self.get(above) or self._shape(above, ())
+            if n == len(path) or n > resource.last_specific:
+                shape = shape.replaced(entry, elements[:n], added=added)
+            self._self[above] = shape
+            if above in self._descendants:
+                self._descendants[above] = self._descendants[above].replaced(entry, elements[:n], added=added)
+        if path in self._same_levels:
+            self._same_levels[path] = self._same_levels[path].replaced(entry, elements, added=added)
+
+    def _shape(self, path: Path, entries: Iterable[tuple[_T, Elements]]) -> ShapeIndex[_T]:
+        return ShapeIndex(entries, tuple([self._folds.get(name, False) for name in path]))
 
 
-def _exact(elements: Sequence[ResourceMatcher]) -> tuple[tuple[int, ...], Iterable[Hashable]]:
-    """Return the exact levels, and the keys of every combination of their values."""
-    levels, single = [], True
-    for i, element in enumerate(elements):
-        if element.exact:
-            levels.append(i)
-            single = single and len(element.exact) == 1
-    if not single:
-        while levels and prod(len(elements[i].exact or ()) for i in levels) > _MAX_KEYS:
-            levels.remove(max(levels, key=lambda i: len(elements[i].exact or ())))
-    combinations = product(*[elements[i].exact or () for i in levels])
-    return tuple(levels), combinations if len(levels) != 1 else [values[0] for values in combinations]
+def _matchable(pairs: Iterable[tuple[_T, PolicyResourceMatcher]]) -> Iterator[tuple[_T, PolicyResourceMatcher]]:
+    return ((entry, resource) for entry, resource in pairs if not resource.matches_nothing)
+
+
+def _bucket(entries: list[_T] | None, entry: _T, *, added: bool) -> list[_T] | None:
+    """Return the entries of a key with one more, or without one; None if none are left."""
+    others = [other for other in entries or () if other != entry]
+    return [*others, entry] if added else others or None
+
+
+def _place(elements: Elements) -> tuple[Mask, Iterable[Hashable], Rest]:
+    """Return the exact levels, the keys of every combination of their values, and the levels to be tested."""
+    levels = [i for i, element in enumerate(elements) if element.exact]
+    while levels and prod([len(elements[i].exact or ()) for i in levels]) > _MAX_KEYS:
+        levels.remove(max(levels, key=lambda i: len(elements[i].exact or ())))
+    keys: Iterable[Hashable] = product(*[elements[i].exact or () for i in levels])
+    if len(levels) == 1 and len(elements) > 1:
+        keys = elements[levels[0]].exact or ()
+    rest = tuple([(i, e) for i, e in enumerate(elements) if i not in levels and not e.match_any])
+    return tuple(levels), keys, rest
 
 
 def _single_values(value: Value) -> list[tuple[str, Value]]:
@@ -192,13 +255,5 @@ def _single_values(value: Value) -> list[tuple[str, Value]]:
     return [(one, (one,)) for one in value] or [("", ())]
 
 
-def _key_function(mask: tuple[int, ...]) -> Key:
+def _key_function(mask: Mask) -> Key:
     return itemgetter(*mask) if mask else lambda _: ()
-
-
-def _prefixes(rest: Rest, level: int, folds: tuple[bool, ...]) -> set[str]:
-    """Return prefixes of which every matching value of a level has one."""
-    element = dict(rest).get(level)
-    if element is None or element.excludes or element.options.quoted_case_sensitive:
-        return {""}
-    return {fold(t.literal_prefix) if folds[level] else t.literal_prefix for t in element.tests}

@@ -1,39 +1,76 @@
-"""Policy repository: the policies of a zone, by resource (ranger-semantics.md §3), and deltas on top of it."""
+"""Policy repository: the policies of a zone, by resource (ranger-semantics.md §3), and the deltas of it."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
 
 from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry
 from ranger_cdap.engine.compiled.matcher import Tokens, Value
-from ranger_cdap.engine.compiled.policy import CompiledPolicy
-from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType
+from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
-from ranger_cdap.engine.lookup.index import ResourceIndex
+from ranger_cdap.engine.lookup.index import ResourceIndex, ShapeIndex
+from ranger_cdap.engine.lookup.resource_cache import ResourceCache
 from ranger_cdap.engine.lookup.resource_policies import ResourcePolicies
-
-_MAX_SHARED = 100_000
-_MAX_EVICTABLE = 20_000
-_MAX_EVICTABLE_LENGTH = 1_000
-"""Maximum length of a resource that is cached although no policy names it."""
-_MAX_RECENT = 64
-_MAX_PATCHED = 4096
-_T = TypeVar("_T", bound=Hashable)
+from ranger_cdap.engine.lookup.shared_map import SharedMap
 
 
-class PolicyRepository(Protocol):
-    """Set of policies, searchable by resource."""
+class PolicyRepository:
+    """Immutable set of policies, searchable by resource. Its cache never changes a result.
 
-    @property
-    def ineffective_ids(self) -> frozenset[int]:
+    A changed set shares the unchanged parts of the index, but none of the cache, which readers of the old one may
+    still fill.
+    """
+
+    def __init__(self, loaded: PolicyEntries, model: ServiceModel) -> None:
+        self.ineffective_ids = loaded.ineffective_ids
         """Ids of policies without any effect."""
-
-    @property
-    def count(self) -> int:
+        by_id: dict[int, tuple[PolicyEntry, ...]] = {}
+        without_id: list[PolicyEntry] = []
+        for entry in loaded.entries:
+            if entry.id is None:
+                without_id.append(entry)
+            else:
+                by_id[entry.id] = (*by_id[entry.id], entry) if entry.id in by_id else (entry,)
+        self.count = len(loaded.entries)
         """Number of policies that have an effect."""
+        self._by_id = SharedMap(by_id)
+        self._without_id = tuple(without_id)
+        self._set_untabled(loaded.entries)
+        self._index = ResourceIndex(
+            _pairs(loaded.entries), {name: level.ignore_case for name, level in model.levels.items()}
+        )
+        self._cache = ResourceCache()
+
+    def with_changes(self, changed: frozenset[int], added: PolicyEntries) -> PolicyRepository:
+        """Return the policies with those of the `changed` ids replaced by `added`."""
+        removed = [entry for id_ in changed for entry in self.with_id(id_)]
+        new = PolicyRepository.__new__(PolicyRepository)
+        new.ineffective_ids = self.ineffective_ids
+        if added.ineffective_ids or not changed.isdisjoint(self.ineffective_ids):
+            new.ineffective_ids = (self.ineffective_ids - changed) | added.ineffective_ids
+        new.count = self.count - len(removed) + len(added.entries)
+        by_id = self._by_id
+        for id_ in changed:
+            by_id = by_id.replaced(id_, None)
+        for entry in added.entries:
+            if entry.id is not None:
+                by_id = by_id.replaced(entry.id, (*(by_id.get(entry.id) or ()), entry))
+        new._by_id = by_id
+        new._without_id = (*self._without_id, *(entry for entry in added.entries if entry.id is None))
+        untabled = (*self._subtree_entries, *self._costly_entries)
+        gone = set(removed)
+        new._set_untabled([*(entry for entry in untabled if entry not in gone), *added.entries])
+        new._index = self._index.changed(_pairs(removed), _pairs(added.entries))
+        new._cache = ResourceCache(self._cache)
+        return new
+
+    def _set_untabled(self, entries: Iterable[PolicyEntry]) -> None:
+        """Set the few policies that the index cannot find."""
+        untabled = [entry for entry in entries if entry.costly or entry.covers_subtree]
+        self._subtree_entries = tuple([entry for entry in untabled if entry.covers_subtree])
+        self._costly_entries = tuple([entry for entry in untabled if not entry.covers_subtree])
+        self._macros = any(e.dynamic for entry in self._costly_entries for r in entry.resources for e in r.elements)
 
     def policies_of(
         self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
@@ -42,17 +79,24 @@ class PolicyRepository(Protocol):
 
         With `include_descendants` also those that may match below the resource.
         """
-
-    def lookup(
-        self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
-    ) -> tuple[ResourcePolicies, bool]:
-        """Return the policies of a resource as `policies_of` does, and whether they are the same for all requests."""
+        cache = self._cache.of(path, include_descendants)
+        found = cache.get(values)
+        if found is not None:
+            return found
+        shape = self._shape(path, include_descendants)
+        entries, cacheable = shape.find(values, tokens) if shape else (set[PolicyEntry](), True)
+        if self._subtree_entries or self._costly_entries:
+            entries |= self._subtree_entries_for(path, values, tokens, include_descendants=include_descendants)
+            entries |= self._costly_entries_for(path, values, tokens, include_descendants=include_descendants)
+            cacheable = cacheable and not (self._subtree_entries or self._macros)
+        found = self._cache.resource_policies(entries)
+        if cacheable:
+            self._cache.add(cache, values, found, named=shape is not None and shape.is_named(values))
+        return found
 
     def cache_of(self, path: Path, *, include_descendants: bool = False) -> Mapping[tuple[str, ...], ResourcePolicies]:
         """Return the live cache of one path, by the values of the resource, of what is the same for all requests."""
-
-    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool:
-        """Return True if a policy names exactly this resource; the policies bound the number of such resources."""
+        return self._cache.of(path, include_descendants)
 
     def candidates(
         self,
@@ -67,183 +111,29 @@ class PolicyRepository(Protocol):
 
         `depth` limits the number of levels compared.
         """
-
-    def with_id(self, id_: int) -> set[PolicyEntry]:
-        """Return the policies with an id."""
-
-    def all(self) -> list[PolicyEntry]:
-        """Return all policies that have an effect."""
-
-
-def is_empty(policies: PolicyRepository) -> bool:
-    """Return True if there are no policies at all, not even disabled ones."""
-    return not policies.count and not policies.ineffective_ids
-
-
-def ordered(entries: Iterable[PolicyEntry]) -> tuple[CompiledPolicy, ...]:
-    """Return the compiled policies in order of evaluation."""
-    return tuple(sorted((entry.compiled for entry in entries), key=lambda p: p.sort_key))
-
-
-class _SharedPolicies:
-    """Cache of `ResourcePolicies` objects by content; cleared as a whole when full."""
-
-    def __init__(self) -> None:
-        self._by_content: dict[frozenset[Hashable], ResourcePolicies] = {}
-
-    def of(self, content: frozenset[_T], resolve: Callable[[frozenset[_T]], Iterable[PolicyEntry]]) -> ResourcePolicies:
-        """Return the cached policies of a content; `resolve` maps a new content to policy entries."""
-        resource_policies = self._by_content.get(content)
-        if resource_policies is None:
-            if len(self._by_content) >= _MAX_SHARED:
-                self._by_content.clear()
-            found = frozenset(resolve(content))
-            resource_policies = self._by_content[content] = ResourcePolicies(ordered(found), found)
-        return resource_policies
-
-
-class _CachingRepository(ABC):
-    """Cache of policies by resource, so that a known resource is a single lookup.
-
-    Resources that policies name are kept. The cache of other resources is bounded: unknown resources are evicted first.
-    """
-
-    def __init__(self) -> None:
-        self._shared = _SharedPolicies()
-        self._caches: dict[tuple[Path, bool], dict[tuple[str, ...], ResourcePolicies]] = {}
-        self._evictable: list[tuple[dict[tuple[str, ...], ResourcePolicies], tuple[str, ...]]] = []
-
-    def cache_of(self, path: Path, *, include_descendants: bool = False) -> Mapping[tuple[str, ...], ResourcePolicies]:
-        return self._cache(path, include_descendants)
-
-    def policies_of(
-        self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
-    ) -> ResourcePolicies:
-        return self.lookup(path, values, tokens, include_descendants=include_descendants)[0]
-
-    def lookup(
-        self, path: Path, values: tuple[str, ...], tokens: Tokens, *, include_descendants: bool = False
-    ) -> tuple[ResourcePolicies, bool]:
-        cache = self._cache(path, include_descendants)
-        resource_policies = cache.get(values)
-        if resource_policies is not None:
-            return resource_policies, True
-        resource_policies, cacheable = self._find(path, values, tokens, include_descendants)
-        if cacheable and self.is_named(path, values, include_descendants=include_descendants):
-            cache[values] = resource_policies
-        elif cacheable and sum(map(len, values)) <= _MAX_EVICTABLE_LENGTH:
-            self._make_evictable(cache, values)
-            cache[values] = resource_policies
-        return resource_policies, cacheable
-
-    def _make_evictable(self, cache: dict[tuple[str, ...], ResourcePolicies], values: tuple[str, ...]) -> None:
-        if len(self._evictable) >= _MAX_EVICTABLE:
-            evicted, self._evictable = self._evictable, []
-            for others, key in evicted:
-                others.pop(key, None)
-        self._evictable.append((cache, values))
-
-    @abstractmethod
-    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool: ...
-
-    @abstractmethod
-    def _find(
-        self, path: Path, values: tuple[str, ...], tokens: Tokens, include_descendants: bool
-    ) -> tuple[ResourcePolicies, bool]: ...
-
-    def _cache(self, path: Path, include_descendants: bool) -> dict[tuple[str, ...], ResourcePolicies]:
-        cache = self._caches.get((path, include_descendants))
-        return self._caches.setdefault((path, include_descendants), {}) if cache is None else cache
-
-
-class IndexedRepository(_CachingRepository):
-    """Indexed, immutable set of policies. Its caches never change a result."""
-
-    def __init__(self, loaded: PolicyEntries, model: ServiceModel) -> None:
-        super().__init__()
-        self.loaded = loaded
-        self.model = model
-        entries: Sequence[PolicyEntry] = loaded.entries
-        self._entries = entries
-        self._index = ResourceIndex(
-            (
-                (slot, r)
-                for slot, entry in enumerate(entries)
-                if not (entry.covers_subtree or entry.costly)
-                for r in entry.resources
-            ),
-            {name: level.ignore_case for name, level in model.levels.items()},
-        )
-        self._subtree_entries = tuple(entry for entry in entries if entry.covers_subtree)
-        self._costly_entries = tuple(entry for entry in entries if entry.costly and not entry.covers_subtree)
-        self._macros = any(e.dynamic for entry in self._costly_entries for r in entry.resources for e in r.elements)
-        self._by_id: dict[int, tuple[PolicyEntry, ...]] = {}
-        for entry in entries:
-            if entry.id is not None:
-                self._by_id[entry.id] = (*self._by_id.get(entry.id, ()), entry)
-
-    @property
-    def ineffective_ids(self) -> frozenset[int]:
-        """Ids of policies without any effect."""
-        return self.loaded.ineffective_ids
-
-    @property
-    def count(self) -> int:
-        """Number of policies that have an effect."""
-        return len(self._entries)
-
-    def _find(
-        self, path: Path, values: tuple[str, ...], tokens: Tokens, include_descendants: bool
-    ) -> tuple[ResourcePolicies, bool]:
-        shape = self._index.for_self_and_descendants(path) if include_descendants else self._index.for_self(path)
-        slots, cacheable = shape.find(values, tokens) if shape else (set[int](), True)
-        if self._subtree_entries or self._costly_entries:
-            found = self._entries_of(slots)
-            found |= self._subtree_entries_for(path, values, tokens, include_descendants=include_descendants)
-            found |= self._costly_entries_for(path, values, tokens, include_descendants=include_descendants)
-            return self._shared.of(frozenset(found), _identity), cacheable and not (
-                self._subtree_entries or self._macros
-            )
-        return self._shared.of(frozenset(slots), self._entries_of), cacheable
-
-    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool:
-        """Return True if a policy names exactly this resource."""
-        shape = self._index.for_self_and_descendants(path) if include_descendants else self._index.for_self(path)
-        return shape is not None and shape.is_named(values)
-
-    def _entries_of(self, slots: Iterable[int]) -> set[PolicyEntry]:
-        return {self._entries[slot] for slot in slots}
-
-    def candidates(
-        self,
-        path: Path,
-        values: tuple[Value, ...],
-        tokens: Tokens,
-        *,
-        include_descendants: bool,
-        depth: int | None = None,
-    ) -> set[PolicyEntry]:
-        """Return policies that may match."""
         cut, cut_values = (path, values) if depth is None else (path[:depth], values[:depth])
-        shape = (
-            self._index.for_self_and_descendants(cut)
-            if include_descendants or depth is not None
-            else self._index.for_self(cut)
-        )
-        slots = shape.find_any(cut_values, tokens) if shape else set()
+        shape = self._shape(cut, include_descendants or depth is not None)
+        found = shape.find_any(cut_values, tokens) if shape else set[PolicyEntry]()
         subtree: Iterable[PolicyEntry] = self._subtree_entries
         if depth is None:
             subtree = self._subtree_entries_for(path, values, tokens, include_descendants=include_descendants)
         costly = self._costly_entries_for(path, values, tokens, include_descendants=include_descendants, depth=depth)
-        return self._entries_of(slots).union(subtree, costly)
+        return found.union(subtree, costly)
 
     def with_id(self, id_: int) -> set[PolicyEntry]:
         """Return the policies with an id."""
-        return set(self._by_id.get(id_, ()))
+        return set(self._by_id.get(id_) or ())
 
     def all(self) -> list[PolicyEntry]:
-        """Return all policies that have an effect."""
-        return list(self._entries)
+        """Return all policies that have an effect, ordered by id."""
+        with_id = [entry for entries in self._by_id.values() for entry in entries]
+        with_id.sort(key=lambda entry: entry.id or 0)
+        return [*self._without_id, *with_id]
+
+    def _shape(self, path: Path, include_descendants: bool) -> ShapeIndex[PolicyEntry] | None:
+        if include_descendants:
+            return self._index.for_self_and_descendants(path, lambda: _pairs(self.all()))
+        return self._index.for_self(path)
 
     def _subtree_entries_for(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens, *, include_descendants: bool
@@ -277,143 +167,14 @@ class IndexedRepository(_CachingRepository):
         return found
 
 
-def _identity(entries: frozenset[PolicyEntry]) -> frozenset[PolicyEntry]:
-    return entries
+def is_empty(policies: PolicyRepository) -> bool:
+    """Return True if there are no policies at all, not even disabled ones."""
+    return not policies.count and not policies.ineffective_ids
 
 
-class PatchedRepository(_CachingRepository):
-    """Overlay of a delta on a set of policies: some policies removed, some added.
-
-    The base is not modified and keeps its caches, so a delta costs as much as it changes, and engines that still use
-    the base are unaffected.
-    """
-
-    def __init__(
-        self,
-        base: PolicyRepository,
-        removed: frozenset[PolicyEntry],
-        added: IndexedRepository,
-        ineffective_ids: frozenset[int],
-    ) -> None:
-        super().__init__()
-        self.base = base
-        self.removed = removed
-        self._excluded = removed.union(*(entry.substitutes for entry in removed if entry.costly))
-        self.added = added
-        self._ineffective_ids = ineffective_ids
-
-    @property
-    def ineffective_ids(self) -> frozenset[int]:
-        """Ids of policies without any effect."""
-        return self._ineffective_ids
-
-    @property
-    def count(self) -> int:
-        """Number of policies that have an effect."""
-        return self.base.count - len(self.removed) + self.added.count
-
-    @property
-    def size(self) -> int:
-        """Number of policies that differ from the base."""
-        return len(self.removed) + len(self.added.loaded.entries)
-
-    def is_named(self, path: Path, values: tuple[str, ...], *, include_descendants: bool) -> bool:
-        """Return True if a policy names exactly this resource."""
-        return self.base.is_named(path, values, include_descendants=include_descendants) or self.added.is_named(
-            path, values, include_descendants=include_descendants
-        )
-
-    def _find(
-        self, path: Path, values: tuple[str, ...], tokens: Tokens, include_descendants: bool
-    ) -> tuple[ResourcePolicies, bool]:
-        resource_policies, cacheable = self.base.lookup(path, values, tokens, include_descendants=include_descendants)
-        more, same = self.added.lookup(path, values, tokens, include_descendants=include_descendants)
-        if more.policies or not self._excluded.isdisjoint(resource_policies.entries):
-            resource_policies = self._shared.of(resource_policies.entries - self._excluded | more.entries, _identity)
-        return resource_policies, cacheable and same
-
-    def candidates(
-        self,
-        path: Path,
-        values: tuple[Value, ...],
-        tokens: Tokens,
-        *,
-        include_descendants: bool,
-        depth: int | None = None,
-    ) -> set[PolicyEntry]:
-        """Return policies that may match."""
-        kept = (
-            self.base.candidates(path, values, tokens, include_descendants=include_descendants, depth=depth)
-            - self._excluded
-        )
-        return kept | self.added.candidates(path, values, tokens, include_descendants=include_descendants, depth=depth)
-
-    def with_id(self, id_: int) -> set[PolicyEntry]:
-        """Return the policies with an id."""
-        return (self.base.with_id(id_) - self.removed) | self.added.with_id(id_)
-
-    def all(self) -> list[PolicyEntry]:
-        """Return all policies that have an effect."""
-        return [entry for entry in self.base.all() if entry not in self.removed] + self.added.all()
-
-
-def patch(
-    policies: PolicyRepository, changed: frozenset[int], added: PolicyEntries, model: ServiceModel
-) -> PolicyRepository:
-    """Return the policies with those of the `changed` ids replaced by `added`.
-
-    There are at most two overlays, a small one on a large one on the base, so that a delta touches only a few policies;
-    an overlay that has grown is merged into the one below.
-    """
-    ineffective_ids = (policies.ineffective_ids - changed) | added.ineffective_ids
-    below = policies.base if isinstance(policies, PatchedRepository) else policies
-    if isinstance(policies, PatchedRepository) and policies.size + len(changed) <= _MAX_RECENT:
-        return _extended_overlay(below, policies, changed, added, ineffective_ids, model)
-    if isinstance(policies, PatchedRepository) and isinstance(below, PatchedRepository):
-        if below.size + policies.size <= _MAX_PATCHED:
-            merged = _merged_overlays(below, policies, ineffective_ids, model)
-            return _new_overlay(merged, changed, added, ineffective_ids, model)
-        everything = IndexedRepository(PolicyEntries(tuple(policies.all()), ineffective_ids), model)
-        return _new_overlay(everything, changed, added, ineffective_ids, model)
-    return _new_overlay(policies, changed, added, ineffective_ids, model)
-
-
-def _new_overlay(
-    base: PolicyRepository,
-    changed: frozenset[int],
-    added: PolicyEntries,
-    ineffective_ids: frozenset[int],
-    model: ServiceModel,
-) -> PatchedRepository:
-    removed = frozenset(entry for id_ in changed for entry in base.with_id(id_))
-    return PatchedRepository(
-        base, removed, IndexedRepository(PolicyEntries(added.entries, frozenset()), model), ineffective_ids
-    )
-
-
-def _extended_overlay(
-    base: PolicyRepository,
-    top: PatchedRepository,
-    changed: frozenset[int],
-    added: PolicyEntries,
-    ineffective_ids: frozenset[int],
-    model: ServiceModel,
-) -> PatchedRepository:
-    kept = tuple(entry for entry in top.added.all() if entry.id not in changed)
-    removed = top.removed | {entry for id_ in changed for entry in base.with_id(id_)}
-    return PatchedRepository(
-        base, removed, IndexedRepository(PolicyEntries((*kept, *added.entries), frozenset()), model), ineffective_ids
-    )
-
-
-def _merged_overlays(
-    below: PatchedRepository, top: PatchedRepository, ineffective_ids: frozenset[int], model: ServiceModel
-) -> PatchedRepository:
-    kept = tuple(entry for entry in below.added.all() if entry not in top.removed)
-    removed = below.removed | (top.removed - set(below.added.all()))
-    return PatchedRepository(
-        below.base,
-        removed,
-        IndexedRepository(PolicyEntries((*kept, *top.added.all()), frozenset()), model),
-        ineffective_ids,
-    )
+def _pairs(entries: Iterable[PolicyEntry]) -> Iterator[tuple[PolicyEntry, PolicyResourceMatcher]]:
+    """Yield the entries that the index can find, with each of their resources."""
+    for entry in entries:
+        if not (entry.covers_subtree or entry.costly):
+            for resource in entry.resources:
+                yield entry, resource

@@ -20,7 +20,7 @@ class ResourceMap(Generic[_T]):
     def __init__(self, items: Iterable[tuple[PolicyResourceMatcher, _T]], model: ServiceModel) -> None:
         self._items: Sequence[tuple[PolicyResourceMatcher, _T]] = tuple(items)
         self._index = ResourceIndex(
-            ((i, matcher) for i, (matcher, _) in enumerate(self._items)),
+            self._pairs(),
             {name: level.ignore_case for name, level in model.levels.items()},
         )
 
@@ -29,6 +29,9 @@ class ResourceMap(Generic[_T]):
         """All resources with their values."""
         return self._items
 
+    def _pairs(self) -> Iterable[tuple[int, PolicyResourceMatcher]]:
+        return ((i, matcher) for i, (matcher, _) in enumerate(self._items))
+
     def __bool__(self) -> bool:
         return bool(self._items)
 
@@ -36,7 +39,7 @@ class ResourceMap(Generic[_T]):
         self, path: Path, values: tuple[Value, ...], tokens: Tokens = None
     ) -> Iterator[PolicyResourceMatcher]:
         """Yield the resources that may be this one or below it."""
-        here = self._index.for_self_and_descendants(path)
+        here = self._index.for_self_and_descendants(path, self._pairs)
         for i in here.find_any(values, tokens) if here is not None else ():
             yield self._items[i][0]
 
@@ -52,10 +55,10 @@ class ResourceMap(Generic[_T]):
         depth = first_scoped_level(path, scopes)
         depth = len(path) if depth is None else depth
         for n in range(1, depth):
-            above = self._index.for_same_levels(path[:n])
+            above = self._index.for_same_levels(path[:n], self._pairs)
             if above is not None:
                 found |= above.find_any(values[:n], tokens)
-        here = self._index.for_self_and_descendants(path[:depth])
+        here = self._index.for_self_and_descendants(path[:depth], self._pairs)
         if here is not None:
             found |= here.find_any(values[:depth], tokens)
         matching: list[tuple[_T, MatchType]] = []

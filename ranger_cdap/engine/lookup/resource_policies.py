@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ranger_cdap.engine.compiled.items import ALL_USERS, Item
-from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.model.decision import DENY_ALL_ELSE, NO_POLICY, Decision
 
@@ -33,14 +32,12 @@ class ResourcePolicies:
         "can_deny",
         "conditional",
         "default",
-        "entries",
         "policies",
         "unconditional_match",
     )
 
-    def __init__(self, policies: tuple[CompiledPolicy, ...], entries: frozenset[PolicyEntry]) -> None:
+    def __init__(self, policies: tuple[CompiledPolicy, ...]) -> None:
         self.policies = policies
-        self.entries = entries
         self.conditional = any(p.conditional for p in policies)
         self.audit_policy_id = next((p.id for p in policies if p.audited), None)
         self.default = self._decision(False)
@@ -133,3 +130,7 @@ def _positions(policies: tuple[CompiledPolicy, ...]) -> dict[str, tuple[int, ...
 
 def _principals_of(items: tuple[Item, ...], access: str) -> Principals:
     return frozenset().union(*[item.principals for item in items if item.covers(access)])
+
+
+NO_POLICIES = ResourcePolicies(())
+"""Policies of a resource that none match."""
