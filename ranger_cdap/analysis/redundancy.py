@@ -182,7 +182,7 @@ class _RedundancySearch:
             return None
         compiler, raw = self.space.state.compiler, msgspec.Raw(msgspec.json.encode(document))
         compiled = compiler.compile(compiler.decode(raw), given.entry.resources)
-        self._made.append(PolicyEntry(raw, None, given.entry.resources, compiler, compiled))
+        self._made.append(PolicyEntry.of(raw, compiled, given.entry.resources, compiler, compiled))
         return self._made[-1]
 
     # --- description --------------------------------------------------------------------------------------------------

@@ -196,7 +196,7 @@ def _with_unreadable_zone(
     """Add the zone that denies everything where the resource of a zone is unreadable."""
     if not table.issues or not compiler.fail_closed:
         return zones
-    deny_all = PolicyEntry(msgspec.Raw(b"null"), None, DENY_ALL.resources, compiler, DENY_ALL)
+    deny_all = PolicyEntry.of(msgspec.Raw(b"null"), DENY_ALL, DENY_ALL.resources, compiler, DENY_ALL)
     return {**zones, UNREADABLE_ZONE: PolicyRepository(PolicyEntries((deny_all,), frozenset()), model)}
 
 

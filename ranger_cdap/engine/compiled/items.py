@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
 
@@ -28,7 +29,8 @@ ALL_USERS = "*all"
 ANY_USER = "*user"
 OWNER = "*owner"
 
-_MACROS = {USER_MACRO: ANY_USER, OWNER_MACRO: OWNER}
+_MEANINGS = {"u:" + USER_MACRO: ANY_USER, "u:" + OWNER_MACRO: OWNER, "g:" + PUBLIC: ALL_USERS}
+_MEANING_MORE = frozenset(_MEANINGS)
 
 
 def principal_set(user: str | None, groups: Iterable[str], roles: Iterable[str], owner: str | None) -> frozenset[str]:
@@ -41,7 +43,7 @@ def principal_set(user: str | None, groups: Iterable[str], roles: Iterable[str],
     return frozenset(names)
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, gc=False):
     """Compiled policy item; with `covers_all` it covers every access type."""
 
     principals: frozenset[str]
@@ -79,15 +81,14 @@ class ItemCompiler:
         return tuple([self._compile(item, restricts) for item in items]) if items else ()
 
     def _compile(self, item: PolicyItem, restricts: bool) -> Item:
-        accesses = implied(item.accesses, self.model.implied)
         known = self.model.known_access_types
         unbounded = restricts and self.fail_closed
         return Item(
-            principals=named_principals(item.users, item.groups, item.roles),
-            accesses=accesses,
-            covers_all=unbounded and any(a.is_allowed and a.type not in known for a in item.accesses),
-            delegate_admin=item.delegate_admin,
-            conditions=self.conditions(item.conditions),
+            named_principals(item.users, item.groups, item.roles),
+            implied(item.accesses, self.model.implied),
+            unbounded and any(a.is_allowed and a.type not in known for a in item.accesses),
+            item.delegate_admin,
+            self.conditions(item.conditions) if item.conditions else (),
         )
 
     def conditions(self, conditions: Collection[PolicyItemCondition]) -> tuple[Condition, ...]:
@@ -127,7 +128,7 @@ def implied(accesses: Sequence[PolicyItemAccess], grants: Mapping[str, tuple[str
     """Return the access types an item allows, with their implied grants: one pass in Java's order (§7.4)."""
     granted = {access.type for access in accesses if access.is_allowed}
     if not grants:
-        return frozenset(granted)
+        return _interned(frozenset(granted))
     first: dict[str, bool] = {}
     for access in accesses:
         first.setdefault(access.type, access.is_allowed)  # the first occurrence of a type determines what it implies
@@ -137,18 +138,21 @@ def implied(accesses: Sequence[PolicyItemAccess], grants: Mapping[str, tuple[str
         if held is not None:
             for other in others:
                 first[other] = first.get(other, False) or held
-    return frozenset(granted | {name for name, allowed in first.items() if allowed})
+    return _interned(frozenset(granted | {name for name, allowed in first.items() if allowed}))
+
+
+@lru_cache(maxsize=1024)
+def _interned(accesses: frozenset[str]) -> frozenset[str]:
+    """Return the same object for equal access types: there are few sets of them, and one for each item."""
+    return accesses
 
 
 def named_principals(users: Iterable[str], groups: Iterable[str], roles: Iterable[str]) -> frozenset[str]:
     """Return the names of an item, or of an audit filter, in the form that `principal_set` uses."""
-    names = ["r:" + role for role in roles]
-    for group in groups:
-        names.append("g:" + group)
-        if group == PUBLIC:
-            names.append(ALL_USERS)
-    for user in users:
-        names.append("u:" + user)
-        if user in _MACROS:
-            names.append(_MACROS[user])
-    return frozenset(names)
+    names = ["u:" + user for user in users]
+    names += ["g:" + group for group in groups]
+    names += ["r:" + role for role in roles]
+    found = frozenset(names)
+    if not _MEANING_MORE.isdisjoint(found):
+        found |= {meant for name, meant in _MEANINGS.items() if name in found}
+    return found

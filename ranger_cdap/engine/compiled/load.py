@@ -26,33 +26,46 @@ _COSTLY = PolicyIssue(
 )
 
 
-class PolicyEntry:
-    """Raw policy with its compiled resources; the rest is compiled on first use."""
+class PolicyEntry(msgspec.Struct, eq=False, gc=False):
+    """Raw policy with its compiled resources; the rest is compiled on first use.
 
-    __slots__ = ("_compiled", "_compiler", "_substitutes", "costly", "id", "name", "raw", "resources")
+    Nothing that it holds refers to it, so the garbage collector need not look for cycles in a large set of policies.
+    """
 
-    def __init__(
-        self,
+    raw: msgspec.Raw
+    id: int | None
+    name: str
+    resources: tuple[PolicyResourceMatcher, ...]
+    costly: bool
+    """True if matching long values may take more steps than allowed."""
+    _compiler: PolicyCompiler
+    _compiled: CompiledPolicy | None = None
+    _substitutes: tuple[PolicyEntry, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
         raw: msgspec.Raw,
-        policy: Policy | None,
+        policy: Policy | CompiledPolicy,
         resources: tuple[PolicyResourceMatcher, ...],
         compiler: PolicyCompiler,
         compiled: CompiledPolicy | None = None,
-    ) -> None:
-        named = policy or compiled
-        self.raw = raw
-        self.id = None if named is None or named.id == NO_POLICY else named.id
-        self.name = named.name if named is not None else ""
-        self.resources = resources
-        self._compiler = compiler
-        self._compiled = compiled
-        self.costly = compiler.fail_closed and sum([m.max_steps() for m in resources]) > cost.MAX_STEPS
-        """True if matching long values may take more steps than allowed."""
-        self._substitutes: tuple[PolicyEntry, ...] | None = None
+    ) -> PolicyEntry:
+        """Return the entry of a policy."""
+        costly = compiler.fail_closed and sum([m.max_steps() for m in resources]) > cost.MAX_STEPS
+        id_ = None if policy.id == NO_POLICY else policy.id
+        return cls(raw, id_, policy.name, resources, costly, compiler, compiled)
 
     @property
     def compiled(self) -> CompiledPolicy:
         """Compiled policy; if two threads compile it at once, the results are equal."""
+        if self._compiled is None:
+            self._compiled = self._compiler.compile(self._compiler.decode(self.raw), self.resources, self.raw)
+        return self._compiled
+
+    @property
+    def compiled_with_order(self) -> CompiledPolicy:
+        """Compiled policy, to be compared with others: its sort key is computed while it is decoded."""
         if self._compiled is None:
             self._compiled = self._compiler.compile(self._compiler.decode(self.raw), self.resources)
         return self._compiled
@@ -85,7 +98,7 @@ class PolicyEntries:
 
 
 def _deny_entry(raw: msgspec.Raw, compiled: CompiledPolicy, compiler: PolicyCompiler) -> PolicyEntry:
-    return PolicyEntry(raw, None, compiled.resources, compiler, compiled)
+    return PolicyEntry.of(raw, compiled, compiled.resources, compiler, compiled)
 
 
 def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problems: list[Problem]) -> PolicyEntries:
@@ -112,7 +125,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
                 resources = compiler.resources(policy, cache)
                 # A schedule may be unreadable, so a policy with one is compiled now; others on first use.
                 compiled = compiler.compile(policy, resources) if policy.validity_schedules else None
-                entries.append(PolicyEntry(raw, policy, resources, compiler, compiled))
+                entries.append(PolicyEntry.of(raw, policy, resources, compiler, compiled))
                 if (
                     entries[-1].costly
                     and sum(m.max_steps(cost.TYPICAL_VALUE_LENGTH) for m in resources) > cost.MAX_STEPS

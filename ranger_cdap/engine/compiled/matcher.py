@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 import msgspec
@@ -51,19 +51,38 @@ class ValueTest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
-    """Matcher of one level. `exact` holds its folded values if membership in this set is the whole test.
+    """Matcher of one level.
 
-    `single` is the only one of them if there is just one.
+    A level that covers one plain value, as nearly all do, has only its `text` and, folded, its `single` value: a set of
+    policies has one such level for each policy, and what it does not hold the garbage collector does not look through.
     """
 
     options: LevelOptions
-    values: tuple[str, ...]
-    tests: tuple[ValueTest, ...]
+    several_values: tuple[str, ...]
+    several_tests: tuple[ValueTest, ...]
     match_any: bool
     excludes: bool
-    exact: frozenset[str] | None
+    several_exact: frozenset[str] | None
     cost: Cost = FREE
+    text: str = ""
     single: str | None = None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Values of the policy."""
+        return self.several_values if self.single is None else (self.text,)
+
+    @property
+    def tests(self) -> tuple[ValueTest, ...]:
+        """Tests of which one must hold."""
+        if self.single is None:
+            return self.several_tests
+        return (ValueTest(PatternKind.EQUALS, self.text, False),)
+
+    @property
+    def exact(self) -> frozenset[str] | None:
+        """Folded values if membership in this set is the whole test."""
+        return self.several_exact if self.single is None else frozenset((self.single,))
 
     @property
     def matches_nothing(self) -> bool:
@@ -73,7 +92,7 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
     @property
     def dynamic(self) -> bool:
         """Return True if the result depends on macros."""
-        return not self.match_any and any(t.dynamic for t in self.tests)
+        return not self.match_any and any(t.dynamic for t in self.several_tests)
 
     def covers(self, value: Value, tokens: Tokens) -> bool:
         """Return True if the level covers the requested value."""
@@ -81,8 +100,10 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
             return not self.excludes
         if _is_all(value):
             return False
-        if self.exact is not None and type(value) is str:
-            return (fold(value) if self.options.ignore_case else value) in self.exact
+        if self.single is not None and type(value) is str:
+            return (fold(value) if self.options.ignore_case else value) == self.single
+        if self.several_exact is not None and type(value) is str:
+            return (fold(value) if self.options.ignore_case else value) in self.several_exact
         hit = any(self._covers_one(v, tokens) for v in ((value,) if isinstance(value, str) else value))
         return hit is not self.excludes
 
@@ -122,11 +143,11 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         return fold(text) if folded else text
 
 
-def compile_element(values: Sequence[str], excludes: bool, options: LevelOptions) -> ResourceMatcher:
+def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions) -> ResourceMatcher:
     """Compile a policy's values for one level; no values, or a value of stars only, match everything."""
-    if len(values) == 1 and not excludes and _is_plain(values[0], options):
-        return _equal_to(values[0], options)
     kept = list(dict.fromkeys([v for v in values if v]))
+    if len(kept) == 1 and not excludes and _is_plain(kept[0], options):
+        return _equal_to(kept[0], options)
     match_any = not kept or (options.wildcards and any(not v.strip("*") for v in kept))
     tests = () if match_any else tuple([_value_test(v, options) for v in kept])
     simple = not (match_any or excludes or options.quoted_case_sensitive)
@@ -137,21 +158,18 @@ def compile_element(values: Sequence[str], excludes: bool, options: LevelOptions
     cost = FREE if exact is not None else sum((_cost(test, options) for test in tests), FREE)
     if cost is not FREE and options.ignore_case:
         cost += cost_of_folding(test.text for test in tests)
-    single = next(iter(exact)) if exact is not None and len(exact) == 1 else None
-    return ResourceMatcher(options, tuple(kept), tests, match_any, excludes, exact, cost, single)
+    return ResourceMatcher(options, tuple(kept), tests, match_any, excludes, exact, cost)
 
 
 def _equal_to(text: str, options: LevelOptions) -> ResourceMatcher:
     single = fold(text) if options.ignore_case else text
-    tests = (ValueTest(PatternKind.EQUALS, text, False),)
-    return ResourceMatcher(options, (text,), tests, False, False, frozenset((single,)), FREE, single)
+    return ResourceMatcher(options, (), (), False, False, None, FREE, text, single)
 
 
 def _is_plain(value: str, options: LevelOptions) -> bool:
     """Return True if a value equals the values it covers, as nearly all do; a star never is a literal one."""
     return (
-        value != ""
-        and "*" not in value
+        "*" not in value
         and not (options.wildcards and "?" in value)
         and not options.quoted_case_sensitive
         and not is_dynamic(value, options)

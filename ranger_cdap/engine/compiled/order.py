@@ -8,7 +8,7 @@ from ranger_cdap.engine.compiled.items import PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.java import round_half_up, utf16_key
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import ServiceModel
-from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 SortKey = tuple[int, bool, int, bytes]
 
@@ -40,29 +40,42 @@ def eval_order(policy: Policy, matchers: Iterable[PolicyResourceMatcher], model:
     accesses: set[str] = set()
     conditions = len(policy.conditions)
     for items in (policy.policy_items, *denying):
-        is_evaluated = model.deny_enabled or items is policy.policy_items
         for item in items:
             users.update(item.users)
             groups.update(item.groups)
-            accesses.update(access.type for access in item.accesses if access.is_allowed)
-            if is_evaluated:
+            for access in item.accesses:
+                if access.is_allowed:
+                    accesses.add(access.type)
+            if item.conditions and (model.deny_enabled or items is policy.policy_items):  # else it is not evaluated
                 conditions += len(item.conditions)
-    order = _START - min(_MAX_RESOURCE_DISCOUNT, sum(_level(policy, name, model) for name in policy.resources))
-    if any(element.exact is None and element.dynamic for matcher in matchers for element in matcher.elements):
+    discount = 0
+    for name, resource in policy.resources.items():
+        if resource.values and name in model.levels:
+            discount += _level(resource)
+    order = _START - min(_MAX_RESOURCE_DISCOUNT, discount)
+    if _expands(matchers):
         order += _EXPANSION
-    all_users = policy.is_deny_all_else or USER_MACRO in users or any(g.lower() == PUBLIC for g in groups)
+    all_users = policy.is_deny_all_else or USER_MACRO in users or PUBLIC in [group.lower() for group in groups]
     order -= _MAX_PRINCIPALS if all_users else min(_MAX_PRINCIPALS, len(users) + len(groups))
     if model.access_types:
         order -= round_half_up(_ACCESS_SHARE * len(accesses) / len(model.access_types))
     return order - max(0, _MAX_CONDITIONS - _CONDITION * conditions)
 
 
-def _level(policy: Policy, name: str, model: ServiceModel) -> int:
-    resource = policy.resources[name]
-    if name not in model.levels or not resource.values:
-        return 0
-    if any(value in ("", "*") for value in resource.values):
+def _expands(matchers: Iterable[PolicyResourceMatcher]) -> bool:
+    """Return True if a level has macros."""
+    for matcher in matchers:
+        for element in matcher.elements:
+            if element.dynamic and element.exact is None:
+                return True
+    return False
+
+
+def _level(resource: PolicyResource) -> int:
+    """Return the discount of a level with values."""
+    values = resource.values
+    if "*" in values or "" in values:
         return _MATCH_ANY
-    text = "".join(resource.values)
+    text = values[0] if len(values) == 1 else "".join(values)
     general = _STAR if "*" in text else _QUESTION_MARK if "?" in text else 0
     return general + _EXCLUDES * resource.is_excludes + _RECURSIVE * resource.is_recursive

@@ -36,7 +36,7 @@ _DENY_KEYS = ("denyPolicyItems", "isDenyAllElse")
 _EVERYTHING = Item(frozenset({ALL_USERS}), frozenset(), True, True, ())
 
 
-class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True, gc=False):
     """Compiled policy. With `covers_subtree`, a level of its resource is unreadable, and it covers everything below.
 
     `zone` is the zone it was created in, None if unreadable.
@@ -55,17 +55,33 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     deny_all_else: bool
     has_deny: bool
     conditions: tuple[Condition, ...]
-    sort_key: SortKey
+    order: SortKey | tuple[PolicyCompiler, msgspec.Raw]
+    """Sort key, or that from which it is computed: most policies are never compared with another."""
     substitute_reason: str = ""
     covers_subtree: bool = False
     zone: str | None = ""
     principals: frozenset[str] = frozenset()
-    """Principals of all items; computed."""
+    """Principals of all items; computed, as is the next field."""
+    conditional: bool = False
+    """True if the result depends on more than principals and access type."""
 
     def __post_init__(self) -> None:
         items = (*self.deny, *self.deny_exceptions, *self.allow, *self.allow_exceptions)
         found = items[0].principals if len(items) == 1 else frozenset().union(*[item.principals for item in items])
         msgspec.structs.force_setattr(self, "principals", found)
+        for item in items:
+            if item.conditions:
+                msgspec.structs.force_setattr(self, "conditional", True)
+        if self.conditions:
+            msgspec.structs.force_setattr(self, "conditional", True)
+
+    @property
+    def sort_key(self) -> SortKey:
+        """Key of the order of evaluation."""
+        if len(self.order) == 2:
+            compiler, raw = self.order
+            msgspec.structs.force_setattr(self, "order", compiler.sort_key(raw, self.resources))
+        return self.order  # type: ignore[return-value]
 
     def may_apply_to(self, principals: frozenset[str]) -> bool:
         """Return True if the policy may apply to a principal set."""
@@ -76,12 +92,6 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Return True if the policy can allow or deny something."""
         return bool(self.deny_all_else or self.deny or self.deny_exceptions or self.allow or self.allow_exceptions)
 
-    @property
-    def conditional(self) -> bool:
-        """Return True if the result depends on more than principals and access type."""
-        items = (*self.deny, *self.deny_exceptions, *self.allow, *self.allow_exceptions)
-        return bool(self.conditions) or any(item.conditions for item in items)
-
 
 @dataclass(frozen=True, slots=True)
 class PolicyCompiler:
@@ -90,11 +100,10 @@ class PolicyCompiler:
     model: ServiceModel
     fail_closed: bool
     custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
+    item_compiler: ItemCompiler = field(init=False)
 
-    @property
-    def item_compiler(self) -> ItemCompiler:
-        """Compiler of policy items."""
-        return ItemCompiler(self.model, self.fail_closed, self.custom)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "item_compiler", ItemCompiler(self.model, self.fail_closed, self.custom))
 
     def decode(self, raw: msgspec.Raw) -> Policy:
         """Decode a policy. Raises Unusable if a part of it is unreadable."""
@@ -104,8 +113,17 @@ class PolicyCompiler:
             issues = [PolicyIssue(ProblemCode.UNREADABLE_POLICY, place, message) for place, message in e.parts]
             raise Unusable(issues) from None
 
-    def compile(self, policy: Policy, matchers: tuple[PolicyResourceMatcher, ...]) -> CompiledPolicy:
-        """Compile a policy. Raises PolicySetError if a part of it is unreadable."""
+    def compile(
+        self,
+        policy: Policy,
+        matchers: tuple[PolicyResourceMatcher, ...],
+        raw: msgspec.Raw | None = None,
+    ) -> CompiledPolicy:
+        """Compile a policy; its sort key is computed from `raw` when it is needed, without it now.
+
+        Raises:
+            PolicySetError: a part of the policy is unreadable.
+        """
         item_compiler = self.item_compiler
         denies = policy.is_deny_all_else or bool(policy.deny_policy_items)
         enabled = self.model.deny_enabled
@@ -124,9 +142,13 @@ class PolicyCompiler:
             deny_all_else=policy.is_deny_all_else,
             has_deny=denies,
             conditions=(*self._validity(policy), *conditions) if policy.validity_schedules else conditions,
-            sort_key=sort_key(policy, matchers, self.model),
+            order=sort_key(policy, matchers, self.model) if raw is None else (self, raw),
             zone=policy.zone_name,
         )
+
+    def sort_key(self, raw: msgspec.Raw, matchers: tuple[PolicyResourceMatcher, ...]) -> SortKey:
+        """Return the sort key of a policy that was compiled before."""
+        return sort_key(self.decode(raw), matchers, self.model)
 
     def resources(self, policy: Policy, cache: ResourceCache | None = None) -> tuple[PolicyResourceMatcher, ...]:
         """Compile the policy's resources, except those that fit no hierarchy. Raises Unusable if one is unusable."""
@@ -261,7 +283,7 @@ def deny_all_policy(
         deny_all_else=False,
         has_deny=True,
         conditions=(),
-        sort_key=(-priority, False, 0, b""),
+        order=(-priority, False, 0, b""),
         substitute_reason=reason,
         covers_subtree=covers_subtree,
         zone=zone,

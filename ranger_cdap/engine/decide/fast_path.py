@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ranger_cdap.engine.compiled.conditions import ConditionContext
+from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
 from ranger_cdap.engine.compiled.roles import RoleTable
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
@@ -112,11 +113,9 @@ class FastPath:
         except TypeError:  # a list, which is not hashable
             return None
         if resource_policies is None:
-            values = single_values(resource, shape.path)
-            tokens = tokens_of(request)
-            if values is None or has_too_long_token(tokens):
+            resource_policies = self._policies_of(request, shape)
+            if resource_policies is None:
                 return None
-            resource_policies = self._repository.policies_of(shape.path, values, tokens)
         if resource_policies.conditional:
             return None
         rules = resource_policies.cached_rules.get(access)
@@ -133,6 +132,17 @@ class FastPath:
             if not included.isdisjoint(principals) and (not excepted or excepted.isdisjoint(principals)):
                 return decision if self._zone is None else replaced(decision, zone=self._zone)
         return self._in_zone(resource_policies.default)
+
+    def _policies_of(self, request: AccessRequest, shape: _Shape) -> ResourcePolicies | None:
+        """Return the policies of a resource that is not cached; None if it cannot be matched by single values."""
+        values: tuple[str, ...] = shape.values(request.resource)
+        for value in values:
+            if type(value) is not str or len(value) > MAX_VALUE_LENGTH:
+                return None
+        tokens = tokens_of(request)
+        if has_too_long_token(tokens):
+            return None
+        return self._repository.policies_of(shape.path, values, tokens)
 
     def _decide_with_descendants(self, request: AccessRequest) -> Decision | None:
         """Decide whether an access type, or any, is allowed on the resource or below it; None as in `decide`."""

@@ -60,7 +60,7 @@ def too_long_reason(request: AccessRequest) -> str:
 
 def has_too_long_token(tokens: Mapping[str, str]) -> bool:
     """Return True if the value of some macro is too long to be matched."""
-    return any(len(text) > MAX_VALUE_LENGTH for text in tokens.values())
+    return len(max(tokens.values(), key=len, default="")) > MAX_VALUE_LENGTH
 
 
 def _values(value: Value) -> Iterable[object]:

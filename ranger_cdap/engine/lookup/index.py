@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import product
 from math import prod
 from operator import itemgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, Tokens, Value
@@ -28,45 +28,55 @@ Elements = Sequence[ResourceMatcher]
 Mask = tuple[int, ...]
 """Positions of exact levels."""
 Key = Callable[[tuple[Any, ...]], Hashable]
+Found = tuple[set[_T], bool, bool]
+"""Entries; True if they are the same for all requests; True if one names exactly these values, which are few."""
 Pairs = Callable[[], Iterable[tuple[_T, PolicyResourceMatcher]]]
 
 
-class _ExactLevels(NamedTuple, Generic[_T]):
-    """Entries with the same exact levels, by the values of those levels: those that match, those to be tested."""
+class _ExactLevels(Generic[_T]):
+    """Entries with the same exact levels, by the values of those levels: those that match, those to be tested.
 
-    key: Key
-    always: SharedMap[Hashable, list[_T]]
-    tested: SharedMap[Hashable, PrefixTests[_T]]
+    `matching` and `tests` look them up; None if there are none.
+    """
+
+    __slots__ = ("always", "key", "matching", "tested", "tests")
+
+    def __init__(
+        self, key: Key, always: SharedMap[Hashable, Sequence[_T]], tested: SharedMap[Hashable, PrefixTests[_T]]
+    ) -> None:
+        self.key = key
+        self.always = always
+        self.tested = tested
+        self.matching = None if always.is_empty else always.getter
+        self.tests = None if tested.is_empty else tested.getter
 
 
 class ShapeIndex(Generic[_T]):
     """Entries that can match requests of one shape."""
 
-    __slots__ = ("_folds", "_named", "_tables")
+    __slots__ = ("_folds", "_ignores_case", "_named", "_named_getter", "_tables")
 
     def __init__(self, entries: Iterable[tuple[_T, Elements]], folds: tuple[bool, ...]) -> None:
         self._folds = folds
-        always: dict[Mask, dict[Hashable, list[_T]]] = {}
+        self._ignores_case = True in folds
+        always: dict[Mask, dict[Hashable, Sequence[_T]]] = {}
         rests: dict[Mask, dict[Hashable, list[tuple[_T, Rest]]]] = {}
-        named: dict[Hashable, list[_T]] = {}
+        named: dict[Hashable, Sequence[_T]] = {}
         for entry, elements in entries:
             values = tuple([e.single for e in elements])
             if None not in values:
-                bucket = named.get(values)
-                if bucket is None:
-                    named[values] = [entry]
-                else:
-                    bucket.append(entry)
+                _add(named, values, entry)
                 continue
             mask, keys, rest = _place(elements)
             for key in keys:
                 if rest:
                     rests.setdefault(mask, {}).setdefault(key, []).append((entry, rest))
                 elif len(mask) == len(folds):
-                    named.setdefault(key, []).append(entry)
+                    _add(named, key, entry)
                 else:
-                    always.setdefault(mask, {}).setdefault(key, []).append(entry)
+                    _add(always.setdefault(mask, {}), key, entry)
         self._named = SharedMap(named)
+        self._named_getter = self._named.getter
         self._tables: dict[Mask, _ExactLevels[_T]] = {
             mask: _ExactLevels(
                 _key_function(mask),
@@ -76,30 +86,29 @@ class ShapeIndex(Generic[_T]):
             for mask in always.keys() | rests.keys()
         }
 
-    def find(self, values: tuple[str, ...], tokens: Tokens, listed: tuple[Value, ...] = ()) -> tuple[set[_T], bool]:
-        """Return the entries that match single values, and whether the result is independent of macros.
+    def find(self, values: tuple[str, ...], tokens: Tokens, listed: tuple[Value, ...] = ()) -> Found[_T]:
+        """Return the entries that match single values.
 
         `listed` are the values of lists, which are tested otherwise: an empty one or `*` can be excluded (§5.1).
         """
         folded: tuple[str, ...] = values
-        if True in self._folds:
+        if self._ignores_case:
             folded = tuple([fold(v) if f else v for v, f in zip(values, self._folds, strict=True)])
-        found = set(self._named.get(folded) or ())
-        cacheable = True
-        for key_of, always, tested in self._tables.values():
-            key = key_of(folded)
-            matching = always.get(key)
-            if matching is not None:
-                found.update(matching)
-            tests = tested.get(key)
-            if tests is not None:
-                tests.collect(listed or values, folded, tokens, found)
-                cacheable = cacheable and not tests.dynamic
-        return found, cacheable
-
-    def is_named(self, values: tuple[str, ...]) -> bool:
-        """Return True if some entry names exactly these values; the number of such values is bounded by the entries."""
-        return True not in self._folds and self._named.get(values) is not None
+        naming = self._named_getter(folded)
+        found: set[_T] = set() if naming is None else set(naming)
+        same_for_all = True
+        for table in self._tables.values():
+            key = table.key(folded)
+            if table.matching is not None:
+                matching = table.matching(key)
+                if matching is not None:
+                    found.update(matching)
+            if table.tests is not None:
+                tests = table.tests(key)
+                if tests is not None:
+                    tests.collect(listed or values, folded, tokens, found)
+                    same_for_all = same_for_all and not tests.dynamic
+        return found, same_for_all, naming is not None and not self._ignores_case
 
     def find_any(self, values: tuple[Value, ...], tokens: Tokens) -> set[_T]:
         """Return the entries that may match where a level has several values: those of each combination.
@@ -117,7 +126,8 @@ class ShapeIndex(Generic[_T]):
     def replaced(self, entry: _T, elements: Elements, *, added: bool) -> ShapeIndex[_T]:
         """Return the index with one more entry, or without one that it has."""
         new: ShapeIndex[_T] = ShapeIndex.__new__(ShapeIndex)
-        new._folds, new._named, new._tables = self._folds, self._named, self._tables.copy()
+        new._folds, new._ignores_case, new._named = self._folds, self._ignores_case, self._named
+        new._tables = self._tables.copy()
         mask, keys, rest = _place(elements)
         table = self._tables.get(mask) or _ExactLevels(_key_function(mask), SharedMap({}), SharedMap({}))
         always, tested = table.always, table.tested
@@ -135,6 +145,7 @@ class ShapeIndex(Generic[_T]):
                 always = always.replaced(key, _bucket(always.get(key), entry, added=added))
         if rest or len(mask) < len(self._folds):
             new._tables[mask] = _ExactLevels(table.key, always, tested)
+        new._named_getter = new._named.getter
         return new
 
     def _all(self) -> set[_T]:
@@ -230,22 +241,34 @@ def _matchable(pairs: Iterable[tuple[_T, PolicyResourceMatcher]]) -> Iterator[tu
     return ((entry, resource) for entry, resource in pairs if not resource.matches_nothing)
 
 
-def _bucket(entries: list[_T] | None, entry: _T, *, added: bool) -> list[_T] | None:
+def _add(buckets: dict[Hashable, Sequence[_T]], key: Hashable, entry: _T) -> None:
+    """Add an entry to those of a key: a tuple of one, as nearly all are, or a list of more."""
+    bucket = buckets.get(key)
+    if bucket is None:
+        buckets[key] = (entry,)
+    elif isinstance(bucket, list):
+        bucket.append(entry)
+    else:
+        buckets[key] = [*bucket, entry]
+
+
+def _bucket(entries: Sequence[_T] | None, entry: _T, *, added: bool) -> Sequence[_T] | None:
     """Return the entries of a key with one more, or without one; None if none are left."""
-    others = [other for other in entries or () if other != entry]
-    return [*others, entry] if added else others or None
+    others = tuple([other for other in entries or () if other != entry])
+    return (*others, entry) if added else others or None
 
 
 def _place(elements: Elements) -> tuple[Mask, Iterable[Hashable], Rest]:
     """Return the exact levels, the keys of every combination of their values, and the levels to be tested."""
-    levels = [i for i, element in enumerate(elements) if element.exact]
-    while levels and prod([len(elements[i].exact or ()) for i in levels]) > _MAX_KEYS:
-        levels.remove(max(levels, key=lambda i: len(elements[i].exact or ())))
-    keys: Iterable[Hashable] = product(*[elements[i].exact or () for i in levels])
+    exact = {i: values for i, element in enumerate(elements) if (values := element.exact)}
+    while exact and prod(map(len, exact.values())) > _MAX_KEYS:
+        del exact[max(exact, key=lambda i: len(exact[i]))]
+    levels = tuple(exact)
+    keys: Iterable[Hashable] = product(*exact.values())
     if len(levels) == 1 and len(elements) > 1:
-        keys = elements[levels[0]].exact or ()
+        keys = exact[levels[0]]
     rest = tuple([(i, e) for i, e in enumerate(elements) if i not in levels and not e.match_any])
-    return tuple(levels), keys, rest
+    return levels, keys, rest
 
 
 def _single_values(value: Value) -> list[tuple[str, Value]]:

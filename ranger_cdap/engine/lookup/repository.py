@@ -84,14 +84,14 @@ class PolicyRepository:
         if found is not None:
             return found
         shape = self._shape(path, include_descendants)
-        entries, cacheable = shape.find(values, tokens) if shape else (set[PolicyEntry](), True)
+        entries, same_for_all, named = shape.find(values, tokens) if shape else (set[PolicyEntry](), True, False)
         if self._subtree_entries or self._costly_entries:
             entries |= self._subtree_entries_for(path, values, tokens, include_descendants=include_descendants)
             entries |= self._costly_entries_for(path, values, tokens, include_descendants=include_descendants)
-            cacheable = cacheable and not (self._subtree_entries or self._macros)
+            same_for_all = same_for_all and not (self._subtree_entries or self._macros)
         found = self._cache.resource_policies(entries)
-        if cacheable:
-            self._cache.add(cache, values, found, named=shape is not None and shape.is_named(values))
+        if same_for_all:
+            self._cache.add(cache, values, found, named=named)
         return found
 
     def cache_of(self, path: Path, *, include_descendants: bool = False) -> Mapping[tuple[str, ...], ResourcePolicies]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -23,9 +23,11 @@ _RELEASED_PER_ADDED = 2
 _Cache = dict[tuple[str, ...], ResourcePolicies]
 
 
-def ordered(entries: Iterable[PolicyEntry]) -> tuple[CompiledPolicy, ...]:
+def ordered(entries: Collection[PolicyEntry]) -> tuple[CompiledPolicy, ...]:
     """Return the compiled policies in order of evaluation."""
-    return tuple(sorted([entry.compiled for entry in entries], key=lambda p: p.sort_key))
+    if len(entries) <= 1:
+        return tuple([entry.compiled for entry in entries])
+    return tuple(sorted([entry.compiled_with_order for entry in entries], key=lambda p: p.sort_key))
 
 
 class ResourceCache:
@@ -39,7 +41,7 @@ class ResourceCache:
     """
 
     def __init__(self, before: ResourceCache | None = None) -> None:
-        self._shared: dict[frozenset[PolicyEntry], ResourcePolicies] = {}
+        self._shared: dict[PolicyEntry | frozenset[PolicyEntry], ResourcePolicies] = {}
         self._caches: dict[tuple[Path, bool], _Cache] = {}
         self._evictable: deque[tuple[_Cache, tuple[str, ...]]] = deque()
         self._retired: list[dict[Any, ResourcePolicies]] = []
@@ -55,20 +57,22 @@ class ResourceCache:
     def add(self, cache: _Cache, values: tuple[str, ...], found: ResourcePolicies, *, named: bool) -> None:
         """Add the policies of a resource to the cache of its path; `named` if a policy names exactly this resource."""
         if not named:
-            if sum(map(len, values)) > _MAX_EVICTABLE_LENGTH:
+            if len("".join(values)) > _MAX_EVICTABLE_LENGTH:
                 return
-            if len(self._evictable) >= _MAX_EVICTABLE:
-                others, key = self._evictable.popleft()
+            evictable = self._evictable
+            if len(evictable) >= _MAX_EVICTABLE:
+                others, key = evictable.popleft()
                 others.pop(key, None)
-            self._evictable.append((cache, values))
+            evictable.append((cache, values))
         cache[values] = found
-        self._release(_RELEASED_PER_ADDED)
+        if self._retired:
+            self._release(_RELEASED_PER_ADDED)
 
     def resource_policies(self, entries: set[PolicyEntry]) -> ResourcePolicies:
         """Return the policies of a resource that these entries match."""
         if not entries:
             return NO_POLICIES
-        content = frozenset(entries)
+        content = frozenset(entries) if len(entries) > 1 else next(iter(entries))
         found = self._shared.get(content)
         if found is None:
             if len(self._shared) >= _MAX_SHARED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ranger_cdap.engine.compiled.items import ALL_USERS, Item
@@ -38,21 +38,31 @@ class ResourcePolicies:
 
     def __init__(self, policies: tuple[CompiledPolicy, ...]) -> None:
         self.policies = policies
-        self.conditional = any(p.conditional for p in policies)
-        self.audit_policy_id = next((p.id for p in policies if p.audited), None)
+        self.conditional = False
+        self.audit_policy_id: int | None = None
+        self.unconditional_match = True
+        """True if every policy matches without testing its resource."""
+        self.can_deny = False
+        """True if some policy can deny."""
+        for policy in policies:
+            if policy.audited and self.audit_policy_id is None:
+                self.audit_policy_id = policy.id
+            if policy.conditional:
+                self.conditional = True
+            if policy.covers_subtree or len(policy.resources) != 1:
+                self.unconditional_match = False
+            if policy.has_deny or policy.deny or policy.deny_all_else:
+                self.can_deny = True
         self.default = self._decision(False)
         self.cached_rules: dict[str, tuple[Rule, ...]] = {}
         self._any_access_rules: tuple[Rule, ...] | None = None
         self._positions_by_name: dict[str, tuple[int, ...]] | None = None
-        # True if every policy matches without testing its resource; true if some policy can deny.
-        self.unconditional_match = not any(p.covers_subtree or len(p.resources) != 1 for p in policies)
-        self.can_deny = any(p.has_deny or p.deny or p.deny_all_else for p in policies)
 
     def rules(self, access: str) -> tuple[Rule, ...]:
         """Return the rules of an access type: by priority, denials before allows. The cache is bounded."""
         rules = self.cached_rules.get(access)
         if rules is None:
-            rules = tuple(self._build_rules(access))
+            rules = self._rules_of(access)
             if len(self.cached_rules) < _MAX_ACCESS_TYPES:
                 self.cached_rules[access] = rules
         return rules
@@ -73,26 +83,38 @@ class ResourcePolicies:
         return sorted(found)
 
     def _decision(self, allowed: bool, policy: CompiledPolicy | None = None, reason: str = "") -> Decision:
+        audited, audit_policy_id = self.audit_policy_id is not None, self.audit_policy_id
         return Decision(
-            allowed=allowed,
-            determined=True,
-            policy_id=policy.id if policy else NO_POLICY,
-            policy_version=policy.version if policy else NO_POLICY,
-            policy_priority=policy.priority if policy else 0,
-            audited=self.audit_policy_id is not None,
-            audit_policy_id=NO_POLICY if self.audit_policy_id is None else self.audit_policy_id,
-            reason=reason,
+            allowed,
+            True,
+            policy.id if policy else NO_POLICY,
+            policy.version if policy else NO_POLICY,
+            policy.priority if policy else 0,
+            audited,
+            NO_POLICY if audit_policy_id is None else audit_policy_id,
+            reason,
         )
 
-    def _build_rules(self, access: str) -> Iterator[Rule]:
+    def _rules_of(self, access: str) -> tuple[Rule, ...]:
+        rules: list[Rule] = []
+        if not self.can_deny:
+            self._add_allowances(self.policies, access, rules)
+            return tuple(rules)
         for _, group in groupby(self.policies, key=lambda p: p.priority):
             same_priority = list(group)
             for policy in same_priority:
-                yield from self._denials(policy, access)
-            for policy in same_priority:
-                principals = _principals_of(policy.allow, access)
-                if principals:
-                    yield principals, _principals_of(policy.allow_exceptions, access), self._decision(True, policy)
+                rules += self._denials(policy, access)
+            self._add_allowances(same_priority, access, rules)
+        return tuple(rules)
+
+    def _add_allowances(self, policies: Iterable[CompiledPolicy], access: str, rules: list[Rule]) -> None:
+        for policy in policies:
+            principals = _principals_of(policy.allow, access)
+            if principals:
+                excepted = (
+                    _principals_of(policy.allow_exceptions, access) if policy.allow_exceptions else _NO_PRINCIPALS
+                )
+                rules.append((principals, excepted, self._decision(True, policy)))
 
     def _denials(self, policy: CompiledPolicy, access: str) -> Iterator[Rule]:
         principals = _principals_of(policy.deny, access)
@@ -129,6 +151,10 @@ def _positions(policies: tuple[CompiledPolicy, ...]) -> dict[str, tuple[int, ...
 
 
 def _principals_of(items: tuple[Item, ...], access: str) -> Principals:
+    if not items:
+        return _NO_PRINCIPALS
+    if len(items) == 1:
+        return items[0].principals if items[0].covers(access) else _NO_PRINCIPALS
     return frozenset().union(*[item.principals for item in items if item.covers(access)])
 
 

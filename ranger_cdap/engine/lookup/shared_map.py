@@ -6,7 +6,7 @@ delta costs what it changes, and the readers of the map before it are not distur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 _K = TypeVar("_K")
@@ -37,6 +37,16 @@ class SharedMap(Generic[_K, _V]):
             rest >>= 6
         found: _V | None = node.get(key)
         return found
+
+    @property
+    def getter(self) -> Callable[[_K], _V | None]:
+        """Fastest function that does what `get` does: that of a dictionary if the map is small."""
+        return self.get if type(self._root) is tuple else self._root.get
+
+    @property
+    def is_empty(self) -> bool:
+        """Return True if there is no key."""
+        return next(self.values(), None) is None
 
     def values(self) -> Iterator[_V]:
         """Yield all values, in no particular order."""

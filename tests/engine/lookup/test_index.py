@@ -50,9 +50,9 @@ def found(index: ResourceIndex[int], pairs: list[Pair]) -> list[Any]:
         for n in range(len(VALUES)):
             values = tuple(VALUES[(n + i * i) % len(VALUES)] for i in range(len(path)))
             listed = tuple((value, "b") for value in values)
-            answers += [shape.find(values, TOKENS)[0] if shape else set() for shape in shapes]
+            finds = [shape.find(values, TOKENS) if shape else (set[int](), True, False) for shape in shapes]
+            answers += [(entries, named) for entries, _, named in finds]
             answers += [shape.find_any(listed, TOKENS) if shape else set() for shape in shapes]
-            answers.append(shapes[0].is_named(values) if shapes[0] else False)
     return answers
 
 

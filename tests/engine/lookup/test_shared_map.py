@@ -1,4 +1,4 @@
-"""A shared map has what a dictionary has; a change leaves the maps before it as they are, and copies few of its parts."""
+"""A shared map has what a dictionary has; a change copies few of its parts, and maps before it stay as they are."""
 
 from __future__ import annotations
 
