@@ -10,7 +10,7 @@ from ranger_cdap.engine.compiled.matcher import Tokens, Value
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
 from ranger_cdap.engine.lookup.index import ResourceIndex, ShapeIndex
-from ranger_cdap.engine.lookup.resource_cache import ResourceCache
+from ranger_cdap.engine.lookup.resource_cache import ResourcePoliciesCache
 from ranger_cdap.engine.lookup.resource_policies import ResourcePolicies
 from ranger_cdap.engine.lookup.shared_map import SharedMap
 
@@ -40,7 +40,7 @@ class PolicyRepository:
         self._index = ResourceIndex(
             _pairs(loaded.entries), {name: level.ignore_case for name, level in model.levels.items()}
         )
-        self._cache = ResourceCache()
+        self._cache = ResourcePoliciesCache()
 
     def with_changes(self, changed: frozenset[int], added: PolicyEntries) -> PolicyRepository:
         """Return the policies with those of the `changed` ids replaced by `added`."""
@@ -62,7 +62,7 @@ class PolicyRepository:
         gone = set(removed)
         new._set_untabled([*(entry for entry in untabled if entry not in gone), *added.entries])
         new._index = self._index.changed(_pairs(removed), _pairs(added.entries))
-        new._cache = ResourceCache(self._cache)
+        new._cache = ResourcePoliciesCache(self._cache)
         return new
 
     def _set_untabled(self, entries: Iterable[PolicyEntry]) -> None:

@@ -30,7 +30,7 @@ def ordered(entries: Collection[PolicyEntry]) -> tuple[CompiledPolicy, ...]:
     return tuple(sorted([entry.compiled_with_order for entry in entries], key=lambda p: p.sort_key))
 
 
-class ResourceCache:
+class ResourcePoliciesCache:
     """Cache of policies by resource, so that a known resource is a single lookup.
 
     Resources that policies name are kept. Of all others the oldest are evicted first, so ever new ones fill no memory.
@@ -40,7 +40,7 @@ class ResourceCache:
     stop all readers for a tenth of a second. A reader that still uses it misses what is gone, no more.
     """
 
-    def __init__(self, before: ResourceCache | None = None) -> None:
+    def __init__(self, before: ResourcePoliciesCache | None = None) -> None:
         self._shared: dict[PolicyEntry | frozenset[PolicyEntry], ResourcePolicies] = {}
         self._caches: dict[tuple[Path, bool], _Cache] = {}
         self._evictable: deque[tuple[_Cache, tuple[str, ...]]] = deque()
