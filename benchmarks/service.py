@@ -25,7 +25,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.memory import resident
+from benchmarks.memory import private_of, resident
 from benchmarks.workload import NO_ROLES, requests, service_policies
 
 CLIENT = Path(__file__).parents[1] / "jvm" / "load" / "LoadClient.java"
@@ -36,6 +36,7 @@ BATCHES = 200
 SECRET = "benchmark-secret-0123456789"
 AUTHORIZATION = "Basic " + base64.b64encode(f"bench:{SECRET}".encode()).decode()
 VERSION = "-SNAPSHOT"
+WORKERS = 2
 MINUTE = 60
 TARGET_CHECKS, TARGET_VISIBLE = 3_000, 100_000  # per second
 
@@ -69,6 +70,16 @@ def main() -> None:
         print_result(
             f"visible, batches of {BATCH}", seen, f"{rate:,.0f} entities/s, {rate / TARGET_VISIBLE:.1f}x of the target"
         )
+        with served(Path(directory, "workers"), url, WORKERS) as workers:
+            run_client(workers, "/cdap/v1/enforce", checks, 8, 5, 0)
+            shared = run_client(workers, "/cdap/v1/enforce", checks, 16, given.seconds, 0)
+            ratio = shared["per_second"] / flat_out["per_second"]
+            private = ", ".join(f"{megabytes:.0f}" for megabytes in map(private_of, workers.workers))
+            print_result(
+                f"single checks, {WORKERS} workers",
+                shared,
+                f"{ratio:.2f}x of one; private MB of each worker: {private}",
+            )
         if given.soak:
             soak(service, checks, given.soak)
 
@@ -86,10 +97,21 @@ class Service:
         return resident(self.process.pid)
 
     @property
+    def workers(self) -> list[int]:
+        """Return the process ids of the workers; none without any."""
+        listed = subprocess.run(
+            ["ps", "--ppid", str(self.process.pid), "-o", "pid="], capture_output=True, text=True, check=False
+        )
+        return [int(pid) for pid in listed.stdout.split()]
+
+    @property
     def cpu_seconds(self) -> float:
-        """Return the CPU time used so far, in seconds."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Return the CPU time used so far by all processes, in seconds."""
+        ticks = 0
+        for pid in (self.process.pid, *self.workers):
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def run_client(
@@ -180,8 +202,9 @@ def entity_of(levels: dict[str, str]) -> dict[str, Any]:
 
 
 @contextmanager
-def served(directory: Path, ranger_url: str) -> Iterator[Service]:
-    """Run the decision service as a process."""
+def served(directory: Path, ranger_url: str, workers: int = 1) -> Iterator[Service]:
+    """Run the decision service as a process, or with workers."""
+    directory.mkdir(exist_ok=True)
     (directory / "secret").write_text(SECRET)
     (directory / "secret").chmod(0o600)
     (directory / "ranger-cdap.toml").write_text(f"""
@@ -197,6 +220,7 @@ file = "{directory}/audit.jsonl"
 spool_dir = "{directory}/spool"
 [service]
 port = 0
+workers = {workers}
 events_dir = "{directory}/events"
 [[service.callers]]
 name = "bench"

@@ -1,14 +1,18 @@
-"""Assembly of a decision service from the settings."""
+"""Assembly of a decision service from the settings: of the process that owns it, and of a worker."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
 import msgspec
+import pluggy
 from starlette.types import ASGIApp
 
-from ranger_cdap.audit import open_trail
+from ranger_cdap.audit import AuditTrail, open_trail
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.config import AuthorizationConfig
-from ranger_cdap.authz.decider import Decider
+from ranger_cdap.authz.decider import Decider, PolicySource
 from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.config import Settings
@@ -19,44 +23,68 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.service.app import create_app
+from ranger_cdap.service.decisions.policy_generation import Generations, PolicyGeneration
 from ranger_cdap.service.decisions.ranger_service import RangerService
-from ranger_cdap.service.events.events import Events
+from ranger_cdap.service.events.events import Events, stores_records
+from ranger_cdap.service.events.recent_creations import Creators, RecentCreations
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.grants.role_forwarder import RoleForwarder
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.metrics import ServiceMetrics
+from ranger_cdap.service.http.token_buckets import TokenBuckets
 from ranger_cdap.service.state.app_state import AppState
+from ranger_cdap.service.state.owner_link import OwnerLink, Replicas
 from ranger_cdap.service.table import ROUTES
 
 
-def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple[AppState, ASGIApp]:
-    """Return the state, with policies downloaded or read from the cache, and the application over it.
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Parts that the processes of a service share; by default a single process has its own.
+
+    `spread` makes the policies of a refresher those of all processes.
+    """
+
+    metrics: ServiceMetrics = field(default_factory=ServiceMetrics)
+    generation: Generations = field(default_factory=PolicyGeneration)
+    buckets: TokenBuckets | None = None
+    replicas: Replicas | None = None
+    spread: Callable[[PolicyRefresher, str], PolicySource] = lambda refresher, _service: refresher
+
+
+def service_names(settings: Settings) -> list[str]:
+    """Return the Ranger services that the settings name, CDAP's first."""
+    return list(dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)))
+
+
+def compose_service(
+    settings: Settings, *, refresh_in_background: bool, shared: Shared | None = None
+) -> tuple[AppState, ASGIApp, dict[str, PolicyRefresher]]:
+    """Return the state, the application over it, and the refreshers, with policies downloaded or read from the cache.
 
     Raises:
         InvalidInput: a setting is not usable.
         PluginError: an installed plugin is not usable.
     """
+    shared = shared or Shared()
     check_secrets(settings, Program.SERVICE)
     config = AuthorizationConfig.of(settings)
     callers = Callers.of(settings.service)
     plugins = plugin_manager(settings)
     audit = open_trail(settings.audit, audit_sinks(plugins))
     options = EngineOptions(conditions=condition_factories(plugins))
-    hook = plugins.hook.ranger_cdap_groups
-    groups = hook if hook.get_hookimpls() else None
-    names = dict.fromkeys((settings.ranger.service, *settings.service.ranger_services))
-    services = {}
-    for name in names:
+    refreshers = {}
+    for name in service_names(settings):
         of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))
         admin = RangerAdmin.connect(
             settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
         )
-        services[name] = RangerService(name, PolicyRefresher(admin, of_service, options=options), audit, groups)
-    for service in services.values():
-        service.refresher.refresh()
+        refreshers[name] = PolicyRefresher(admin, of_service, options=options)
+    for refresher in refreshers.values():
+        refresher.refresh()
         if refresh_in_background:
-            service.refresher.start()
-    authorizer = Authorizer(Decider(services[settings.ranger.service].refresher, config, audit=audit, plugins=plugins))
+            refresher.start()
+    policies = {name: shared.spread(refresher, name) for name, refresher in refreshers.items()}
+    authorizer, services = _deciding(settings, config, policies, audit, plugins)
     grant_forwarder = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])
     role_forwarder = None
     if grant_forwarder is not None and settings.service.roles == "bridge":
@@ -66,13 +94,62 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         authorizer=authorizer,
         enforcer=AccessEnforcer(authorizer, MasterCreate(settings.master.create)),
         services=services,
-        metrics=ServiceMetrics(),
+        metrics=shared.metrics,
+        generation=shared.generation,
         events=Events.of(settings),
         grant_forwarder=grant_forwarder,
         role_forwarder=role_forwarder,
         token_keys=callers.fetched_keys,
+        replicas=shared.replicas,
     )
     if state.token_keys is not None:
         state.token_keys.start()
     state.metrics.watch(state.read_metrics)
-    return state, create_app(state, callers, ROUTES)
+    return state, create_app(state, callers, ROUTES, shared.buckets), refreshers
+
+
+def compose_worker(
+    settings: Settings,
+    plugins: pluggy.PluginManager,
+    policies: Mapping[str, PolicySource],
+    owner: OwnerLink,
+    shared: Shared,
+) -> tuple[AppState, ASGIApp]:
+    """Return the state and the application of a worker, which decides by these policies and forwards all else.
+
+    Raises:
+        InvalidInput: a setting is not usable.
+        PluginError: an installed plugin is not usable.
+    """
+    config = AuthorizationConfig.of(settings)
+    callers = Callers.of(settings.service)
+    audit = open_trail(settings.audit, audit_sinks(plugins))
+    authorizer, services = _deciding(settings, config, policies, audit, plugins)
+    state = AppState(
+        settings=settings,
+        authorizer=authorizer,
+        enforcer=AccessEnforcer(authorizer, MasterCreate(settings.master.create)),
+        services=services,
+        metrics=shared.metrics,
+        generation=shared.generation,
+        token_keys=callers.fetched_keys,
+        creations=RecentCreations(Creators.of(settings)) if stores_records(settings) else None,
+        owner=owner,
+    )
+    if state.token_keys is not None:
+        state.token_keys.start()
+    return state, create_app(state, callers, ROUTES, shared.buckets)
+
+
+def _deciding(
+    settings: Settings,
+    config: AuthorizationConfig,
+    policies: Mapping[str, PolicySource],
+    audit: AuditTrail,
+    plugins: pluggy.PluginManager,
+) -> tuple[Authorizer, dict[str, RangerService]]:
+    hook = plugins.hook.ranger_cdap_groups
+    groups = hook if hook.get_hookimpls() else None
+    services = {name: RangerService(name, source, audit, groups) for name, source in policies.items()}
+    decider = Decider(policies[settings.ranger.service], config, audit=audit, plugins=plugins)
+    return Authorizer(decider), services

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ServerError
@@ -11,9 +11,6 @@ from ranger_cdap.service.http.server import HttpServer
 
 if TYPE_CHECKING:
     from ranger_cdap.service.state.app_state import AppState
-
-_BACKLOG: Final = 128
-_MARGIN_SECONDS: Final = 5
 
 
 class DecisionService:
@@ -36,7 +33,7 @@ class DecisionService:
             ) from None
         self._server = HttpServer(settings.service)
         try:
-            self._state, self._app = compose_service(settings, refresh_in_background=refresh_in_background)
+            self._state, self._app, _ = compose_service(settings, refresh_in_background=refresh_in_background)
         except BaseException:
             self._server.stop()
             raise

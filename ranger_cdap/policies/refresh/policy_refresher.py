@@ -83,7 +83,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is the last error
     of the cache, empty without one; `groups_of` returns a user's groups in Ranger; `documents` are the source of the
-    engine, for other processes.
+    engine, for other processes; `number` is that of the policy set, 0 without one.
     """
 
     engine: PolicyEngine | None
@@ -94,6 +94,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     cache_problem: str = ""
     groups_of: Callable[[str], frozenset[str]] = no_groups
     documents: Documents | None = None
+    number: int = 0
 
     def has(self, version: int) -> bool:
         """Return true if policies of that version, or newer, decide."""
@@ -149,6 +150,7 @@ class PolicyRefresher:
         self._clock = clock
         self._spread = spread
         self._on_change = on_change
+        self._follower: Callable[[RefresherState], None] | None = None
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
         self._wake = threading.Event()
@@ -157,7 +159,7 @@ class PolicyRefresher:
         self._thread: threading.Thread | None = None
         self._began = False
         state = RefresherState(Limits(plugin.poll_interval, plugin.max_staleness), clock())
-        self._current = (state, self._snapshot_of(state, state.now))
+        self._current = (state, snapshot_of(state, state.now))
         restart_after_fork(self)
 
     def after_fork(self) -> None:
@@ -176,7 +178,7 @@ class PolicyRefresher:
         """The usable policies now; they age also while a download hangs."""
         state, snapshot = self._current
         now = self._clock()
-        return snapshot if policy_state(state, now) is snapshot.state else self._snapshot_of(state, now)
+        return snapshot if policy_state(state, now) is snapshot.state else snapshot_of(state, now)
 
     @property
     def interval(self) -> float:
@@ -246,8 +248,19 @@ class PolicyRefresher:
             self._handle(RefreshDue(self._clock()))
             self._refreshes += 1
             failed = self._failed
+            self._inform()
         self._report(before, self._current[1])
         return self.snapshot, failed
+
+    def follow(self, follower: Callable[[RefresherState], None]) -> None:
+        """Call the follower with the state now and after each refresh, in order; it must be quick."""
+        with self._refreshing:
+            self._follower = follower
+            self._inform()
+
+    def _inform(self) -> None:
+        if self._follower is not None:
+            self._follower(self._current[0])
 
     def _gap(self) -> float:
         """Return the seconds until a requested download may begin."""
@@ -290,7 +303,7 @@ class PolicyRefresher:
         while events:
             before = self._current[1].versions
             state, commands = step(self._current[0], events.popleft())
-            self._current = (state, snapshot := self._snapshot_of(state, state.now))
+            self._current = (state, snapshot := snapshot_of(state, state.now))
             since = self._downloader.activations.after(before, snapshot.versions, state.now.wall)
             self._downloader = replace(self._downloader, activations=since)
             events.extend(self._do(command) for command in commands)
@@ -359,20 +372,6 @@ class PolicyRefresher:
             raise PolicySetError(f"Ranger Admin has {older}")
         return current
 
-    def _snapshot_of(self, state: RefresherState, now: Instant) -> Snapshot:
-        found = policy_state(state, now)
-        in_effect = state.in_effect
-        return Snapshot(
-            engine=in_effect.engine if in_effect is not None and found.decides else None,
-            state=found,
-            reason=_reason(found, state),
-            contact_at=state.contact_at,
-            versions=in_effect.versions if in_effect is not None else _NOTHING,
-            cache_problem=state.cache_problem,
-            groups_of=in_effect.groups_of if in_effect is not None else no_groups,
-            documents=in_effect.documents if in_effect is not None and found.decides else None,
-        )
-
     def _report(self, before: Snapshot, after: Snapshot) -> None:
         if (before.state, before.reason) != (after.state, after.reason):
             level = logging.INFO if after.state is PolicyState.FRESH and not after.reason else logging.WARNING
@@ -385,6 +384,23 @@ class PolicyRefresher:
                 self._on_change(after)
             except Exception as e:
                 logger.warning("a listener for policy changes failed: %s", type(e).__name__)
+
+
+def snapshot_of(state: RefresherState, now: Instant) -> Snapshot:
+    """Return the usable policies of a state at a time. Pure."""
+    found = policy_state(state, now)
+    in_effect = state.in_effect
+    return Snapshot(
+        engine=in_effect.engine if in_effect is not None and found.decides else None,
+        state=found,
+        reason=_reason(found, state),
+        contact_at=state.contact_at,
+        versions=in_effect.versions if in_effect is not None else _NOTHING,
+        cache_problem=state.cache_problem,
+        groups_of=in_effect.groups_of if in_effect is not None else no_groups,
+        documents=in_effect.documents if in_effect is not None and found.decides else None,
+        number=in_effect.number if in_effect is not None else 0,
+    )
 
 
 def _log_problems(before: PolicyEngine | None, after: PolicyEngine | None) -> None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ranger_cdap.audit import AuditTrail
+from ranger_cdap.authz.decider import PolicySource
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.questions.permitted_subjects import StoredUsers
 
 
@@ -20,7 +21,7 @@ class RangerService:
     """Decider of Ranger requests for one service; safe to share between threads."""
 
     name: str
-    refresher: PolicyRefresher
+    refresher: PolicySource
     audit: AuditTrail
     groups: GroupHook | None = None
     clock: Callable[[], float] = time.time

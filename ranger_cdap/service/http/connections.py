@@ -136,6 +136,9 @@ class Listener(socket.socket):
         listener.connections = connections
         return listener
 
+    def listen(self, backlog: int = 0, /) -> None:
+        """Leave the queue of the socket, which listens already, as it is: asyncio would shorten it."""
+
     def accept(self) -> tuple[socket.socket, Address]:
         """Accept a connection; close it without a reply if there is no room."""
         self.before_accepting()

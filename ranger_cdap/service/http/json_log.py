@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -79,3 +80,15 @@ def _encoded(entry: dict[str, object]) -> str:
         return msgspec.json.encode(entry).decode()
     except UnicodeEncodeError:
         return json.dumps(entry, default=str)
+
+
+def log_json(level: int) -> None:
+    """Log JSON lines of that level and above to standard error, in this whole process."""
+    # A short-lived command reports the state of its policies itself; a service has to log it.
+    logging.getLogger("ranger_cdap.policies.refresh.policy_refresher").setLevel(logging.NOTSET)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    handler.addFilter(Repeats())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -85,14 +85,17 @@ class RequestGuard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = scope["state"]["status"] = message["status"]
-                message = {
-                    **message,
-                    "headers": [*message["headers"], *_ALWAYS.items(), (REQUEST_ID.encode(), request_id.encode())],
-                }
+                if "answered_by_owner" not in scope["state"]:
+                    message = {
+                        **message,
+                        "headers": [*message["headers"], *_ALWAYS.items(), (REQUEST_ID.encode(), request_id.encode())],
+                    }
             await send(message)
 
         self._under_way += 1
-        self._metrics.under_way.set(self._under_way)
+        # Where a worker forwards a request to the owner, the worker counts it while, and the owner when it is answered.
+        if not scope["state"].get("forwarded"):
+            self._metrics.under_way.inc()
         try:
             refused = self._refuse(scope, headers)
             if refused is not None:
@@ -101,16 +104,21 @@ class RequestGuard:
                 await self._app(scope, receive, answer)
         finally:
             self._under_way -= 1
-            self._metrics.under_way.set(self._under_way)
-            seconds = time.perf_counter() - began
-            route = scope["state"].get("route", _UNKNOWN_ROUTE)
-            self._metrics.answered(route, status, seconds)
+            if not scope["state"].get("forwarded"):
+                self._metrics.under_way.inc(-1)
+            if "answered_by_owner" not in scope["state"]:
+                self._count(scope["state"], status, time.perf_counter() - began)
+
+    def _count(self, state: dict[str, Any], status: int, seconds: float) -> None:
+        route = state.get("route", _UNKNOWN_ROUTE)
+        self._metrics.answered(route, status, seconds)
+        if logger.isEnabledFor(logging.INFO):
             logger.info(
                 "%s",
                 route,
                 extra={
-                    "request_id": request_id,
-                    "caller": scope["state"].get("caller", ""),
+                    "request_id": state["request_id"],
+                    "caller": state.get("caller", ""),
                     "route": route,
                     "status": status,
                     "seconds": round(seconds, 6),

@@ -18,7 +18,7 @@ NO_CALLER = Caller("", frozenset())
 class HandlerCall:
     """Admitted request: its caller (`NO_CALLER` for public routes), the decoded body, and the state.
 
-    `base_url` is this service's address as the caller wrote it.
+    `base_url` is this service's address as the caller wrote it. `alone`: it needs the owner, which does not answer.
     """
 
     state: AppState
@@ -27,3 +27,4 @@ class HandlerCall:
     query: Mapping[str, str]
     request_id: str
     base_url: str = ""
+    alone: bool = False

@@ -47,7 +47,7 @@ def status(response: bytes) -> int:
 
 def under_way(world: World, count: int) -> None:
     """Return when so many requests have arrived."""
-    until(lambda: world.state.metrics.under_way._value.get() >= count)
+    until(lambda: world.state.metrics.under_way.number >= count)
 
 
 def until(done: Callable[[], bool]) -> None:

@@ -173,7 +173,7 @@ def test_what_is_being_answered_is_not_closed(tmp_path: Path, connect: Connect) 
         held = [connect(world) for _ in range(2)]
         for connection in held:
             connection.sendall(head("POST /cdap/v1/enforce HTTP/1.1", f"Content-Length: {len(body)}") + body)
-        until(lambda: world.state.metrics.under_way._value.get() == 2)
+        until(lambda: world.state.metrics.under_way.number == 2)
         refused = connect(world)
         assert refused.recv(1) == b""
         slow.may_answer.set()

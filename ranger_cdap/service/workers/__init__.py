@@ -1,0 +1,1 @@
+"""Processes of one decision service: an owner, and workers that decide."""
