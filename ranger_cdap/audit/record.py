@@ -65,12 +65,23 @@ class Auditable(Protocol):
         ...
 
 
+class MissingPrivilege(msgspec.Struct, frozen=True):
+    """Privilege that the user of a record lacks on its entity: one of `actions`.
+
+    `policy` is the policy that denies the first of them; -1 if none applies.
+    """
+
+    actions: tuple[str, ...]
+    policy: int
+
+
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Access of one user to one entity; times in epoch milliseconds.
 
-    `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2), and
-    `predecessor` is the answer that CDAP got where `enforce.outside` is `predecessor`. `repoType` is the id of the
-    service definition, 0 if it has none.
+    `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2),
+    `predecessor` is the answer that CDAP got where `enforce.outside` is `predecessor`, and `missing` is what of a
+    denial for lack of privileges is lacking on this entity: nothing, if the denial is for another one. `repoType` is
+    the id of the service definition, 0 if it has none.
     """
 
     repo: str
@@ -90,6 +101,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     enforcer: str = "ranger-acl"
     enforced: bool = True
     predecessor: int | msgspec.UnsetType = msgspec.UNSET
+    missing: tuple[MissingPrivilege, ...] | msgspec.UnsetType = msgspec.UNSET
     agent: str = "cdap"
     agentHost: str = msgspec.field(default_factory=_host)  # noqa: N815
     logType: str = "RangerAudit"  # noqa: N815
@@ -135,6 +147,7 @@ def record_of(
     reason: str,
     enforced: bool = True,
     predecessor: bool | None = None,
+    missing: tuple[MissingPrivilege, ...] | None = None,
     name: str = "",
 ) -> AuditRecord:
     """Return the record of an access decided by that service's policies; `allowed` and `reason` are the final answer.
@@ -158,5 +171,6 @@ def record_of(
         repoType=service.definition_id,
         enforced=enforced,
         predecessor=msgspec.UNSET if predecessor is None else int(predecessor),
+        missing=msgspec.UNSET if missing is None else missing,
         id=name or event_id(),
     )

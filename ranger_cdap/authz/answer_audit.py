@@ -7,7 +7,15 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.audit import AuditedAccess, AuditedService, AuditRecord, event_id_of, event_ids, record_of
+from ranger_cdap.audit import (
+    AuditedAccess,
+    AuditedService,
+    AuditRecord,
+    MissingPrivilege,
+    event_id_of,
+    event_ids,
+    record_of,
+)
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.engine import NO_POLICY, Decision
 
@@ -27,8 +35,9 @@ class PendingRecord(msgspec.Struct, frozen=True):
     """Audit record of one privilege that decided an answer, before its texts are made.
 
     `answer` is the result of the policies, `outcome` the answer given. An operation that is not enforced is audited
-    with the result of the policies; for an allowed one, the policy that allows is reason enough. `predecessor` is the
-    answer of the predecessor, if it is compared with.
+    with the result of the policies and, if it is denied for lack of privileges, those that this user lacks on this
+    entity: its own policy may well allow. For an allowed one, the policy that allows is reason enough. `predecessor` is
+    the answer of the predecessor, if it is compared with.
     """
 
     evaluated: EvaluatedPrivilege
@@ -58,7 +67,20 @@ class PendingRecord(msgspec.Struct, frozen=True):
             reason="" if decided.allowed and evaluated.decision.policy_id != NO_POLICY else decided.reason,
             enforced=outcome.enforced,
             predecessor=None if outcome.enforced else self.predecessor,
+            missing=None if outcome.enforced else self._missing(),
             name=event_id_of(self.id_bits),
+        )
+
+    def _missing(self) -> tuple[MissingPrivilege, ...] | None:
+        """Return what is lacking of this record's user and entity; None if the answer is not for lack of privileges."""
+        lacking = [one for one in self.answer.decided_by if not one.held]
+        if self.answer.allowed or not lacking:
+            return None
+        own = (self.evaluated.person, self.evaluated.entity)
+        return tuple(
+            MissingPrivilege(tuple(map(str.lower, one.actions)), one.decision.policy_id)
+            for one in lacking
+            if (one.person, one.entity) == own
         )
 
 
@@ -67,13 +89,15 @@ def records_of(
 ) -> list[PendingRecord]:
     """Return one record per entity and user with the final result; other evaluated privileges are not audited.
 
-    An answer that no policy decided has one record.
+    An answer that no policy decided has one record. Policies may exempt accesses, but not while an operation is only
+    reported and enforcing it would change the answer: the change would be known only once it is made.
     """
     draw = event_ids().draw
+    is_change = not outcome.enforced and answer.allowed is not (predecessor is not False)
     return [
         PendingRecord(evaluated, answer, outcome, origin, predecessor, draw())
         for evaluated in _by_entity_and_user(answer.decided_by) or (_undecided(answer),)
-        if evaluated.decision.audited
+        if evaluated.decision.audited or is_change
     ]
 
 

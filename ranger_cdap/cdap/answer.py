@@ -15,7 +15,7 @@ from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.cdap.plan import RequiredPrivilege, required_privileges, unnamed
+from ranger_cdap.cdap.plan import required_privileges, unnamed
 from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation, Privilege
 from ranger_cdap.engine import NO_POLICY, Decision, NamedValues
 from ranger_cdap.errors import InvalidInput
@@ -162,7 +162,12 @@ def compose(
     nearest: tuple[EvaluatedPrivilege, ...] = ()
     fewest = -1
     for needs in required_privileges(operation, entity, person, context, options):
-        evaluated = tuple([_evaluate(need, ask, names, inherits) for need in needs])
+        evaluated = tuple(
+            [
+                evaluate_privilege(need.person, need.entity, need.actions, ask, names, inherits, need.capacity)
+                for need in needs
+            ]
+        )
         alternatives.append(evaluated)
         lacks = len([e for e in evaluated if not is_allowed(e.decision)])
         if lacks < fewest or fewest < 0:
@@ -220,17 +225,30 @@ def _undecidable(operation: Operation, context: Context) -> str:
     return f"`{operation.name}` cannot be decided without an entity for {roles}"
 
 
-def _evaluate(need: RequiredPrivilege, ask: Ask, names: Names | None, inherits: bool) -> EvaluatedPrivilege:
-    """Evaluate a privilege; one action suffices: the first that is allowed decides, else the first that is denied."""
+def evaluate_privilege(
+    person: str,
+    entity: EntityId | EntityPattern,
+    actions: tuple[str, ...],
+    ask: Ask,
+    names: Names | None = None,
+    inherits: bool = False,
+    capacity: str = "requesting",
+) -> EvaluatedPrivilege:
+    """Evaluate a privilege; one action suffices: the first that is allowed decides, else the first that is denied.
+
+    `inherits`: an ancestor's decision counts where none of the entity itself applies.
+
+    Raises:
+        InvalidInput: there is no action.
+    """
     first: EvaluatedPrivilege | None = None
-    entity, person = need.entity, need.person
-    for action in need.actions:
+    for action in actions:
         inherited = inherits and action in _INHERITED
         if isinstance(entity, EntityId):
             decided_on, decision = None, _decide(person, entity, action, ask, inherited)
         else:
             decided_on, decision = _decide_pattern(person, entity, action, ask, names, inherited)
-        evaluated = EvaluatedPrivilege(entity, need.actions, action, decision, person, need.capacity, decided_on)
+        evaluated = EvaluatedPrivilege(entity, actions, action, decision, person, capacity, decided_on)
         if is_allowed(decision):
             return evaluated
         first = first or evaluated

@@ -14,7 +14,8 @@ from ranger_cdap.audit.verify import lines_of, rotated_files
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
-from ranger_cdap.cdap.answer import Ask
+from ranger_cdap.cdap.answer import EvaluatedPrivilege, evaluate_privilege
+from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -22,11 +23,10 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.plan_apply import apply_needed
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.transfer import account
-from ranger_cdap.engine import NO_POLICY
 from ranger_cdap.errors import InvalidInput, NotReady, UnsafeGrant, reason
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
 from ranger_cdap.policies.manage.strict_text import write_json
-from ranger_cdap.questions.shadow_report import ShadowChange, ShadowReport, ShadowRow, gaps
+from ranger_cdap.questions.shadow_report import Evaluate, ShadowChange, ShadowReport, ShadowRow, Target, gaps
 
 _SHOWN: Final = 100
 
@@ -74,9 +74,8 @@ def report_command(
     operations that `[enforce]` reports count. With `enforce.outside = "predecessor"` they are compared with the answer
     that CDAP got from the rule of the Java predecessor, otherwise with `everything is allowed`.
 
-    A denial that current policies no longer make is marked as closed. A denial names what was missing when it was
-    made; once that is granted, something else may be missing. Policies that exempt accesses from the audit hide them
-    here, and lists of entities are not audited.
+    A denial is marked as closed if current policies give what was missing. Records of versions that did not name what
+    is missing are listed by their reason. Lists of entities are not audited.
     """
     found, rows = _found(invocation, audit, files)
     policies = _closing(invocation, rows)
@@ -133,7 +132,7 @@ def _found(
         found = ShadowReport(invocation.settings.ranger.service)
         for path in chosen:
             _read(found, path)
-        return found, tuple(found.by_now(_asking(authorizer)))
+        return found, tuple(found.by_now(_evaluating(authorizer)))
 
 
 def _read(found: ShadowReport, path: Path) -> None:
@@ -145,8 +144,8 @@ def _read(found: ShadowReport, path: Path) -> None:
         raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
 
 
-def _asking(authorizer: Authorizer) -> Ask:
-    """Return what the policies at hand decide now.
+def _evaluating(authorizer: Authorizer) -> Evaluate:
+    """Return what the policies at hand say now, as they decide operations.
 
     Raises:
         NotReady: there are no policies.
@@ -154,8 +153,21 @@ def _asking(authorizer: Authorizer) -> Ask:
     decider, snapshot = authorizer.decider, authorizer.snapshot
     if snapshot.engine is None:
         raise NotReady(f"there are no policies: {snapshot.reason}")
-    groups = GroupResolver({}, snapshot.groups_of, decider.group_hook)
-    return DecisionContext(snapshot.engine, groups, decider.config.instance, time.time_ns() // 1_000_000).ask
+    config, groups = decider.config, GroupResolver({}, snapshot.groups_of, decider.group_hook)
+    now = DecisionContext(snapshot.engine, groups, config.instance, time.time_ns() // 1_000_000)
+
+    def evaluate(user: str, operation: str, entity: Target, actions: tuple[str, ...]) -> EvaluatedPrivilege:
+        inherits = config.options.inherit and not _lists(config.profile, operation)
+        return evaluate_privilege(user, entity, actions, now.ask, now.names, inherits)
+
+    return evaluate
+
+
+def _lists(profile: Profile, operation: str) -> bool:
+    try:
+        return bool(profile.operation(operation).lists)
+    except InvalidInput:
+        return False
 
 
 def _closing(invocation: Invocation, rows: Sequence[ShadowRow]) -> tuple[NeededPolicy, ...]:
@@ -209,11 +221,8 @@ def _print(
 def _texts(row: ShadowRow) -> list[str]:
     key = row.key
     when = datetime.fromtimestamp(row.last / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-    if key.change is ShadowChange.ALLOWED:
-        return [key.user, key.operation, f"{key.privilege}, by policy {key.policy}", str(row.count), when, ""]
-    by = f"{key.privilege}: policy {key.policy} denies" if key.policy != NO_POLICY else key.privilege
-    decisive = by if key.access or key.policy != NO_POLICY else key.reason
-    return [key.user, key.operation, decisive, str(row.count), when, "allowed" if row.closed else "denied"]
+    now = "" if key.change is ShadowChange.ALLOWED else "allowed" if row.closed else "denied"
+    return [key.user, key.operation, key.decisive, str(row.count), when, now]
 
 
 def _document(found: ShadowReport, rows: Sequence[ShadowRow], policies: Sequence[NeededPolicy]) -> dict[str, object]:
@@ -223,12 +232,13 @@ def _document(found: ShadowReport, rows: Sequence[ShadowRow], policies: Sequence
                 "change": row.key.change.value,
                 "user": row.key.user,
                 "operation": row.key.operation,
-                "action": row.key.action,
                 "type": row.key.type,
                 "resource": row.key.resource,
-                "missing": row.key.access,
-                "policy": row.key.policy,
+                "missing": [{"actions": one.actions, "policy": one.policy} for one in row.key.missing],
+                "allowed_by": None if row.key.change is ShadowChange.DENIED else row.key.policy,
+                "action": row.key.action,
                 "reason": row.key.reason,
+                "gaps": row.gaps,
                 "count": row.count,
                 "first": row.first,
                 "last": row.last,

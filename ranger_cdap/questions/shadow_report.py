@@ -1,30 +1,38 @@
 """Changes that enforcing would bring, from the audit of a service that only reports: denials and allows. Pure.
 
-Law: every line is counted once: as a change, unchanged, enforced already, or rejected with its place. A record has the
-answer that CDAP got: that of the predecessor where it decided, otherwise everything was allowed.
+Laws: every line is counted once: as a change, unchanged, enforced already, or rejected with its place. A record has the
+answer that CDAP got: that of the predecessor where it decided, otherwise everything was allowed. Once the gaps are
+granted, the same checks are denied only where a policy denies or something outside the policies does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 import msgspec
 
+from ranger_cdap.audit.record import MissingPrivilege
 from ranger_cdap.audit.verify import Place
-from ranger_cdap.cdap.answer import Ask, is_allowed
-from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
-from ranger_cdap.cdap.grant import ACCESS_TYPES
-from ranger_cdap.cdap.profile import ANY, VISIBLE
-from ranger_cdap.engine import NO_POLICY, Decision
+from ranger_cdap.cdap.answer import EvaluatedPrivilege, is_undecided
+from ranger_cdap.cdap.entity import EntityId, entity_type
+from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
+from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
+from ranger_cdap.engine import NO_POLICY
 from ranger_cdap.errors import InvalidInput
 
 LAST_MOMENT: Final = 253_402_300_799_999
 """The last millisecond that has four digits for its year."""
 
+Target = EntityId | EntityPattern
+
+Evaluate = Callable[[str, str, Target, tuple[str, ...]], EvaluatedPrivilege]
+"""Return what current policies say of a user, for an operation: the privilege of one of these actions on that."""
+
 _ANY_PRIVILEGE: Final = frozenset({ANY.lower(), VISIBLE.lower()})
+_KNOWN_ACTIONS: Final = frozenset({*map(str.lower, ACTIONS), *_ANY_PRIVILEGE})
 _LEAST: Final = "read"
 _MOST_PLACES: Final = 100
 
@@ -51,6 +59,7 @@ class _Line(msgspec.Struct):
     reason: str
     enforced: bool
     predecessor: Literal[0, 1] | None = None
+    missing: tuple[MissingPrivilege, ...] | None = None
 
 
 class _Mark(msgspec.Struct):
@@ -61,7 +70,10 @@ class _Mark(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class ShadowKey:
-    """Identity of a change: a user, an operation, the privilege that was decisive, and by which policy."""
+    """Identity of a change: a user, an operation, an entity, and why.
+
+    Allowed: by the privilege of `action`, from `policy`. Denied: for lack of `missing`; if that is empty, for `reason`.
+    """
 
     change: ShadowChange
     user: str
@@ -71,41 +83,48 @@ class ShadowKey:
     resource: str
     policy: int
     reason: str
+    missing: tuple[MissingPrivilege, ...]
 
     @property
-    def entity(self) -> EntityId | None:
-        """The entity of the privilege; None if the resource is none of CDAP's."""
+    def entity(self) -> Target | None:
+        """The entity of the privileges, or the pattern; None if the resource is none of CDAP's."""
         try:
             levels = len(entity_type(self.type).path)
             # A principal may contain the separator.
-            return entity_id(self.type, self.resource.split("/", levels - 1)[1:])
+            return entity_pattern(self.type, tuple(self.resource.split("/", levels - 1)[1:]))
         except InvalidInput:
             return None
 
     @property
-    def access(self) -> str:
-        """The access type that is missing; empty if a policy denies, or no privilege decided."""
-        if self.change is not ShadowChange.DENIED or self.policy != NO_POLICY:
-            return ""
-        access = _LEAST if self.action in _ANY_PRIVILEGE else self.action
-        return access if access in ACCESS_TYPES else ""
+    def decisive(self) -> str:
+        """The privilege that allows or is missing, as text: `READ on dataset cdap/ns1/kv: policy 2 denies`."""
+        if self.change is ShadowChange.ALLOWED:
+            return f"{self._on((self.action,))}, by policy {self.policy}"
+        return "; ".join(self._lacking(one) for one in self.missing) or self.reason
 
-    @property
-    def privilege(self) -> str:
-        """The privilege as text: `READ on dataset cdap/ns1/kv`."""
-        action = "any privilege" if self.action in _ANY_PRIVILEGE else self.action.upper()
-        return f"{action} on {self.type} {self.resource}"
+    def _lacking(self, one: MissingPrivilege) -> str:
+        denies = f": policy {one.policy} denies" if one.policy != NO_POLICY else ""
+        return f"{self._on(one.actions)}{denies}{f' {one.actions[0].upper()}' if denies and one.actions[1:] else ''}"
+
+    def _on(self, actions: tuple[str, ...]) -> str:
+        names = ("any privilege" if action in _ANY_PRIVILEGE else action.upper() for action in actions)
+        return f"{' or '.join(names)} on {self.type} {self.resource}"
 
 
 @dataclass(frozen=True, slots=True)
 class ShadowRow:
-    """A change, how often and when it was seen (epoch milliseconds); `closed` if current policies no longer make it."""
+    """A change, and how often and when it was seen (epoch milliseconds).
+
+    `closed` if current policies give what is missing, `gaps` are the access types that would; a denial by a policy
+    has none.
+    """
 
     key: ShadowKey
     count: int
     first: int
     last: int
     closed: bool = False
+    gaps: tuple[str, ...] = ()
 
     def seen_again(self, time: int) -> ShadowRow:
         """Return the row with one more record."""
@@ -149,33 +168,67 @@ class ShadowReport:
     def _count(self, line: _Line) -> None:
         self.compared += line.predecessor is not None
         was = 1 if line.predecessor is None else line.predecessor
-        if line.result == was:
+        # Nothing is missing on this entity if the denial is for another one, which has its own record.
+        if line.result == was or (not line.result and line.missing == ()):
             self.unchanged += 1
             return
         change = ShadowChange.ALLOWED if line.result else ShadowChange.DENIED
+        missing = () if line.result else _missing(line)
         key = ShadowKey(
-            change, line.reqUser, line.access, line.action, line.resType, line.resource, line.policy, line.reason
+            change,
+            line.reqUser,
+            line.access,
+            line.action if line.result else "",
+            line.resType,
+            line.resource,
+            line.policy if line.result else NO_POLICY,
+            line.reason,
+            missing,
         )
         row = self.rows.get(key)
         self.rows[key] = row.seen_again(line.evtTime) if row else ShadowRow(key, 1, line.evtTime, line.evtTime)
 
-    def by_now(self, ask: Ask) -> Iterator[ShadowRow]:
-        """Yield the rows, those seen most often first; what current policies allow is closed."""
+    def by_now(self, evaluate: Evaluate) -> Iterator[ShadowRow]:
+        """Yield the rows, those seen most often first, by current policies."""
         for row in sorted(self.rows.values(), key=lambda row: (row.key.change, -row.count, row.key.user, row.first)):
-            entity = row.key.entity
-            closed = bool(row.key.access) and entity is not None and is_allowed(_current(ask, row.key, entity))
-            yield replace(row, closed=closed)
+            yield _by_now(row, evaluate)
 
 
-def gaps(rows: Iterable[ShadowRow]) -> tuple[tuple[str, str, EntityId], ...]:
+def gaps(rows: Iterable[ShadowRow]) -> tuple[tuple[str, str, Target], ...]:
     """Return what to grant so that the open denials for lack of a policy end: user, access type, entity."""
-    found = ((row.key.user, row.key.access, row.key.entity) for row in rows if not row.closed)
-    return tuple(dict.fromkeys((user, access, entity) for user, access, entity in found if access and entity and user))
+    found = ((row.key.user, access, row.key.entity) for row in rows for access in row.gaps)
+    return tuple(dict.fromkeys((user, access, entity) for user, access, entity in found if entity is not None))
 
 
-def _current(ask: Ask, key: ShadowKey, entity: EntityId) -> Decision:
-    action = VISIBLE if key.action == VISIBLE.lower() else ANY if key.action == ANY.lower() else key.access.upper()
-    return ask(key.user, entity, action)
+def _by_now(row: ShadowRow, evaluate: Evaluate) -> ShadowRow:
+    key, entity = row.key, row.key.entity
+    if entity is None or not key.user or not key.missing:
+        return row
+
+    def now(*actions: str) -> EvaluatedPrivilege:
+        return evaluate(key.user, key.operation, entity, tuple(map(str.upper, actions)))
+
+    lacking = [one.actions for one in key.missing if not now(*one.actions).held]
+    grantable = [next((a for a in actions if is_undecided(now(a).decision)), None) for actions in lacking]
+    accesses = [_LEAST if a in _ANY_PRIVILEGE else a for a in grantable if a is not None]
+    # To grant a part helps no one where a policy denies another.
+    is_closable = len(accesses) == len(lacking)
+    return replace(row, closed=not lacking, gaps=tuple(dict.fromkeys(accesses)) if is_closable else ())
+
+
+def _missing(line: _Line) -> tuple[MissingPrivilege, ...]:
+    """Return what a denial lacks; empty if none of it can be granted.
+
+    A record without `missing` names one privilege, which is the missing one if no policy decided it.
+    """
+    if line.missing is not None:
+        return line.missing if all(map(_is_known, line.missing)) else ()
+    stated = MissingPrivilege((line.action,), NO_POLICY)
+    return (stated,) if line.policy == NO_POLICY and _is_known(stated) else ()
+
+
+def _is_known(one: MissingPrivilege) -> bool:
+    return bool(one.actions) and _KNOWN_ACTIONS.issuperset(one.actions)
 
 
 def _decoded(text: bytes) -> _Line | _Mark | None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.audit.verify import Place
+from ranger_cdap.cdap.answer import EvaluatedPrivilege
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
@@ -85,9 +86,10 @@ def test_a_record_is_a_change_if_cdap_was_answered_otherwise(
 def test_equal_denials_are_one_row_and_a_policy_closes_them(report: Report) -> None:
     later = record(evtTime=1_790_000_100_000)
     found = report(ExitCode.NO, record(), later, record("zoe"))
+    read = [{"actions": ["read"], "policy": -1}]
     assert [(row["user"], row["count"], row["missing"], row["closed"]) for row in found["changes"]] == [
-        ("bob", 2, "read", False),
-        ("zoe", 1, "read", False),
+        ("bob", 2, read, False),
+        ("zoe", 1, read, False),
     ]
     assert (found["changes"][0]["first"], found["changes"][0]["last"]) == (1_790_000_000_000, 1_790_000_100_000)
     (policy,) = found["policies"]
@@ -105,12 +107,15 @@ def test_what_current_policies_allow_is_closed(report: Report) -> None:
 
 def test_no_policy_is_proposed_against_a_denial(report: Report) -> None:
     by_policy = record("mallory", policy=2, reason="policy 2 denies")
+    by_one_of_two = [{"actions": ["read"], "policy": 2}, {"actions": ["write"], "policy": -1}]
+    in_part = record("mallory", policy=2, missing=by_one_of_two)
+    unknown = record(missing=[{"actions": ["fly"], "policy": -1}])
     vetoed = record(action="get", reason="vetoed: it is Sunday")
     nowhere = record(resource="cdap/ns1", reason="an entity that is none")
     for_no_one = record("", reason="no user")
     unsafe = record("{USER}")
-    found = report(ExitCode.NO, by_policy, vetoed, nowhere, for_no_one, unsafe)
-    assert len(found["changes"]) == 5
+    found = report(ExitCode.NO, by_policy, in_part, unknown, vetoed, nowhere, for_no_one, unsafe)
+    assert len(found["changes"]) == 7
     assert found["policies"] == []
 
 
@@ -129,6 +134,7 @@ def test_a_principal_with_a_slash_is_one_name(report: Report) -> None:
 
 BAD = ["", "{", "[]", "7", '{"repo": "cdapdev"}', json.dumps(record(result=2)), json.dumps(record(evtTime=-1)),
        json.dumps(record(evtTime=10**30)), json.dumps(record(reqUser=None)), json.dumps(record(enforced="no")),
+       json.dumps(record(missing=[{"actions": "read", "policy": -1}])), json.dumps(record(missing=[{}])),
        '{"chain": "other"}', '{"a":' * 5000]  # fmt: skip
 
 
@@ -140,7 +146,8 @@ def test_other_lines_are_counted_with_their_place(report: Report, line: str) -> 
 
 
 def test_the_page_names_what_is_missing_and_no_name_moves_the_cursor(report: Report) -> None:
-    out, err = report(ExitCode.NO, record("bob\x1b[2J"), record("mallory", policy=2), "x", words=())
+    by_policy = record("mallory", policy=2, missing=[{"actions": ["read"], "policy": 2}])
+    out, err = report(ExitCode.NO, record("bob\x1b[2J"), by_policy, "x", words=())
     assert "newly denied: 2" in out
     assert "READ on dataset cdap/ns1/kv: policy 2 denies" in out
     assert "compared with everything being allowed" in out
@@ -190,6 +197,12 @@ def test_every_line_is_counted_once_and_only_open_denials_are_gaps(lines: list[b
 
     held = Decision(allowed=True, determined=True, audited=False)
     lacking = Decision(allowed=False, determined=True, audited=False)
-    rows = list(found.by_now(lambda user, entity, action: held if user == "alice" else lacking))
+    rows = list(
+        found.by_now(
+            lambda user, _, entity, actions: EvaluatedPrivilege(
+                entity, actions, actions[0], held if user == "alice" else lacking, user
+            )
+        )
+    )
     users = Counter(row.key.user for row in rows if row.key.change == "newly denied")
     assert set(gaps(rows)) == ({("bob", "read", parse_entity("dataset:ns1.kv"))} if users["bob"] else set())
