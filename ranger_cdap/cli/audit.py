@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import click
 
@@ -15,9 +15,10 @@ from ranger_cdap.audit.chain import Link
 from ranger_cdap.audit.verify import Break, ChainVerifier, Place, lines_of, rotated_files, verify_lines
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.files import reading
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.errors import InvalidInput
 
 _SHOWN: Final = 100
 _KEPT: Final = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
@@ -103,15 +104,8 @@ def _link(text: str) -> Link:
 
 def _lines(files: tuple[Path, ...]) -> Iterator[tuple[Place, bytes]]:
     with ExitStack() as stack:  # open all files first: they may be rotated while the first is read
-        for path, file in [(path, stack.enter_context(_opened(path))) for path in files]:
+        for path, file in [(path, stack.enter_context(reading(path))) for path in files]:
             yield from lines_of(file, str(path))
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
 
 
 def _print(invocation: Invocation, verifier: ChainVerifier, found: _FoundBreaks) -> None:

@@ -16,7 +16,7 @@ import msgspec
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.eval_request import EvalAnswer, EvalError, read_request, to_access_request, to_answer
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.files import decoded, read_file, read_policies, usable
+from ranger_cdap.cli.files import decoded, read_file, read_policies, reading, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import POLICIES, POLICIES_HELP, WITHOUT_TAGS
@@ -183,11 +183,7 @@ def _input(path: Path) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    try:
-        file = path.open("rb")
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
-    with file:
+    with reading(path) as file:
         yield file
 
 

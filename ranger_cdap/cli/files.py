@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
+from ranger_cdap.config.named_file import open_named
 from ranger_cdap.errors import InvalidInput, PolicySetError, reason
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory
@@ -25,8 +26,20 @@ def read_file(path: Path) -> bytes:
     """
     if str(path) == "-":
         return sys.stdin.buffer.read()
+    with reading(path) as file:
+        return file.read()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to read it inside this block; a pipe that nothing writes to is empty.
+
+    Raises:
+        InvalidInput: it cannot be read; the message has the reason.
+    """
     try:
-        return path.read_bytes()
+        with open_named(path) as file:
+            yield file
     except OSError as e:
         raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
 

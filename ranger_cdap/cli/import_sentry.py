@@ -9,6 +9,7 @@ import click
 
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.files import reading
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.role_steps import change_roles, counted, step_as_json
@@ -68,9 +69,7 @@ def import_sentry(invocation: Invocation, file: Path, dry_run: bool, yes: bool, 
 
 def _read(invocation: Invocation, path: Path) -> SentryImport:
     settings = invocation.settings
-    if path.exists() and not path.is_file():
-        raise InvalidInput(f"`{path}` is not a regular file")
-    with path.open("rb") as opened:
+    with reading(path) as opened:
         content = opened.read(LARGEST_SENTRY_FILE + 1)
     try:
         file = parse_sentry_file(content)

@@ -18,12 +18,14 @@ from ranger_cdap.cdap.answer import EvaluatedPrivilege, evaluate_privilege
 from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.files import reading, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.parameters import FILE, moment_of
 from ranger_cdap.cli.plan_apply import apply_needed
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.cli.role_steps import counted
 from ranger_cdap.cli.transfer import account
-from ranger_cdap.errors import InvalidInput, NotReady, UnsafeGrant, reason
+from ranger_cdap.errors import InvalidInput, NotReady, UnsafeGrant
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
 from ranger_cdap.policies.manage.strict_text import write_json
 from ranger_cdap.questions.shadow_report import Evaluate, ShadowChange, ShadowReport, ShadowRow, Target, gaps
@@ -49,6 +51,8 @@ _audit = click.argument("audit", type=FILE, metavar="[AUDIT]...", nargs=-1)
     exits={
         ExitCode.OK: "enforcing everything would change none of these decisions",
         ExitCode.NO: "it would change some",
+        ExitCode.INVALID_INPUT: "nothing shows that: no record is of an operation that is only reported, or lines were "
+        "rejected",
         ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
     },
 )
@@ -57,6 +61,10 @@ _audit = click.argument("audit", type=FILE, metavar="[AUDIT]...", nargs=-1)
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Write the policies that would close the gaps to a file, as JSON.",
 )  # fmt: skip
+@click.option("--since", metavar="TIME", help="Only records since a date, a time in UTC, or like `7d` (ago).")
+@click.option(
+    "--accept-allowed", is_flag=True, help="Exit with 0 if nothing is newly denied; what is newly allowed is wanted."
+)
 @policy_files
 @pass_invocation
 @click.pass_context
@@ -65,6 +73,8 @@ def report_command(
     invocation: Invocation,
     audit: tuple[Path, ...],
     out: Path | None,
+    since: str | None,
+    accept_allowed: bool,
     files: PolicyFiles | None,
 ) -> None:
     """Show per user and operation what would change once it is enforced: newly denied, with the missing privilege, and
@@ -77,17 +87,18 @@ def report_command(
     A denial is marked as closed if current policies give what was missing. Records of versions that did not name what
     is missing are listed by their reason. Lists of entities are not audited.
     """
-    found, rows = _found(invocation, audit, files)
+    found, rows = _found(invocation, audit, files, since)
     policies = _closing(invocation, rows)
     if out is not None:
-        _write(out, policies)
+        write_file(out, write_json({"policies": [policy.document() for policy in policies]}))
     if invocation.as_json:
         invocation.print_json(_document(found, rows, policies))
     else:
         _print(invocation, found, rows, policies)
-    if not found.reported:
-        invocation.messages.print("warning: no record is of an operation that is only reported; see `[enforce]`")
-    context.exit(ExitCode.NO if any(not row.closed for row in rows) else ExitCode.OK)
+    counts = (row for row in rows if row.key.change is ShadowChange.DENIED or not accept_allowed)
+    if any(not row.closed for row in counts):
+        context.exit(ExitCode.NO)
+    _require_evidence(found)
 
 
 @shadow.command(
@@ -111,37 +122,53 @@ def close_command(invocation: Invocation, audit: tuple[Path, ...], ranger_user: 
     The changes, and what they change in access, are shown and confirmed first. Read the report before: some of
     what the predecessor allowed may be better denied. For many users, `ranger-cdap roles` is the better tool.
     """
-    _, rows = _found(invocation, audit, None)
+    found, rows = _found(invocation, audit, None, None)
     policies = _closing(invocation, rows)
+    if not policies:
+        _require_evidence(found)
     apply_needed(invocation, ranger_user, policies, dry_run=dry_run, yes=yes)
 
 
 def _found(
-    invocation: Invocation, audit: tuple[Path, ...], files: PolicyFiles | None
+    invocation: Invocation, audit: tuple[Path, ...], files: PolicyFiles | None, since: str | None
 ) -> tuple[ShadowReport, tuple[ShadowRow, ...]]:
     """Read the audit, and compare with the policies.
 
     Raises:
-        InvalidInput: there is no file, or one cannot be read.
+        InvalidInput: there is no file, one cannot be read, or `since` is no time.
         NotReady: there are no policies.
     """
     chosen = audit or tuple(rotated_files(invocation.settings.audit.file))
     if not chosen:
         raise InvalidInput(f"`{invocation.settings.audit.file}` does not exist; nothing was audited there")
     with authorizer_by(invocation, files) as authorizer, invocation.messages.status("reading audit records"):
-        found = ShadowReport(invocation.settings.ranger.service)
+        begin = moment_of("--since", since, time.time_ns() // 1_000_000, 0)
+        found = ShadowReport(invocation.settings.ranger.service, begin)
         for path in chosen:
             _read(found, path)
         return found, tuple(found.by_now(_evaluating(authorizer)))
 
 
+def _require_evidence(found: ShadowReport) -> None:
+    """Refuse to say that nothing would change if the records do not show it.
+
+    Raises:
+        InvalidInput: lines were rejected, or none is of an operation that is only reported.
+    """
+    if found.rejected:
+        lines, first = counted(found.rejected, "line"), found.places[0]
+        raise InvalidInput(f"the audit does not show that nothing changes: it has {lines} of no record, as at {first}")
+    if not found.reported:
+        raise InvalidInput(
+            "the audit does not show what would change: no record is of an operation that is only reported; see "
+            "`[enforce]`"
+        )
+
+
 def _read(found: ShadowReport, path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            for place, line in lines_of(file, str(path)):
-                found.read(place, line)
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
+    with reading(path) as file:
+        for place, line in lines_of(file, str(path)):
+            found.read(place, line)
 
 
 def _evaluating(authorizer: Authorizer) -> Evaluate:
@@ -185,13 +212,6 @@ def _closing(invocation: Invocation, rows: Sequence[ShadowRow]) -> tuple[NeededP
     return needed_policies(rights, invocation.settings.cdap.instance)
 
 
-def _write(path: Path, policies: Sequence[NeededPolicy]) -> None:
-    try:
-        path.write_bytes(write_json({"policies": [policy.document() for policy in policies]}))
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
-
-
 def _print(
     invocation: Invocation, found: ShadowReport, rows: Sequence[ShadowRow], policies: Sequence[NeededPolicy]
 ) -> None:
@@ -209,7 +229,7 @@ def _print(
     against = "the predecessor" if found.compared else "everything being allowed"
     invocation.console.print(
         f"unchanged: {found.unchanged}; compared with {against}; enforced already: {found.enforced}; "
-        f"of other services: {found.other_services}; rejected: {found.rejected}"
+        f"of other services: {found.other_services}; earlier: {found.earlier}; rejected: {found.rejected}"
     )
     for place in found.places[:_SHOWN]:
         invocation.messages.print(f"warning: {place}: not a record of this program")
@@ -250,6 +270,7 @@ def _document(found: ShadowReport, rows: Sequence[ShadowRow], policies: Sequence
         "compared_with_predecessor": found.compared,
         "enforced": found.enforced,
         "other_services": found.other_services,
+        "earlier": found.earlier,
         "rejected": found.rejected,
         "rejected_at": [str(place) for place in found.places],
         "policies": [policy.document() for policy in policies],

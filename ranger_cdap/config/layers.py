@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ranger_cdap.config.named_file import read_named
 from ranger_cdap.errors import ConfigError, reason
 
 ENVIRONMENT_PREFIX = "RANGER_CDAP_"
@@ -41,7 +42,7 @@ def file_layer(path: Path) -> Layer:
         ConfigError: the file cannot be read, or is not TOML.
     """
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(read_named(path).decode("utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"configuration file `{path}` does not exist") from None
     except (OSError, UnicodeDecodeError) as e:

@@ -1,8 +1,8 @@
 """Changes that enforcing would bring, from the audit of a service that only reports: denials and allows. Pure.
 
-Laws: every line is counted once: as a change, unchanged, enforced already, or rejected with its place. A record has the
-answer that CDAP got: that of the predecessor where it decided, otherwise everything was allowed. Once the gaps are
-granted, the same checks are denied only where a policy denies or something outside the policies does.
+Laws: every line is counted once: as a change, unchanged, enforced already, too early, or rejected with its place. A
+record has the answer that CDAP got: that of the predecessor where it decided, otherwise everything was allowed. Once
+the gaps are granted, the same checks are denied only where a policy denies or something outside the policies does.
 """
 
 from __future__ import annotations
@@ -133,14 +133,16 @@ class ShadowRow:
 
 @dataclass(slots=True)
 class ShadowReport:
-    """Fold over the lines of an audit."""
+    """Fold over the lines of an audit, since a time (epoch milliseconds)."""
 
     service: str
+    since: int = 0
     rows: dict[ShadowKey, ShadowRow] = field(default_factory=dict)
     unchanged: int = 0
     enforced: int = 0
     compared: int = 0
     other_services: int = 0
+    earlier: int = 0
     rejected: int = 0
     places: list[Place] = field(default_factory=list)
 
@@ -160,6 +162,8 @@ class ShadowReport:
                 self.places.append(place)
         elif line.repo not in ("", self.service):
             self.other_services += 1
+        elif line.evtTime < self.since:
+            self.earlier += 1
         elif line.enforced:
             self.enforced += 1
         else:

@@ -17,6 +17,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import Settings
+from ranger_cdap.config.named_file import read_named
 from ranger_cdap.errors import InvalidInput, reason
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.lease import lease
@@ -74,7 +75,7 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
         InvalidInput: it cannot be read, is of another instance or of the future, or a line is not an entity.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_named(path).splitlines()
     except OSError as e:
         raise InvalidInput(f"the inventory `{path}` cannot be read: {reason(e)}") from None
     if not lines:

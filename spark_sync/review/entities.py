@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id
+from ranger_cdap.config.named_file import read_named
 from ranger_cdap.errors import InvalidInput, reason
 from spark_sync.reconcile.baseline import read_inventory
 
@@ -31,7 +32,7 @@ def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...
         InvalidInput: it cannot be read, is empty, of another instance or of the future, or a line is not an entity.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_named(path).splitlines()
     except OSError as e:
         raise InvalidInput(f"the entities in `{path}` cannot be read: {reason(e)}") from None
     if lines and _is_header(lines[0]):

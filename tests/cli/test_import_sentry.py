@@ -188,8 +188,8 @@ def test_an_interrupted_import_says_how_far_it_came(
     [
         (b"[groups]\n[roles]\n\xff", 3, "`f` cannot be imported: it is not UTF-8"),
         (b'{"roles": {}}', 3, "`f` cannot be imported: it has no section `groups`"),
-        ("pipe", 3, "`f` is not a regular file"),
-        (None, 1, "`f` cannot be used"),
+        ("pipe", 3, "`f` cannot be imported: it has no section"),
+        (None, 3, "`f` cannot be read"),
     ],
 )
 def test_a_file_that_is_none_is_named_before_a_password_is_needed(

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -78,9 +79,10 @@ CHANGES = [
 def test_a_record_is_a_change_if_cdap_was_answered_otherwise(
     report: Report, result: int, more: dict[str, Any], change: str | None
 ) -> None:
-    found = report(ExitCode.NO if change else ExitCode.OK, record(result=result, **more))
+    code = ExitCode.NO if change else ExitCode.OK
+    found = report(code, record(result=result, **more), record(result=1))
     assert [row["change"] for row in found["changes"]] == ([change] if change else [])
-    assert found["unchanged"] + found["enforced"] + found["other_services"] == (0 if change else 1)
+    assert found["unchanged"] + found["enforced"] + found["other_services"] == (1 if change else 2)
 
 
 def test_equal_denials_are_one_row_and_a_policy_closes_them(report: Report) -> None:
@@ -155,9 +157,36 @@ def test_the_page_names_what_is_missing_and_no_name_moves_the_cursor(report: Rep
     assert "\x1b" not in out + err
 
 
-def test_an_audit_without_reported_records_says_so(report: Report) -> None:
-    _, err = report(ExitCode.OK, record(enforced=True), words=())
-    assert "no record is of an operation that is only reported" in err
+NO_EVIDENCE = [[], [""], [record(enforced=True)], [record(repo="other")], ["junk", record(result=1)], ["\x00\xff"]]
+
+
+@pytest.mark.parametrize("lines", NO_EVIDENCE)
+@pytest.mark.parametrize("words", [(), ("--quiet",)])
+def test_a_report_without_evidence_is_no_good_news(report: Report, lines: list[Any], words: tuple[str, ...]) -> None:
+    _, err = report(ExitCode.INVALID_INPUT, *lines, words=words)
+    assert "the audit does not show" in err
+    found = report(ExitCode.INVALID_INPUT, *lines)
+    assert found["changes"] == []
+    assert main(["shadow", "close", "audit.jsonl"]) != ExitCode.OK
+
+
+@given(content=st.binary(max_size=200))
+def test_random_bytes_never_show_that_nothing_changes(content: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        (path := Path(folder) / "audit").write_bytes(content)
+        words = ["shadow", "report", str(path), *named(Path(folder)), "--quiet"]
+        assert main(words) == ExitCode.INVALID_INPUT
+
+
+def test_earlier_records_and_accepted_changes_do_not_count(report: Report) -> None:
+    moment = 1_790_000_000_000
+    lines = [record(evtTime=moment - 1), record(result=1, predecessor=0), record(result=1)]
+    since = ("--json", "--since", "2026-09-21T14:13:20Z")
+    found = report(ExitCode.NO, *lines, words=since)
+    assert (found["earlier"], [row["change"] for row in found["changes"]]) == (1, ["newly allowed"])
+    report(ExitCode.OK, *lines, words=(*since, "--accept-allowed"))
+    report(ExitCode.NO, *lines, words=("--json", "--accept-allowed"))
+    report(ExitCode.INVALID_INPUT, *lines, words=("--quiet", "--since", "2027-01-01"))
 
 
 def test_the_policies_are_written_to_a_file(report: Report, tmp_path: Path) -> None:

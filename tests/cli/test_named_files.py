@@ -1,0 +1,125 @@
+"""Files that the user names and that cannot be used: exit code 3 and a sentence, whatever the command and the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.main import main
+from tests.cli.fixtures import named
+from tests.cli.test_command_laws import DOING
+
+POLICIES = ("explain bob dataset.get dataset:ns1.kv", "who dataset:ns1.kv", "what carol", "groups carol",
+            "path carol dataset:ns1.kv", "redundant", "policies lint", "matrix ns1")  # fmt: skip
+
+# Command lines with a file that is read, as FILE; DOWNLOAD is a usable download of policies.
+READING = [
+    *(f"{asked} --policies FILE" for asked in POLICIES),
+    *(f"{asked} --policies DOWNLOAD {option} FILE" for asked in POLICIES for option in ("--roles", "--userstore")),
+    "setup --from-cdap-site FILE",
+    "import sentry FILE",
+    "policies test FILE",
+    "policies impact FILE DOWNLOAD",
+    "policies impact DOWNLOAD DOWNLOAD --roles FILE",
+    "policies impact DOWNLOAD DOWNLOAD --allow FILE",
+    "audit verify FILE",
+    "policies test expectations.toml --policies FILE",
+    *(f"policies test expectations.toml --policies DOWNLOAD {option} FILE" for option in ("--roles", "--userstore")),
+    *(f"shadow report audit --policies DOWNLOAD {option} FILE" for option in ("--roles", "--userstore")),
+    "shadow report audit --policies FILE",
+    "overbroad --inventory ENTITIES --policies FILE",
+    "eval --requests DOWNLOAD --policies DOWNLOAD --roles FILE",
+    *(f"overbroad --inventory ENTITIES --policies DOWNLOAD {option} FILE" for option in ("--roles", "--userstore")),
+    "shadow report FILE --policies DOWNLOAD",
+    "eval --policies FILE --requests DOWNLOAD",
+    "eval --policies DOWNLOAD --requests FILE",
+    "matrix ns1 --policies DOWNLOAD --inventory FILE",
+    "overbroad --policies DOWNLOAD --inventory FILE",
+    "--config FILE config show",
+]
+
+# Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
+OTHER = {
+    "--out", "--junit", "--html", "--write-allow", "--database", "--directory", "--trace", "--examples",
+    "policies diff", "policies plan", "policies apply", "policies import", "shadow close", "insights report",
+    "insights propose", "insights replay", "review", "sync inventory", "sync baseline", "sync reconcile",
+    "--tags", "--deltas", "eval --userstore",
+}  # fmt: skip
+
+
+def test_every_file_that_is_read_is_tried() -> None:
+    for name, command in DOING.items():
+        tried = [line for line in READING if line.startswith(name)]
+        for one in command.params:
+            if isinstance(one.type, click.Path) and not OTHER & {name, one.opts[0], f"{name} {one.opts[0]}"}:
+                is_option = one.param_type_name == "option"
+                assert any(f"{one.opts[0]} FILE" in line or not is_option for line in tried), (name, one.name)
+
+
+# Commands whose answer is about such lines.
+READS_ANY_LINES = {
+    "audit verify FILE": ExitCode.NO,
+    "eval --policies DOWNLOAD --requests FILE": ExitCode.ERROR,
+}
+
+
+def run(folder: Path, line: str) -> int:
+    named(folder)
+    (folder / "expectations.toml").write_text(
+        '[[expect]]\nuser = "bob"\noperation = "dataset.get"\nentity = "dataset:ns1.kv"\nexpected = "denied"\n'
+    )
+    (folder / "audit").touch()
+    (folder / "entities").write_text('{"type": "dataset", "parts": ["ns1", "kv"]}\n')
+    words = [
+        {"FILE": "given", "DOWNLOAD": "policies.json", "ENTITIES": "entities"}.get(word, word) for word in line.split()
+    ]
+    return main([*words, "--quiet"])
+
+
+def is_binary(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 4)
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "missing": lambda path: None,
+    "directory": Path.mkdir,
+    "binary": is_binary,
+    "loop": lambda path: path.symlink_to(path),
+}
+if os.geteuid():
+    KINDS["unreadable"] = lambda path: path.touch(mode=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("line", READING)
+def test_a_file_that_cannot_be_used_is_invalid_input(
+    line: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    KINDS[kind](tmp_path / "given")
+    code = run(tmp_path, line)
+    err = capfd.readouterr().err
+    if kind == "binary" and line in READS_ANY_LINES:
+        assert code == READS_ANY_LINES[line], err
+    else:
+        assert code == ExitCode.INVALID_INPUT, err
+        assert "given" in err
+        assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("line", READING)
+def test_a_pipe_that_nothing_writes_to_is_an_empty_file(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = []
+    for make in (Path.touch, os.mkfifo):
+        (tmp_path / "given").unlink(missing_ok=True)
+        make(tmp_path / "given")
+        codes.append(run(tmp_path, line))
+    assert codes[0] == codes[1], capfd.readouterr()
