@@ -11,6 +11,7 @@ from ranger_cdap.analysis.report import gained_rows, lost_rows
 from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.impact_sources import with_policy
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.role_steps import counted
 from ranger_cdap.cli.transfer import grants_of, make
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
@@ -62,11 +63,12 @@ def apply_needed(
         if dry_run or not changes:
             return
         if not yes:
-            confirm(f"Make {len(changes)} changes in {settings.ranger.url}?")
+            confirm(f"Make {counted(len(changes), 'change')} in {settings.ranger.url}?")
             if [one.as_json() for one in now()] != [one.as_json() for one in steps]:
                 raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
         make(invocation, changes, admin)
-        invocation.messages.print(f"{len(changes)} changes were made; plugins have them with their next refresh")
+        were = "change was" if len(changes) == 1 else "changes were"
+        invocation.messages.print(f"{len(changes)} {were} made; plugins have them with their next refresh")
 
 
 def _require_users(admin: RangerAdmin, needed: Sequence[NeededPolicy]) -> None:

@@ -16,6 +16,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.role_steps import change_roles, step_as_json
 from ranger_cdap.cli.roles_text import print_preset, print_presets
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.job_roles import job_role
 from ranger_cdap.policies.manage.role_changes import read_roles
@@ -69,6 +70,8 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(invocation: Invocation, /, **typed: Any) -> Any:
         members = RoleMembers(typed.pop("users"), typed.pop("groups"))
+        if not all(map(str.strip, (*members.users, *members.groups))):
+            raise InvalidInput("a name of --user or --group is empty; name a user or a group of Ranger")
         names = [typed.pop(name) for name in ("role", "ranger_user")]
         job = _JobArguments(typed.pop("preset"), typed.pop("namespace"), members, *names)
         return command(invocation, job, **typed)

@@ -14,6 +14,7 @@ from ranger_cdap.cli.files import read_collection, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import POLICIES
+from ranger_cdap.cli.role_steps import counted
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.downloader import Downloader
@@ -152,7 +153,7 @@ def import_command(invocation: Invocation, ranger_user: str, dry_run: bool, yes:
     if dry_run or not changes:
         return
     if not yes:
-        confirm(f"Make {len(changes)} changes in {invocation.settings.ranger.url}?")
+        confirm(f"Make {counted(len(changes), 'change')} in {invocation.settings.ranger.url}?")
     with administrator(invocation, ranger_user) as admin:
         make(invocation, changes, admin)
 

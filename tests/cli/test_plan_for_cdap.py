@@ -249,7 +249,7 @@ def test_rights_go_to_the_policy_that_ranger_has_and_the_impact_is_shown(service
         (["alice"], ["admin", "read"]),
     ]
     assert policy.version == 2
-    assert err == "1 changes were made; plugins have them with their next refresh\n"
+    assert err == "1 change was made; plugins have them with their next refresh\n"
 
 
 def test_a_policy_that_stands_in_the_way_is_named_and_nothing_is_done(service: RangerAdmin, run: Run) -> None:

@@ -95,6 +95,8 @@ def test_explain_names_every_operation_policy_and_reason(name: str, capsys: pyte
         (["apply", "viewer", "--namespace", "system", "--user", "ann"], "CDAP's own"),
         (["apply", "viewer", "--user", "ann"], "--namespace"),
         (["apply", "viewer", "--namespace", "sales", "--group", "public"], "everyone"),
+        (["apply", "viewer", "--namespace", "sales", "--group", ""], "a name of --user or --group is empty"),
+        (["remove", "viewer", "--namespace", "sales", "--user", " "], "a name of --user or --group is empty"),
         (["explain", "viewer", "--namespace", "\x1b[2J"], "\\x1b"),
     ],
 )
