@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
-from ranger_cdap.cdap.checks.recorded_paths import RecordedCheck, RecordedPath, recorded_paths
+from ranger_cdap.cdap.checks.recorded_paths import RecordedCheck, RecordedPath, recorded_paths, unrecorded_checks
 from ranger_cdap.cdap.context import ROLES, Context
 from ranger_cdap.cdap.entity import PROGRAM_TYPES, EntityId, entity_type, parse_entity
 from ranger_cdap.cdap.options import Options
@@ -65,13 +65,15 @@ class AdditionalPrivileges:
     """Additional privileges for each alternative of `plan`, in its order, by these recordings; none: not recorded.
 
     `depends_on`: roles of which one must be named, because CDAP's path differs by them; `unnamed`: roles that the
-    context leaves empty and whose entities CDAP checks, too, if they take part.
+    context leaves empty and whose entities CDAP checks, too, if they take part; `unknown`: roles that the context names
+    and no known check is about.
     """
 
     alternatives: tuple[tuple[AdditionalPrivilege, ...], ...]
     recorded: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     unnamed: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +122,31 @@ def additional_privileges(
         missing = () if any(set(path.given) <= set(related) for path in known) else tuple(p.given for p in known)
         depends = tuple(dict.fromkeys(role for roles in missing for role in roles))
         return AdditionalPrivileges(tuple(() for _ in alternatives), depends_on=depends)
+    recorded = tuple(path.recorded for path in fitting)
+    fitting += unrecorded_checks(operation.name)
     asked = _asked(fitting, entity, related)
     table = CheckTable(profile)
     hurdles = [hurdle for one in asked for hurdle in _hurdles(one, table, person, context, options)]
-    roles = (check.on for path in fitting for check in path.checks if check.on in ROLES and check.on not in related)
+    about = [check.on for path in fitting for check in path.checks if check.on in ROLES]
     return AdditionalPrivileges(
         tuple(_additional([*alternative, *beside], hurdles) for alternative in alternatives),
-        tuple(path.recorded for path in fitting),
-        unnamed=tuple(dict.fromkeys(roles)),
+        recorded,
+        unnamed=tuple(dict.fromkeys(role for role in about if role not in related)),
+        unknown=_unknown(operation, context, about, fitting),
     )
+
+
+def _unknown(
+    operation: Operation, context: Context, about: Sequence[str], paths: Sequence[RecordedPath]
+) -> tuple[str, ...]:
+    """Return the roles that the context names, and neither the paths nor the operation's row has a use for."""
+    used = {*about, *(role for path in paths for role in path.given)}
+    used |= {privilege.target for each in operation.alternatives for privilege in each}
+    if used & {"modules", "types"}:
+        used |= {"modules", "types"}  # both are of one class
+    if any(path.impersonated for path in paths):
+        used.add("principal")
+    return tuple(role for role, entities in context.related.items() if entities and role not in used)
 
 
 def weakest(actions: Sequence[str]) -> str:

@@ -48,9 +48,12 @@ class PlannedOperation:
         elif not self.more.recorded:
             how = " with this context" if recorded_paths(self.row.name) else ""
             yield f"not recorded{how}: only the profile's privileges are known"
-        elif self.more.unnamed:
+            return
+        if self.more.unnamed:
             roles = ", ".join(self.more.unnamed)
             yield f"CDAP also checks these, if there are any: {roles}; name them by --with ROLE=ENTITY"
+        if self.more.unknown:
+            yield f"not recorded with {', '.join(self.more.unknown)}: what CDAP checks on them is not known"
 
     def rights(self, number: int) -> list[Right]:
         """Return the rights of an alternative: of several actions that serve, the weakest."""
@@ -75,6 +78,7 @@ class PlannedOperation:
             "recorded": self.more.recorded,
             "depends_on": self.more.depends_on,
             "not_named": self.more.unnamed,
+            "not_recorded_with": self.more.unknown,
         }
 
     def _also(self, number: int) -> Sequence[AdditionalPrivilege]:
@@ -97,7 +101,8 @@ class PlannedOperation:
                 for one in also:
                     by_need.setdefault(_text(one), one.requirements)
             elif self.more is not None and self.more.recorded:
-                say("CDAP asks for nothing else")
+                is_all = not (self.more.unnamed or self.more.unknown)
+                say("CDAP asks for nothing else" if is_all else "CDAP asks for nothing else of what is named")
         for note in self.notes:
             say(note)
         by_need = {need: requirements for need, requirements in by_need.items() if requirements}

@@ -357,3 +357,32 @@ def test_a_job_and_an_operation_exclude_each_other(words: list[str], said: str, 
     out, err = run(3, "plan", *words)
     assert out == ""
     assert said in err
+
+
+HELD_BY_A_NAMESPACE = {
+    "applications": "application:sales.app", "datasets": "dataset:sales.kv", "modules": "dataset_module:sales.m",
+    "artifacts": "artifact:sales.a",
+}  # fmt: skip
+
+
+def test_deleting_a_namespace_needs_what_is_in_it_whether_it_was_recorded_or_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["plan", "alice", "namespace.delete", "namespace:sales", "--for-cdap", "--json"]
+    assert main(words) == 0
+    assert set(json.loads(capsys.readouterr().out)["not_named"]) == set(HELD_BY_A_NAMESPACE)
+
+    named = [word for role, entity in HELD_BY_A_NAMESPACE.items() for word in ("--with", f"{role}={entity}")]
+    assert main([*words, *named, "--with", "keys=secure_key:sales.k"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    asked = {(one["actions"][0], one["entity"]["type"]) for one in found["alternatives"][0]["cdap_asks"]}
+    assert asked == {("ADMIN", entity.partition(":")[0]) for entity in HELD_BY_A_NAMESPACE.values()}
+    assert (found["not_named"], found["not_recorded_with"]) == ([], ["keys"])
+
+
+def test_a_role_without_a_known_check_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "alice", "namespace.delete", "namespace:sales", "--for-cdap", "--with", "keys=secure_key:sales.k"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "not recorded with keys: what CDAP checks on them is not known" in text
+    assert "CDAP asks for nothing else\n" not in text

@@ -1,5 +1,7 @@
 """The checks that a real CDAP made on the path of each operation; the data is `recorded_paths.toml`.
 
+`unrecorded_checks.toml` has more that its sources make where a recording had nothing to check.
+
 An entity is named by its part in the operation: `entity`, an ancestor's type, a role of the context, or, where CDAP
 names a fixed one, by itself (`namespace:system`).
 """
@@ -59,6 +61,11 @@ def recorded_paths(operation: str) -> tuple[RecordedPath, ...]:
     return _by_operation().get(SYNONYMS.get(operation, operation), ())
 
 
+def unrecorded_checks(operation: str) -> tuple[RecordedPath, ...]:
+    """Return the checks that the recorded path of an operation lacks, as a path, by its name or a synonym."""
+    return _unrecorded().get(SYNONYMS.get(operation, operation), ())
+
+
 def recorded_operations() -> tuple[str, ...]:
     """Return the operations that were recorded."""
     return tuple(_by_operation())
@@ -70,7 +77,16 @@ class _PathsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _by_operation() -> Mapping[str, tuple[RecordedPath, ...]]:
-    text = files(__package__).joinpath("recorded_paths.toml").read_text(encoding="utf-8")
+    return _read("recorded_paths.toml")
+
+
+@cache
+def _unrecorded() -> Mapping[str, tuple[RecordedPath, ...]]:
+    return _read("unrecorded_checks.toml")
+
+
+def _read(name: str) -> Mapping[str, tuple[RecordedPath, ...]]:
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     paths = msgspec.convert(tomllib.loads(text), _PathsFile).path
     return {
         name: tuple(path for path in paths if path.operation == name)
