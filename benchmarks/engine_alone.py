@@ -10,6 +10,7 @@ import gc
 import json
 import multiprocessing
 import statistics
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,9 @@ from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policie
 
 PASSES = 5
 FIRST = 10_000
-DELTAS = 500
+DELTAS = 5_000
+READ_DELTAS = 500
+_MAX_TWICE = 100_000
 DEFINITION = msgspec.json.encode(servicedef.service_definition())
 
 
@@ -70,6 +73,13 @@ def measure(directory: Path, size: int, *, deltas: bool) -> dict[str, float]:
     figures["warm"] = max(_rate(engine, lines) for _ in range(PASSES))
     figures["many"] = max(_rate_of_many(engine, lines) for _ in range(PASSES))
     figures |= each(engine, decoded(lines), directory / "answers.json")
+    figures["loop"] = max(_rate(engine, (directory / "loop.json").read_bytes()) for _ in range(2))
+    if size <= _MAX_TWICE:  # another engine, that has not been asked anything
+        fresh = PolicyEngine.build(
+            decode_service_policies(document), roles=roles, tags=None if tags == b"null" else decode_service_tags(tags)
+        )
+        figures["cold"] = _rate(fresh, (directory / "cold.json").read_bytes())
+        del fresh
     if deltas:
         figures |= two_processes(engine, lines)
         figures |= with_deltas(engine, lines, size)
@@ -143,7 +153,36 @@ def with_deltas(engine: PolicyEngine, lines: bytes, size: int) -> dict[str, floa
         lasted.append((time.perf_counter() - began) * 1e3)
     first = decoded(lines)[:FIRST]
     after = len(first) / run_requests(engine, first)
-    return {"delta": statistics.median(lasted), "worst": max(lasted), "after": after}
+    return {
+        "delta": statistics.median(lasted),
+        "worst": max(lasted),
+        "after": after,
+        "reader": while_reading(engine, lines, size),
+    }
+
+
+def while_reading(engine: PolicyEngine, lines: bytes, size: int) -> float:
+    """Return the 99th percentile of milliseconds of decisions in another thread, while a delta follows a delta."""
+    current, asked, over = [engine], list(map(_request, decoded(lines)[:FIRST])), threading.Event()
+    lasted: list[float] = []
+
+    def read() -> None:
+        while not over.is_set():
+            for request in asked:
+                began = time.perf_counter()
+                current[0].evaluate(request)
+                lasted.append((time.perf_counter() - began) * 1e3)
+                if over.is_set():
+                    break
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for version in range(1, READ_DELTAS + 1):
+        raw = changed_policy(1 + version % size, size, version)
+        current[0] = with_changed_policy(current[0], raw, size + DELTAS + version)
+    over.set()
+    reader.join()
+    return sorted(lasted)[len(lasted) * 99 // 100]
 
 
 def with_changed_policy(engine: PolicyEngine, raw: bytes, version: int) -> PolicyEngine:

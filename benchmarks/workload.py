@@ -48,7 +48,9 @@ PLAIN = Features()
 def service_policies(count: int, *, seed: int = 7, features: Features = PLAIN) -> bytes:
     """Return a policy download of `count` policies, as JSON, with the fields a real Ranger Admin sends."""
     draw = random.Random(seed)
-    policies = [_policy(n, count, draw, features) for n in range(1, count + 1)]
+    drawn = (_policy(n, count, draw, features) for n in range(1, count + 1))
+    # A million policies as objects would not fit into memory; zones have copies of some of them.
+    policies = list(drawn) if features.zones else [msgspec.Raw(msgspec.json.encode(policy)) for policy in drawn]
     definition = _definition(features)
     download: Json = {
         "serviceName": SERVICE,
@@ -59,7 +61,7 @@ def service_policies(count: int, *, seed: int = 7, features: Features = PLAIN) -
         "auditMode": "audit-default",
     }
     if features.zones:
-        download["securityZones"] = _zones(policies, count)
+        download["securityZones"] = _zones(policies, count)  # type: ignore[arg-type]
     if features.tags:
         download["tagPolicies"] = _tag_policies(definition)
     return msgspec.json.encode(download)
@@ -104,6 +106,21 @@ def requests(count: int, policies: int, *, seed: int = 11, kind: str = "plain") 
     """Return requests as JSON lines; `kind`: `any` (any access), `below` (with descendants), `from` (an address)."""
     draw = random.Random(seed)
     return b"\n".join(msgspec.json.encode(_asked(draw, policies, kind)) for _ in range(count))
+
+
+def distinct_requests(count: int, policies: int, *, seed: int) -> bytes:
+    """Return plain requests as `requests` does, each for another resource: a name that was asked gets a number."""
+    draw, asked = random.Random(seed), set[tuple[object, ...]]()
+    lines = []
+    for n in range(count):
+        request = _asked(draw, policies, "plain")
+        resource = request["resource"]
+        assert isinstance(resource, dict)
+        if tuple(resource.values()) in asked:
+            resource[next(reversed(resource))] += f"x{n}"
+        asked.add(tuple(resource.values()))
+        lines.append(msgspec.json.encode(request))
+    return b"\n".join(lines)
 
 
 def _asked(draw: random.Random, policies: int, kind: str) -> Json:
