@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -166,7 +166,7 @@ def _of_source(
         return _in_service(source, now, service, grants) if source.is_dir() else read_policies(source, service)
     if source.policy_id is None:
         return now
-    return with_policy(now, _former(admin, source, source.policy_id), str(source))
+    return with_policies(now, [(str(source), _former(admin, source, source.policy_id))])
 
 
 def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants) -> bytes:
@@ -213,33 +213,39 @@ def _former(admin: RangerAdmin, source: RangerSource, policy_id: int) -> Json:
     return {**admin.policy_of_version(policy_id, source.version), "id": policy_id}
 
 
-def with_policy(download: bytes, policy: Json, source: str) -> bytes:
-    """Return a policy download with a policy in place of the one with its id, which may be missing.
+def with_policies(download: bytes, policies: Iterable[tuple[str, Json]], without: Collection[object] = ()) -> bytes:
+    """Return a policy download with each policy in place of the one with its id, which may be missing.
+
+    A policy has the name of its source before it, for messages; those with an id in `without` are left out.
 
     Raises:
-        InvalidInput: the policy belongs to another service, or to a security zone that the service lacks.
+        InvalidInput: a policy belongs to another service, or to a security zone that the service lacks.
         PolicySetError: the download is unreadable.
     """
     document, places = _policy_lists(download)
+    _take_out(places, without)
     services = [name for name, _ in places]
-    service, zone = str(policy.get("service") or ""), str(policy.get("zoneName") or "")
-    if service not in services:
-        raise InvalidInput(
-            f"`{source}`: policy {policy.get('id')} belongs to service `{service}`, not to `{services[0]}`; "
-            "`ranger.service` is the service whose policies are compared"
-        )
-    place = places.get((service, zone if service == services[0] else ""))
-    if place is None:
-        raise InvalidInput(
-            f"`{source}`: policy {policy.get('id')} was in security zone `{zone}`, which the service no longer has"
-        )
-    at = len(place)
-    for policies in places.values():
-        for n in reversed([n for n, one in enumerate(policies) if one.get("id") == policy.get("id")]):
-            del policies[n]
-            at = n if policies is place else at
-    place.insert(at, policy)
+    for source, policy in policies:
+        service, zone = str(policy.get("service") or ""), str(policy.get("zoneName") or "")
+        if service not in services:
+            raise InvalidInput(
+                f"`{source}`: policy {policy.get('id')} belongs to service `{service}`, not to `{services[0]}`; "
+                "`ranger.service` is the service whose policies are compared"
+            )
+        place = places.get((service, zone if service == services[0] else ""))
+        if place is None:
+            raise InvalidInput(
+                f"`{source}`: policy {policy.get('id')} was in security zone `{zone}`, which the service no longer has"
+            )
+        at = next((n for n, one in enumerate(place) if one.get("id") == policy.get("id")), len(place))
+        _take_out(places, {policy.get("id")})
+        place.insert(at, policy)
     return msgspec.json.encode(document)
+
+
+def _take_out(places: Mapping[tuple[str, str], list[Json]], ids: Collection[object]) -> None:
+    for policies in places.values():
+        policies[:] = [one for one in policies if one.get("id") not in ids]
 
 
 def _policy_lists(download: bytes) -> tuple[Json, dict[tuple[str, str], list[Json]]]:

@@ -61,7 +61,7 @@ def import_sentry(invocation: Invocation, file: Path, dry_run: bool, yes: bool, 
         invocation,
         ranger_user,
         lambda admin: _planned(invocation, admin, found),
-        lambda steps: _show(invocation, found.left_out, steps),
+        lambda steps, _: _show(invocation, found.left_out, steps),
         dry_run=dry_run,
         yes=yes,
     )

@@ -15,13 +15,22 @@ from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.job_arguments import JobArguments, name_of_role, users_of_role
 from ranger_cdap.cli.plan_apply import apply_needed
-from ranger_cdap.cli.plan_role import show_job
+from ranger_cdap.cli.plan_options import require_together
+from ranger_cdap.cli.plan_role import apply_job, print_job_policies, show_job
 from ranger_cdap.cli.plan_text import PlannedOperation
 from ranger_cdap.cli.transfer import account
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
 from ranger_cdap.policies.manage.strict_text import write_json
+
+# What options of an operation and of `roles` mean here.
+_HELP = {
+    "groups": "With --role and --apply: a group of Ranger that gets the job. Repeatable.",
+    "users": "With --role and --apply: a user of Ranger who gets the job. Repeatable.",
+    "name": "With --role: name of the role in Ranger; default: NAMESPACE_PRESET, like sales_developer.",
+}
 
 
 class _PlanCommand(Command):
@@ -33,6 +42,8 @@ class _PlanCommand(Command):
             if isinstance(parameter, click.Argument):
                 parameter.metavar = parameter.metavar or str(parameter.name).upper()
                 parameter.required = False
+            elif isinstance(parameter, click.Option):
+                parameter.help = _HELP.get(str(parameter.name), parameter.help)
 
 
 @click.command(
@@ -45,6 +56,7 @@ class _PlanCommand(Command):
         "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --policies",
         "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --apply",
         "ranger-cdap plan --role developer --namespace sales --for-cdap",
+        "ranger-cdap plan --role developer --namespace sales --for-cdap --apply --group sales-devs",
     ),
     exits={
         ExitCode.OK: "shown; with `--apply`, every change was made, or there was none to make",
@@ -73,6 +85,8 @@ class _PlanCommand(Command):
     "--role", metavar="PRESET", help="In place of the arguments: the job of this preset of `ranger-cdap roles`."
 )
 @click.option("--namespace", metavar="NAMESPACE", help="With --role: the namespace in which the job is done.")
+@name_of_role
+@users_of_role
 @account
 @click.option("--dry-run", is_flag=True, help="With --apply: show the changes and exit.")
 @click.option("--yes", is_flag=True, help="With --apply: do not ask for confirmation.")
@@ -89,6 +103,8 @@ def plan_command(
     alternative: int | None,
     role: str | None,
     namespace: str | None,
+    name: str,
+    users: tuple[str, ...],
     ranger_user: str,
     dry_run: bool,
     yes: bool,
@@ -98,22 +114,16 @@ def plan_command(
     Ranger is contacted only with --apply. CDAP checks more on the way of an operation than a profile requires for it:
     with --for-cdap, what it asks in addition is shown as well, with the recorded check that fails otherwise.
     """
-    _require_together(
-        {"--recorded": recorded, "--alternative": alternative, "--dry-run": dry_run, "--yes": yes},
-        for_cdap=for_cdap,
-        gives=as_policies or apply,
-        apply=apply,
-    )
-    if role is not None or namespace is not None:
-        if _given(command) - {"role", "namespace", "for_cdap"} or role is None or namespace is None:
-            raise InvalidInput(
-                "`--role` and `--namespace` go together, with `--for-cdap` only; `ranger-cdap roles apply` gives a job"
-            )
-        show_job(invocation, role, namespace, for_cdap=for_cdap)
+    require_together(command)
+    if role is not None and namespace is not None:
+        job = JobArguments(role, namespace, users, asked.groups, name, ranger_user)
+        if as_policies:
+            print_job_policies(invocation, job)
+        elif apply:
+            apply_job(invocation, job, dry_run=dry_run, yes=yes)
+        else:
+            show_job(invocation, role, namespace, for_cdap=for_cdap)
         return
-    _require_arguments(command)
-    if as_policies and apply:
-        raise InvalidInput("`--policies` and `--apply` exclude each other")
     rules = AuthorizationConfig.of(invocation.settings)
     row = rules.options.applied_to(rules.profile.operation(asked.operation))
     context = rules.with_master(asked.context)
@@ -132,32 +142,6 @@ def plan_command(
         click.echo(write_json({"policies": [policy.document() for policy in policies]}), nl=False)
     else:
         apply_needed(invocation, ranger_user, policies, dry_run=dry_run, yes=yes)
-
-
-def _given(command: click.Context) -> set[str]:
-    """Return the names of the arguments and options that the user gave."""
-    source = click.core.ParameterSource
-    typed = (name for name in command.params if command.get_parameter_source(name) is source.COMMANDLINE)
-    return {name for name in typed if command.params[name] is not None}
-
-
-def _require_arguments(command: click.Context) -> None:
-    for parameter in command.command.params:
-        if isinstance(parameter, click.Argument) and command.params.get(str(parameter.name)) is None:
-            raise click.MissingParameter(ctx=command, param=parameter)
-
-
-def _require_together(options: dict[str, object], *, for_cdap: bool, gives: bool, apply: bool) -> None:
-    needed = {
-        "--recorded": (for_cdap, "`--for-cdap`"),
-        "--alternative": (gives, "`--policies` or `--apply`"),
-        "--dry-run": (apply, "`--apply`"),
-        "--yes": (apply, "`--apply`"),
-    }
-    for name, value in options.items():
-        met, what = needed[name]
-        if value and not met:
-            raise InvalidInput(f"`{name}` needs {what}")
 
 
 def _paths(row: Operation, names: tuple[str, ...]) -> tuple[RecordedPath, ...] | None:

@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from ranger_cdap.analysis.expected_changes import ChangedRow
-from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.report import gained_rows, lost_rows
 from ranger_cdap.cli.administrator import administrator, confirm
-from ranger_cdap.cli.impact_sources import with_policy
+from ranger_cdap.cli.change_impact import CHANGING, ChangeImpact, change_impact, print_impact
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.role_steps import counted
 from ranger_cdap.cli.transfer import grants_of, make
-from ranger_cdap.config import Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.errors import ConflictingChange, InvalidInput, NotReady, PolicySetError, RangerAdminError
-from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.versions import NO_VERSION
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, NeededStep, needed_steps
-from ranger_cdap.policies.manage.transfer import Step, TransferAction, body
-from ranger_cdap.policies.refresh.documents import needs_tags
-from ranger_cdap.policies.refresh.fixed import documents
-from ranger_cdap.questions.impact_question import compared_engine
-from ranger_cdap.questions.impact_text import headline
-
-_CHANGING = (TransferAction.CREATE, TransferAction.UPDATE)
-
-
-@dataclass(frozen=True, slots=True)
-class NeededImpact:
-    """Access that the steps change, as sentences, and the rights that users would lack nevertheless."""
-
-    changes: tuple[str, ...]
-    lacking: tuple[str, ...]
+from ranger_cdap.policies.manage.transfer import TransferAction
 
 
 def apply_needed(
@@ -54,8 +33,9 @@ def apply_needed(
             return needed_steps(needed, admin.policy_documents(settings.ranger.service), grants_of(settings))
 
         steps = now()
-        changes = [one.step for one in steps if one.step.change in _CHANGING]
-        _show(invocation, steps, _impact(invocation, admin, needed, changes))
+        changes = [one.step for one in steps if one.step.change in CHANGING]
+        found = change_impact(invocation, admin, changes)
+        _show(invocation, steps, found, tuple(_lacking(found.after, needed)) if found else ())
         blocked = [one.step.name for one in steps if one.step.change is TransferAction.BLOCKED]
         if blocked:
             raise InvalidInput(f"nothing was done, because another policy stands in the way of `{blocked[0]}`")
@@ -79,59 +59,20 @@ def _require_users(admin: RangerAdmin, needed: Sequence[NeededPolicy]) -> None:
         raise InvalidInput(f"Ranger has no {named}; create them in Ranger Admin first, nothing was changed")
 
 
-def _show(invocation: Invocation, steps: Sequence[NeededStep], found: NeededImpact | None) -> None:
+def _show(
+    invocation: Invocation, steps: Sequence[NeededStep], found: ChangeImpact | None, lacking: Sequence[str]
+) -> None:
     if invocation.as_json:
-        effect = None if found is None else {"changes": found.changes, "still_lacking": found.lacking}
+        effect = None if found is None else {"changes": found.changes, "still_lacking": lacking}
         invocation.print_json({"steps": [one.as_json() for one in steps], "impact": effect})
         return
     for one in steps:
         invocation.console.print(str(one))
-    for text in found.changes if found is not None else ():
-        invocation.console.print(f"impact: {text}")
+    print_impact(invocation, found)
     if all(one.step.change is TransferAction.KEEP for one in steps):
         invocation.console.print("nothing to do: Ranger's policies give all of it")
-    for text in found.lacking if found is not None else ():
+    for text in lacking:
         invocation.messages.print(f"warning: {text}")
-
-
-def _impact(
-    invocation: Invocation, admin: RangerAdmin, needed: Sequence[NeededPolicy], changes: Sequence[Step]
-) -> NeededImpact | None:
-    """Return what the steps change; None, with a note, if the policies in effect cannot be loaded."""
-    settings = invocation.settings
-    try:
-        before, after = _engines(admin, settings, changes)
-        found = impact(before, after)
-    except (RangerAdminError, NotReady, PolicySetError, InvalidInput) as e:
-        invocation.messages.print(f"note: the impact is not known: {e}")
-        return None
-    rows = (
-        *(ChangedRow(row, gained=True) for row in gained_rows(found)),
-        *(ChangedRow(row, gained=False) for row in lost_rows(found)),
-    )
-    return NeededImpact(tuple(map(headline, rows)), tuple(_lacking(after, needed)))
-
-
-def _engines(admin: RangerAdmin, settings: Settings, changes: Sequence[Step]) -> tuple[PolicyEngine, PolicyEngine]:
-    """Return the engines of Ranger's policies as they are, and after the steps.
-
-    Raises:
-        NotReady: Ranger Admin has no policies of the service.
-    """
-    service = settings.ranger.service
-    by = Downloader.here(settings.plugin.app_id, service, settings.plugin.cluster_name)
-    policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
-    if policies is None:
-        raise NotReady(f"Ranger Admin has no policies of service `{service}`")
-    roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
-    tags = admin.download_tags(service, last_known_version=NO_VERSION, by=by) if needs_tags(policies) else None
-    changed = policies
-    free = 1 + max((one.get("id") or 0 for one in admin.policy_documents(service)), default=0)
-    for number, step in enumerate(changes, free):
-        policy = body(step, service)
-        changed = with_policy(changed, {"id": number, **policy}, step.name)
-    before, after = (documents(each, roles, tags) for each in (policies, changed))
-    return compared_engine(before, service), compared_engine(after, service)
 
 
 def _lacking(engine: PolicyEngine, needed: Sequence[NeededPolicy]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,16 +13,14 @@ from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.job_arguments import JobArguments, groups_of_role, name_of_role, users_of_role
 from ranger_cdap.cli.role_steps import change_roles, step_as_json
 from ranger_cdap.cli.roles_text import print_preset, print_presets
-from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.job_roles import job_role
-from ranger_cdap.policies.manage.role_changes import read_roles
 from ranger_cdap.policies.manage.role_plan import (
     FoundRoles,
     RoleAction,
-    RoleMembers,
     RoleStep,
     WantedRole,
     departure,
@@ -38,42 +35,12 @@ def _names(context: click.Context, _: click.Parameter, incomplete: str) -> list[
     return [CompletionItem(name) for name in preset_names() if name.startswith(incomplete)]
 
 
-@dataclass(frozen=True, slots=True)
-class _JobArguments:
-    """The preset, the namespace and the members, as typed; an empty role name stands for the usual one."""
-
-    preset: str
-    namespace: str
-    members: RoleMembers
-    role: str
-    account: str
-
-    def wanted(self, invocation: Invocation) -> WantedRole:
-        """Return the role by the settings.
-
-        Raises:
-            InvalidInput: there is no such preset, or none in this profile, or the namespace or a name is none.
-        """
-        settings = invocation.settings
-        return job_role(
-            load_preset(self.preset, settings.cdap.profile),
-            self.namespace,
-            service=settings.ranger.service,
-            instance=settings.cdap.instance,
-            members=self.members,
-            name=self.role,
-        )
-
-
 def _job(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the arguments that stand for a job in a namespace and its members; the command gets them as `job`."""
 
     def call(invocation: Invocation, /, **typed: Any) -> Any:
-        members = RoleMembers(typed.pop("users"), typed.pop("groups"))
-        if not all(map(str.strip, (*members.users, *members.groups))):
-            raise InvalidInput("a name of --user or --group is empty; name a user or a group of Ranger")
-        names = [typed.pop(name) for name in ("role", "ranger_user")]
-        job = _JobArguments(typed.pop("preset"), typed.pop("namespace"), members, *names)
+        fields = ("preset", "namespace", "users", "groups", "name", "ranger_user")
+        job = JobArguments(*(typed.pop(field) for field in fields))
         return command(invocation, job, **typed)
 
     call.__doc__ = command.__doc__
@@ -86,15 +53,9 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="An account that may edit policies and roles.",
         ),
-        click.option(
-            "--name",
-            "role",
-            metavar="NAME",
-            default="",
-            help="Name of the role; default: NAMESPACE_PRESET, like sales_developer.",
-        ),
-        click.option("--user", "users", multiple=True, metavar="USER", help="A user of Ranger. Repeatable."),
-        click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of Ranger. Repeatable."),
+        name_of_role,
+        users_of_role,
+        groups_of_role,
         click.option("--namespace", required=True, metavar="NAMESPACE", help="The namespace in which the job is done."),
         click.argument("preset", shell_complete=_names),
     ):
@@ -139,8 +100,9 @@ def explain_role(invocation: Invocation, namespace: str, preset: str) -> None:
     exits={ExitCode.OK: "Ranger has the role with these members and rights", ExitCode.NO: "there are differences"},
 )
 @_job
-def diff_role(invocation: Invocation, job: _JobArguments) -> None:
+def diff_role(invocation: Invocation, job: JobArguments) -> None:
     """Show what `roles apply` would change in Ranger; nothing is changed."""
+    job.wanted(invocation)  # before the password is asked for
     with administrator(invocation, job.account) as admin:
         steps = _planned(invocation, admin, job, _applied)
     _show(invocation, steps)
@@ -163,7 +125,7 @@ def diff_role(invocation: Invocation, job: _JobArguments) -> None:
 @_dry_run
 @_yes
 @_job
-def apply_role(invocation: Invocation, job: _JobArguments, dry_run: bool, yes: bool) -> None:
+def apply_role(invocation: Invocation, job: JobArguments, dry_run: bool, yes: bool) -> None:
     """Give users and groups the job of a preset in a namespace: a role of Ranger, and policies for it.
 
     Rights of the role are added to the policy of a resource where there is one, and nothing else in it is changed.
@@ -187,7 +149,7 @@ def apply_role(invocation: Invocation, job: _JobArguments, dry_run: bool, yes: b
 @_dry_run
 @_yes
 @_job
-def remove_role(invocation: Invocation, job: _JobArguments, dry_run: bool, yes: bool) -> None:
+def remove_role(invocation: Invocation, job: JobArguments, dry_run: bool, yes: bool) -> None:
     """Take a job away: from the users and groups that are named, or from everyone, with the role and its rights.
 
     What others gave the role stays, and then the role as well. A policy is deleted only if it was made for roles and
@@ -208,18 +170,17 @@ def _left(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
     return departure(wanted, found)
 
 
-def _planned(invocation: Invocation, admin: RangerAdmin, job: _JobArguments, planned: Planned) -> Sequence[RoleStep]:
-    wanted = job.wanted(invocation)
-    return planned(wanted, read_roles(admin, invocation.settings.ranger.service, [wanted.name]))
+def _planned(invocation: Invocation, admin: RangerAdmin, job: JobArguments, planned: Planned) -> Sequence[RoleStep]:
+    return planned(*job.found(invocation, admin))
 
 
-def _carry_out(invocation: Invocation, job: _JobArguments, planned: Planned, *, dry_run: bool, yes: bool) -> None:
+def _carry_out(invocation: Invocation, job: JobArguments, planned: Planned, *, dry_run: bool, yes: bool) -> None:
     job.wanted(invocation)  # before the password is asked for
     change_roles(
         invocation,
         job.account,
         lambda admin: _planned(invocation, admin, job, planned),
-        lambda steps: _show(invocation, steps),
+        lambda steps, _: _show(invocation, steps),
         dry_run=dry_run,
         yes=yes,
     )

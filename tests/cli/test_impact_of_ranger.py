@@ -15,7 +15,7 @@ from ranger_cdap.analysis.comparison import differences
 from ranger_cdap.analysis.impact import SpacePair
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.impact_sources import RangerSource, read_sources, with_policy
+from ranger_cdap.cli.impact_sources import RangerSource, read_sources, with_policies
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import EngineOptions
@@ -237,7 +237,7 @@ def download(**more: Any) -> Json:
 def test_a_former_policy_takes_the_place_of_the_present_one(
     policy: Json, own: list[int], zone: list[int], tags: list[int]
 ) -> None:
-    found = json.loads(with_policy(json.dumps(download()).encode(), policy, "ranger:"))
+    found = json.loads(with_policies(json.dumps(download()).encode(), [("ranger:", policy)]))
     ids = [
         [one["id"] for one in part["policies"]] for part in (found, found["securityZones"]["z"], found["tagPolicies"])
     ]
@@ -256,4 +256,4 @@ def test_a_former_policy_takes_the_place_of_the_present_one(
 )
 def test_a_former_policy_of_elsewhere_is_refused(policy: Json, why: str) -> None:
     with pytest.raises(InvalidInput, match=why):
-        with_policy(json.dumps(download()).encode(), policy, "ranger:3@1")
+        with_policies(json.dumps(download()).encode(), [("ranger:3@1", policy)])

@@ -23,6 +23,7 @@ from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
+from ranger_cdap.ranger_model.role import Role
 
 ROLE_LABEL: Final = "ranger-cdap-role"
 """Label of the policies that were made for roles, and beginning of those that record the rights of a role."""
@@ -37,7 +38,7 @@ class RoleMembers:
     roles: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, role: RoleRecord) -> Self:
+    def of(cls, role: Role) -> Self:
         """Return the members of a role of Ranger."""
         users, groups, roles = (tuple(one.name for one in some) for some in (role.users, role.groups, role.roles))
         return cls(users, groups, roles)
@@ -51,6 +52,10 @@ class RoleMembers:
             tuple(one for one in dict.fromkeys(self.groups) if one not in other.groups),
             tuple(one for one in dict.fromkeys(self.roles) if one not in other.roles),
         )
+
+    def __or__(self, other: RoleMembers) -> RoleMembers:
+        more = other - self
+        return RoleMembers(self.users + more.users, self.groups + more.groups, self.roles + more.roles)
 
     def __and__(self, other: RoleMembers) -> RoleMembers:
         return self - (self - other)
@@ -185,6 +190,21 @@ def departure(role: WantedRole, found: FoundRoles) -> tuple[RoleStep, ...]:
     if there and leaving and not is_ours(there, role):
         return (RoleStep(RoleAction.BLOCKED, role.name, _made_by_others(there, role)),)
     return (RoleStep(RoleAction.REVOKE, role.name, str(leaving), leaving),) if leaving else ()
+
+
+def members_after(members: RoleMembers, role: str, steps: Iterable[RoleStep]) -> RoleMembers:
+    """Return the members of a role after the steps; none if it is deleted."""
+    for step in (step for step in steps if step.role == role):
+        match step.action:
+            case RoleAction.GRANT:
+                members |= step.members
+            case RoleAction.REVOKE:
+                members -= step.members
+            case RoleAction.DELETE:
+                members = RoleMembers()
+            case _:
+                pass
+    return members
 
 
 def is_ours(there: RoleRecord, role: WantedRole) -> bool:
