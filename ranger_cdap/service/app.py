@@ -144,8 +144,7 @@ class _Endpoint:
         if self._state.owner is not None and self._route.local is False:
             return await self._forwarded(request, data, _PATIENCE)
         body = await self._body(request, data, caller)
-        base_url = f"{request.url.scheme}://{request.url.netloc}"
-        call = HandlerCall(self._state, caller, body, dict(request.query_params), request_id, base_url)
+        call = HandlerCall(self._state, caller, body, request, request_id)
         if self._state.owner is not None and not _so(self._route.local, call):
             try:
                 return await self._forwarded(request, data, PATIENCE_SECONDS)

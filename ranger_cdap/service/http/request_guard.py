@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import logging
 import re
 import time
@@ -69,6 +70,8 @@ class RequestGuard:
         self._max_requests = max_requests
         self._max_body = max_body
         self._under_way = 0
+        # A random id for each request would cost as much as to authenticate its caller.
+        self._ids = (f"{prefix}-{number}" for prefix in (uuid.uuid4().hex,) for number in itertools.count(1))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -77,7 +80,7 @@ class RequestGuard:
             return
         began = time.perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        request_id = _request_id(headers.get(REQUEST_ID.encode(), b""))
+        request_id = self._request_id(headers.get(REQUEST_ID.encode(), b""))
         scope.setdefault("state", {})["request_id"] = request_id
         status = 500
 
@@ -108,6 +111,10 @@ class RequestGuard:
                 self._metrics.under_way.inc(-1)
             if "answered_by_owner" not in scope["state"]:
                 self._count(scope["state"], status, time.perf_counter() - began)
+
+    def _request_id(self, given: bytes) -> str:
+        text = given.decode("latin-1")
+        return text if _ACCEPTABLE_ID.fullmatch(text) else next(self._ids)
 
     def _count(self, state: dict[str, Any], status: int, seconds: float) -> None:
         route = state.get("route", _UNKNOWN_ROUTE)
@@ -163,8 +170,3 @@ async def send_reply(reply: Reply, send: Callable[[Message], Awaitable[None]]) -
     raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": reply.status, "headers": raw})
     await send({"type": "http.response.body", "body": reply.body})
-
-
-def _request_id(given: bytes) -> str:
-    text = given.decode("latin-1")
-    return text if _ACCEPTABLE_ID.fullmatch(text) else str(uuid.uuid4())
