@@ -12,7 +12,7 @@ final class AllowedAnswers {
   private final int most;
   private final LongSupplier nanoTime;
   private final Map<Object, Long> askedAt;
-  private String generation = "";
+  private volatile String generation = "";
 
   AllowedAnswers(int seconds, int most, LongSupplier nanoTime) {
     this.lifetime = TimeUnit.SECONDS.toNanos(seconds);
@@ -27,7 +27,11 @@ final class AllowedAnswers {
   }
 
   /** Whether the question was allowed a moment ago. */
-  synchronized boolean holds(Object question) {
+  boolean holds(Object question) {
+    return !remembersNothing() && isAllowed(question);
+  }
+
+  private synchronized boolean isAllowed(Object question) {
     Long time = askedAt.get(question);
     if (time == null) {
       return false;
@@ -40,7 +44,13 @@ final class AllowedAnswers {
   }
 
   /** An answer of that generation has come: all of another one are forgotten. */
-  synchronized void seen(String current) {
+  void seen(String current) {
+    if (!current.equals(generation)) {
+      begin(current);
+    }
+  }
+
+  private synchronized void begin(String current) {
     if (!current.equals(generation)) {
       askedAt.clear();
       generation = current;
@@ -49,7 +59,7 @@ final class AllowedAnswers {
 
   /** The question, asked at that time, was allowed in that generation. */
   synchronized void remember(Object question, String current, long asked) {
-    if (lifetime == 0 || most == 0 || !current.equals(generation)) {
+    if (remembersNothing() || !current.equals(generation)) {
       return;
     }
     askedAt.remove(question);
@@ -57,5 +67,9 @@ final class AllowedAnswers {
     if (askedAt.size() > most) {
       askedAt.remove(askedAt.keySet().iterator().next());
     }
+  }
+
+  private boolean remembersNothing() {
+    return lifetime == 0 || most == 0;
   }
 }

@@ -4,11 +4,14 @@ import java.io.Closeable;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
-/** The moment at which a call ends, whatever it is waiting for. One thread watches all calls of this process. */
+/** The moment at which a call ends, whatever it is waiting for. A few threads watch all calls of this process. */
 final class Deadline {
 
-  private static final ScheduledThreadPoolExecutor WATCH = watch();
+  // Each call takes a lock of its watch twice, so one for hundreds of threads would be what they wait for.
+  private static final ScheduledThreadPoolExecutor[] WATCHES = Stream.generate(Deadline::watch).limit(4)
+      .toArray(ScheduledThreadPoolExecutor[]::new);
 
   private final long at;
 
@@ -28,7 +31,8 @@ final class Deadline {
 
   /** Close it then, unless the result is cancelled before; closing must not wait for anything. */
   Future<?> closes(Closeable closeable) {
-    return WATCH.schedule(() -> {
+    int watch = (int) (Thread.currentThread().getId() % WATCHES.length);
+    return WATCHES[watch].schedule(() -> {
       closeable.close();
       return null;
     }, left(), TimeUnit.NANOSECONDS);
@@ -37,6 +41,7 @@ final class Deadline {
   private static ScheduledThreadPoolExecutor watch() {
     ScheduledThreadPoolExecutor watch = new ScheduledThreadPoolExecutor(1, new Daemons("deadlines"));
     watch.setRemoveOnCancelPolicy(true);
+    watch.prestartCoreThread(); // the number of threads does not depend on who has called
     return watch;
   }
 }

@@ -9,6 +9,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 
 /** Posts JSON and reads the JSON of a 200; whatever else comes back is a failure. One deadline bounds a whole call. */
@@ -22,6 +23,7 @@ final class HttpService {
   private final int timeout;
   private final HostLookup lookup;
   private final KeptConnections kept = new KeptConnections();
+  private final Map<String, String> heads = new ConcurrentHashMap<>();
 
   HttpService(URL base, ClientTls tls, int connectTimeout, int timeout) {
     this.base = base;
@@ -93,20 +95,21 @@ final class HttpService {
 
   /** Secrets go to nobody else: no proxy is used and no redirect followed. */
   private byte[] request(String path, Credentials credentials, byte[] body) {
-    String head = "POST " + file(path) + " HTTP/1.1\r\n"
-        + "Host: " + base.getAuthority() + "\r\n"
+    String head = heads.computeIfAbsent(path, this::head)
         + "Authorization: " + credentials.header() + "\r\n"
-        + "Content-Type: application/json\r\n"
-        + "Accept: application/json\r\n"
-        + "User-Agent: ranger-cdap-extension\r\n"
         + "Content-Length: " + body.length + "\r\n\r\n";
     byte[] ascii = head.getBytes(StandardCharsets.US_ASCII);
     return ByteBuffer.allocate(ascii.length + body.length).put(ascii).put(body).array();
   }
 
-  private String file(String path) {
+  /** What is the same in all requests for a path. */
+  private String head(String path) {
     try {
-      return new URL(base, path).getFile();
+      return "POST " + new URL(base, path).getFile() + " HTTP/1.1\r\n"
+          + "Host: " + base.getAuthority() + "\r\n"
+          + "Content-Type: application/json\r\n"
+          + "Accept: application/json\r\n"
+          + "User-Agent: ranger-cdap-extension\r\n";
     } catch (MalformedURLException e) {
       throw new IllegalArgumentException(e);
     }

@@ -1,17 +1,20 @@
 package rangercdap.extension;
 
 import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Connections without a question, the last used on top; an old one may be closed at the other side, so it goes. */
 final class KeptConnections {
 
-  private static final int MOST = 32;
+  // As many as CDAP has threads that ask at once; the service takes 256 of one address by default.
+  private static final int MOST = 200;
   private static final long IDLE = TimeUnit.SECONDS.toNanos(5);
 
-  private final Deque<Kept> kept = new ArrayDeque<>();
+  private final Deque<Kept> kept = new ConcurrentLinkedDeque<>();
+  private final AtomicInteger count = new AtomicInteger();
 
   /** One that can be asked on: a kept one, else a new one that is still to be opened. */
   HttpConnection take() throws IOException {
@@ -32,13 +35,25 @@ final class KeptConnections {
     }
   }
 
-  private synchronized Kept pop() {
-    return kept.pollFirst();
+  private Kept pop() {
+    Kept last = kept.pollFirst();
+    if (last != null) {
+      count.decrementAndGet();
+    }
+    return last;
   }
 
-  private synchronized HttpConnection push(HttpConnection connection) {
+  private HttpConnection push(HttpConnection connection) {
     kept.addFirst(new Kept(connection));
-    return kept.size() > MOST ? kept.removeLast().connection : null;
+    if (count.incrementAndGet() <= MOST) {
+      return null;
+    }
+    Kept oldest = kept.pollLast();
+    if (oldest == null) {
+      return null;
+    }
+    count.decrementAndGet();
+    return oldest.connection;
   }
 
   private static final class Kept {

@@ -78,6 +78,9 @@ final class Commands {
       case "enforce each second":
         result.put("texts", eachSecond(command));
         break;
+      case "load":
+        load(command, result);
+        break;
       case "resources":
         result.put("threads", Thread.getAllStackTraces().size());
         result.put("files", new File("/proc/self/fd").list().length);
@@ -225,6 +228,18 @@ final class Commands {
       return allowed;
     } finally {
       threads.shutdown();
+    }
+  }
+
+  private void load(Map<String, Object> command, Map<String, Object> result) throws Exception {
+    EnforceLoad load = new EnforceLoad(((Double) command.get("threads")).intValue(), (Double) command.get("seconds"),
+        (Double) command.get("pause_ms"));
+    String bare = (String) command.get("bare");
+    if (bare == null) {
+      load.extension(controller, result);
+    } else {
+      load.bare("127.0.0.1", ((Double) command.get("port")).intValue(), bare,
+          ((Double) command.get("answer_length")).intValue(), result);
     }
   }
 
