@@ -23,12 +23,29 @@ RUNS = {
 }
 RULES = {"svg.hashsalt": "ranger-cdap", "svg.fonttype": "none", "font.size": 10}
 """Text stays text, and the same figures give the same file."""
+DARK = {
+    "#ffffff": "#0d1117",
+    "#000000": "#e6edf3",
+    "#b0b0b0": "#6e7681",
+    "#cccccc": "#6e7681",
+    "#1f77b4": "#58a6ff",
+    "#ff7f0e": "#ffa657",
+    "#2ca02c": "#7ee787",
+    "#d62728": "#ff7b72",
+    '<style type="text/css">': '<style type="text/css">text{fill: #e6edf3}',
+}
+"""Colours of a dark page by those of Matplotlib, which leaves out that of text."""
 
 
 def engine_curves(rows: Iterable[dict[str, float]]) -> list[Curve]:
     """Return the microseconds of a decision by the number of policies."""
     plain = [row for row in rows if row["what"] == "plain"]
-    names = {"java": "Ranger's Java engine", "warm": "ours"}
+    names = {
+        "java": "Ranger's Java engine",
+        "warm": "ours",
+        "java_cold": "Java, resources never asked before",
+        "cold": "ours, resources never asked before",
+    }
     return [(name, [(row["policies"], 1e6 / row[key]) for row in plain]) for key, name in names.items()]
 
 
@@ -48,11 +65,11 @@ def run_curves(rows: list[dict[str, float]]) -> list[Curve]:
 
 
 def draw(file: Path, title: str, across: str, up: str, curves: list[Curve]) -> None:
-    """Write a plot of cost from zero against the logarithm of size, as SVG."""
+    """Write a plot of cost from zero against the logarithm of size, as SVG, and another one for dark pages."""
     with mpl.rc_context(RULES):
         figure = Figure(figsize=(7, 4), layout="constrained")
         axes = figure.subplots()
-        for (name, points), style in zip(curves, ("o-", "s--", "^:"), strict=False):
+        for (name, points), style in zip(curves, ("o-", "s-", "o:", "s:"), strict=False):
             axes.plot(*zip(*points, strict=True), style, label=name)
         axes.set(title=title, xlabel=across, ylabel=up, xscale="log")
         axes.set_ylim(bottom=0)
@@ -60,6 +77,14 @@ def draw(file: Path, title: str, across: str, up: str, curves: list[Curve]) -> N
         axes.grid(visible=True, which="major", alpha=0.4)
         axes.legend()
         figure.savefig(file, metadata={"Date": None, "Creator": None})
+    file.with_stem(f"{file.stem}-dark").write_text(dark(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def dark(plot: str) -> str:
+    """Return the plot for a dark page."""
+    for light, other in DARK.items():
+        plot = plot.replace(light, other)
+    return plot
 
 
 def main() -> None:
