@@ -18,12 +18,12 @@ from urllib.parse import quote
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError, reason
+from ranger_cdap.ranger_model.strict_json import HALF, LONGEST
 from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, SHOWN, DeadLetter
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.sources.line_reader import LineReader
 from spark_sync.sources.regular_files import SourceFile
 from spark_sync.sources.source import FOUND_FIELDS
-from spark_sync.sources.strict_json import HALF, LONGEST
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _PLAIN_IN_URIS: Final = "/;:@&=+$,-_.!~*'()"

@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger_model.audit_event import NAMES
+from ranger_cdap.ranger_model.strict_json import LONGEST
 from spark_sync.insights.audit_files import AuditFile, FileForm
-from spark_sync.insights.audit_line import NAMES
 from spark_sync.insights.facts import AuditFacts, gather, key_of, merged
 from spark_sync.insights.replay import ReplayBasis, replayer
 from spark_sync.insights.tally import Fact, LineSource, Period, tally, undecided
-from spark_sync.sources.strict_json import LONGEST
 from spark_sync.spark.spark_errors import spark_errors
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ranger_cdap.engine import NO_POLICY, EngineOptions, PolicyEngine
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, pieces
-from spark_sync.insights.audit_line import AuditEvent
+from ranger_cdap.ranger_model.audit_event import AuditEvent
 from spark_sync.insights.request import RequestBuilder
 
 _NO_GROUPS: frozenset[str] = frozenset()

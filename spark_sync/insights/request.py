@@ -14,7 +14,7 @@ from ranger_cdap.engine import (
     PolicyEngine,
 )
 from ranger_cdap.engine.model.decision import DENY_ALL_ELSE
-from spark_sync.insights.audit_line import POLICIES_DECIDED, AuditEvent
+from ranger_cdap.ranger_model.audit_event import POLICIES_DECIDED, AuditEvent
 
 OUTSIDE: Final = "not decided by policies (`enforcer`)"
 NO_TYPE: Final = "the resource type is not in the service definition"

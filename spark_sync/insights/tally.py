@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from spark_sync.insights.audit_line import AuditEvent, read_audit_line
+from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
+from ranger_cdap.ranger_model.strict_json import LONGEST, BadLine
 from spark_sync.insights.replay import Redecided
-from spark_sync.sources.strict_json import LONGEST, BadLine
 
 DAY: Final = 86_400_000
 MOST_REJECTED: Final = 100

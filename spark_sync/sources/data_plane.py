@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 import msgspec
 
 from ranger_cdap.config import SourceSettings
+from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
 from ranger_cdap.service.events.record_events import NO_STATUS, RecordedChange, change_of_check, changes_in
 from ranger_cdap.service.wire.event_wire import (
     CHECK_VERSION,
@@ -25,7 +26,6 @@ from ranger_cdap.service.wire.event_wire import (
 )
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, LineReading, checked_reading, event_id
-from spark_sync.sources.strict_json import BadLine, convert_strictly, quoted, read_object
 
 
 def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:

@@ -21,11 +21,11 @@ from ranger_cdap.cdap.creations import AccessRow, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
+from ranger_cdap.ranger_model.strict_json import HALF, LONGEST, BadLine, read_object
 from ranger_cdap.service.events.record_events import NO_STATUS, names_in_path, outcome_of, request_text
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import LineReading, bytes_of, checked_reading
 from spark_sync.sources.regular_files import check_path
-from spark_sync.sources.strict_json import HALF, LONGEST, BadLine, read_object
 
 _MARKER: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 

@@ -14,10 +14,10 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from ranger_cdap.config import SourceSettings
+from ranger_cdap.ranger_model.strict_json import HALF, LONGEST
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.sources.line_reader import LineReader, LineReading, sure_reading
 from spark_sync.sources.source import FOUND, Parse
-from spark_sync.sources.strict_json import HALF, LONGEST
 
 _READ: Final = StructType(
     [

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from ranger_cdap.audit.chain import cut_mark, start_mark
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.audit.solr import document
-from spark_sync.insights.audit_line import LATEST, MOST_EVENTS, read_audit_line
+from ranger_cdap.ranger_model.audit_event import LATEST, MOST_EVENTS, read_audit_line
+from ranger_cdap.ranger_model.strict_json import LONGEST, BadLine
 from spark_sync.insights.facts import RejectedLine, gather
 from spark_sync.insights.tally import MOST_REJECTED, LineSource, Period, tally, undecided
-from spark_sync.sources.strict_json import LONGEST, BadLine
 from tests.spark_sync.insights.audit_fixtures import ALWAYS, HDFS, NOON, SERVICE, SOLR, facts_of, line
 
 OURS = AuditRecord(

@@ -13,13 +13,13 @@ import pytest
 
 from ranger_cdap.errors import InvalidInput, SyncError
 from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.ranger_model.strict_json import LONGEST
 from spark_sync.insights.audit_files import list_audit, listed_by_hadoop
 from spark_sync.insights.differences import differences
 from spark_sync.insights.facts import AuditFacts, gather
 from spark_sync.insights.replay import ReplayBasis, replay_basis, replayer
 from spark_sync.insights.report import InsightReport
 from spark_sync.insights.tally import LineSource, tally, undecided
-from spark_sync.sources.strict_json import LONGEST
 from tests.authz.fixtures import document, policy
 from tests.spark_sync.insights.audit_fixtures import ALWAYS, HDFS, NOON, SOLR, line, record, written
 

@@ -19,7 +19,7 @@ from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
-from spark_sync.insights.audit_line import AuditEvent, read_audit_line
+from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
 from spark_sync.insights.differences import differences, unknown_users
 from spark_sync.insights.replay import Redecided, Replayer, replay_basis, replayer
 from spark_sync.insights.request import (

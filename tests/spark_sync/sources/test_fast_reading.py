@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
+from ranger_cdap.ranger_model.strict_json import BadLine, read_object
 from ranger_cdap.service.events.record_events import is_well_formed
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.sources import audit
 from spark_sync.sources.line_reader import MOST_AHEAD, LineReading, checked_reading, sure_reading
-from spark_sync.sources.strict_json import BadLine, read_object
 from tests.spark_sync.sources.plain_reading import plain_check, plain_id, plain_object, plain_reading
 from tests.spark_sync.sources.reading import NOW
 

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.config import Secret
+from ranger_cdap.ranger_model.strict_json import DEEPEST, HALF, LONGEST, BadLine, read_object
 from spark_sync.ingest.dead_letters import MOST_OF_A_FILE
 from spark_sync.ledger.event import Stage
 from spark_sync.sources.http_access import without_middle
-from spark_sync.sources.strict_json import DEEPEST, HALF, LONGEST, BadLine, read_object
 from tests.spark_sync.sources.reading import NOW, event_of, frame_of, read_line, rows_in
 from tests.spark_sync.sources.test_audit import version_1
 from tests.spark_sync.sources.test_http_access import FORGED, MARKER, entry, marked

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from spark_sync.sources.strict_json import BadLine, convert_strictly, quoted, read_object
+from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
 
 LATEST: Final = 253_402_300_799_999
 """The last millisecond that has four digits for its year."""
