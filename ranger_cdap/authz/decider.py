@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import copy
 from typing import Protocol, Self
 
 import pluggy
@@ -18,7 +19,7 @@ from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.cdap.answer import Answer, Visibility, compose, denied, visibility
 from ranger_cdap.cdap.checks.predecessor import PredecessorAnswer, PredecessorRule
 from ranger_cdap.cdap.context import Context
-from ranger_cdap.cdap.enforcement import UnenforcedMode
+from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.config import Settings
@@ -243,6 +244,13 @@ class Decider:
             lasting = answer.ready and self._veto is None and not answer.conditional and before is None
             found.append(Visibility(self._outcome(answer, before).allowed, lasting=lasting))
         return found
+
+    def enforcing_everything(self) -> Decider:
+        """Return a decider by the same policies and hooks that enforces all operations and audits nothing."""
+        twin = copy(self)
+        twin.config = replace(self.config, enforcement=Enforcement())
+        twin._audit, twin._enforces_everything = AuditTrail([]), True
+        return twin
 
     def close(self) -> None:
         """Stop refreshing and close the audit sinks; from now on everything is denied, without an audit record."""

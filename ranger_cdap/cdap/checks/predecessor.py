@@ -8,7 +8,6 @@ everyone, takes that here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -84,8 +83,10 @@ def predecessor_rule(check: CdapCheck, instance: str) -> PredecessorRule:
         entity = resolve_entity(check.entity_type, check.id_parts).entity
     except InvalidInput:
         return PredecessorRule(None)
+    on_parent = check.child_type is not None
     return PredecessorRule(
-        tuple(dict.fromkeys((entity, action) for action in _actions(kind, check))) or ((entity, VISIBLE),)
+        tuple(dict.fromkeys((entity, action_of(kind, one, on_parent=on_parent)) for one in check.permissions))
+        or ((entity, VISIBLE),)
     )
 
 
@@ -99,15 +100,14 @@ def _types() -> frozenset[str]:
     return frozenset(type_of(name)[0] for name in KNOWN_TYPES)
 
 
-def _actions(kind: str, check: CdapCheck) -> Iterator[str]:
-    for permission in check.permissions:
-        if permission in actions():
-            yield permission.partition(".")[2]
-        elif check.child_type is not None:
-            yield VISIBLE if permission == "STANDARD.LIST" else "ADMIN"
-        elif permission == "STANDARD.GET":
-            yield "READ" if kind in _DATA else VISIBLE
-        elif permission == "STANDARD.UPDATE" and kind == "DATASET":
-            yield "WRITE"
-        else:
-            yield "EXECUTE" if permission == "APPLICATION.EXECUTE" else "ADMIN"
+def action_of(kind: str, permission: str, *, on_parent: bool) -> str:
+    """Return the action that it asked for on an entity of that CDAP type (`DATASET`), for a permission or an action."""
+    if permission in actions():
+        return permission.partition(".")[2]
+    if on_parent:
+        return VISIBLE if permission == "STANDARD.LIST" else "ADMIN"
+    if permission == "STANDARD.GET":
+        return "READ" if kind in _DATA else VISIBLE
+    if permission == "STANDARD.UPDATE" and kind == "DATASET":
+        return "WRITE"
+    return "EXECUTE" if permission == "APPLICATION.EXECUTE" else "ADMIN"
