@@ -1,8 +1,9 @@
 """Changes that enforcing would bring, from the audit of a service that only reports: denials and allows. Pure.
 
-Laws: every line is counted once: as a change, unchanged, enforced already, too early, or rejected with its place. A
-record has the answer that CDAP got: that of the predecessor where it decided, otherwise everything was allowed. Once
-the gaps are granted, the same checks are denied only where a policy denies or something outside the policies does.
+Laws: every line is counted once: as a change, unchanged, enforced already, of another service, too early, undecided
+with the reason, or rejected with its place. A record has the answer that CDAP got: that of the predecessor where it
+decided, otherwise everything was allowed. Once the gaps are granted, the same checks are denied only where a policy
+denies or something outside the policies does.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class ShadowKey:
     @property
     def decisive(self) -> str:
         """The privilege that allows or is missing, as text: `READ on dataset cdap/ns1/kv: policy 2 denies`."""
-        if self.change is ShadowChange.ALLOWED:
+        if self.change is ShadowChange.ALLOWED and self.policy != NO_POLICY:
             return f"{self._on((self.action,))}, by policy {self.policy}"
         return "; ".join(self._lacking(one) for one in self.missing) or self.reason
 
@@ -126,30 +127,59 @@ class ShadowRow:
     closed: bool = False
     gaps: tuple[str, ...] = ()
 
-    def seen_again(self, time: int) -> ShadowRow:
-        """Return the row with one more record."""
-        return replace(self, count=self.count + 1, first=min(self.first, time), last=max(self.last, time))
+    def seen_again(self, time: int, count: int) -> ShadowRow:
+        """Return the row with one more record, of `count` accesses."""
+        return replace(self, count=self.count + count, first=min(self.first, time), last=max(self.last, time))
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Line that is no record, and why, if that is known."""
+
+    place: Place
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedRecords:
+    """Number of records that cannot be decided for one reason, and the place of the first."""
+
+    count: int
+    first: Place
 
 
 @dataclass(slots=True)
 class ShadowReport:
-    """Fold over the lines of an audit, since a time (epoch milliseconds)."""
+    """Fold over the lines of an audit, since a time (epoch milliseconds).
+
+    `changed` and `unchanged` count records, of which a changed one can have several rows.
+    """
 
     service: str
     since: int = 0
     rows: dict[ShadowKey, ShadowRow] = field(default_factory=dict)
+    changed: int = 0
     unchanged: int = 0
     enforced: int = 0
     compared: int = 0
     other_services: int = 0
     earlier: int = 0
     rejected: int = 0
-    places: list[Place] = field(default_factory=list)
+    places: list[Rejection] = field(default_factory=list)
+    undecided: dict[str, UndecidedRecords] = field(default_factory=dict)
 
     @property
     def reported(self) -> int:
         """The number of records of what is not enforced."""
-        return self.unchanged + sum(row.count for row in self.rows.values())
+        return self.unchanged + self.changed
+
+    @property
+    def not_decided(self) -> int:
+        """The number of records that cannot be decided, for any reason."""
+        return sum(one.count for one in self.undecided.values())
 
     def read(self, place: Place, text: bytes) -> None:
         """Count a line."""
@@ -157,9 +187,7 @@ class ShadowReport:
         if isinstance(line, _Mark):
             return
         if line is None:
-            self.rejected += 1
-            if len(self.places) < _MOST_PLACES:
-                self.places.append(place)
+            self.reject(place)
         elif line.repo not in ("", self.service):
             self.other_services += 1
         elif line.evtTime < self.since:
@@ -169,12 +197,34 @@ class ShadowReport:
         else:
             self._count(line)
 
+    def reject(self, place: Place, reason: str = "") -> None:
+        """Count a line that is no record."""
+        self.rejected += 1
+        if len(self.places) < _MOST_PLACES:
+            self.places.append(Rejection(place, reason))
+
+    def leave_undecided(self, place: Place, reason: str) -> None:
+        """Count a record that cannot be decided."""
+        known = self.undecided.get(reason)
+        self.undecided[reason] = replace(known, count=known.count + 1) if known else UndecidedRecords(1, place)
+
+    def change(self, keys: Iterable[ShadowKey], time: int, count: int = 1) -> None:
+        """Count a record of `count` accesses with these changes, each once; without any it is unchanged."""
+        found = dict.fromkeys(keys)
+        if not found:
+            self.unchanged += 1
+            return
+        self.changed += 1
+        for key in found:
+            row = self.rows.get(key)
+            self.rows[key] = row.seen_again(time, count) if row else ShadowRow(key, count, time, time)
+
     def _count(self, line: _Line) -> None:
         self.compared += line.predecessor is not None
         was = 1 if line.predecessor is None else line.predecessor
         # Nothing is missing on this entity if the denial is for another one, which has its own record.
         if line.result == was or (not line.result and line.missing == ()):
-            self.unchanged += 1
+            self.change((), line.evtTime)
             return
         change = ShadowChange.ALLOWED if line.result else ShadowChange.DENIED
         missing = () if line.result else _missing(line)
@@ -189,8 +239,7 @@ class ShadowReport:
             line.reason,
             missing,
         )
-        row = self.rows.get(key)
-        self.rows[key] = row.seen_again(line.evtTime) if row else ShadowRow(key, 1, line.evtTime, line.evtTime)
+        self.change((key,), line.evtTime)
 
     def by_now(self, evaluate: Evaluate) -> Iterator[ShadowRow]:
         """Yield the rows, those seen most often first, by current policies."""

@@ -1,0 +1,232 @@
+"""What the shadow report reads: the audit of this program, that of the Java predecessor, or recorded checks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Final
+
+from ranger_cdap.audit.verify import Place, lines_of, rotated_files
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decision_context import DecisionContext
+from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, evaluate_privilege
+from ranger_cdap.cdap.checks.checks import CdapCheck
+from ranger_cdap.cdap.checks.master import MasterCreate
+from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess
+from ranger_cdap.cdap.profile import Profile
+from ranger_cdap.cli.files import reading
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.parameters import moment_of
+from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
+from ranger_cdap.cli.role_steps import counted
+from ranger_cdap.config import Settings
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.questions.predecessor_audit import read_predecessor_line
+from ranger_cdap.questions.shadow_replay import Decide, RecordedAnswer, ShadowReplay, WhyUndecided
+from ranger_cdap.questions.shadow_report import Evaluate, ShadowReport, ShadowRow, Target
+from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, read_object
+from ranger_cdap.service.wire.cdap_wire import RecordedCheck
+
+_REMEMBERED: Final = 100_000
+"""Number of distinct accesses whose answers are kept: an audit repeats the same ones."""
+
+
+class ShadowSource(StrEnum):
+    """Form of the records that the report reads."""
+
+    AUDIT = "audit"
+    PREDECESSOR = "predecessor"
+    CHECKS = "checks"
+
+    @property
+    def record(self) -> str:
+        """Name of one record, for messages."""
+        return _RECORDS[self]
+
+    @property
+    def example(self) -> str:
+        """A file that has such records."""
+        return _EXAMPLES[self]
+
+
+_RECORDS: Final = {
+    ShadowSource.AUDIT: "a record of this program",
+    ShadowSource.PREDECESSOR: "an event of Ranger's audit",
+    ShadowSource.CHECKS: "a recorded check",
+}
+_EXAMPLES: Final = {
+    ShadowSource.AUDIT: "records.jsonl",
+    ShadowSource.PREDECESSOR: "cdap_ranger_audit.log",
+    ShadowSource.CHECKS: "checks.jsonl",
+}
+
+
+def read_report(
+    invocation: Invocation,
+    source: ShadowSource,
+    audit: tuple[Path, ...],
+    files: PolicyFiles | None = None,
+    since: str | None = None,
+) -> tuple[ShadowReport, tuple[ShadowRow, ...]]:
+    """Read the records, and compare with the policies.
+
+    Raises:
+        InvalidInput: there is no file, one cannot be read, or `since` is no time.
+        NotReady: there are no policies.
+    """
+    chosen = audit or _own_files(invocation.settings, source)
+    with authorizer_by(invocation, files) as authorizer, invocation.messages.status("reading audit records"):
+        begin = moment_of("--since", since, time.time_ns() // 1_000_000, 0)
+        found = ShadowReport(invocation.settings.ranger.service, begin)
+        read = _reader(invocation.settings, source, found, authorizer)
+        for path in chosen:
+            with reading(path) as file:
+                for place, line in lines_of(file, str(path)):
+                    read(place, line)
+        return found, tuple(found.by_now(_evaluating(authorizer)))
+
+
+def _own_files(settings: Settings, source: ShadowSource) -> tuple[Path, ...]:
+    if source is not ShadowSource.AUDIT:
+        raise InvalidInput(f"`--from {source}` reads no files by itself; name them, like `{source.example}`")
+    chosen = tuple(rotated_files(settings.audit.file))
+    if not chosen:
+        raise InvalidInput(f"`{settings.audit.file}` does not exist; nothing was audited there")
+    return chosen
+
+
+def require_evidence(source: ShadowSource, found: ShadowReport, *, accepts_undecided: bool = False) -> None:
+    """Refuse to say that nothing would change if the records do not show it.
+
+    `accepts_undecided`: records that cannot be decided do not count.
+
+    Raises:
+        InvalidInput: lines were rejected, records cannot be decided, or none is of an operation that is only reported.
+    """
+    if found.rejected:
+        lines, first = counted(found.rejected, "line"), found.places[0]
+        raise InvalidInput(f"the audit does not show that nothing changes: it has {lines} of no record, as at {first}")
+    if source is not ShadowSource.AUDIT and not found.reported:
+        raise InvalidInput(
+            f"the records do not show what would change: none of them could be decided for the service "
+            f"`{found.service}`"
+        )
+    if found.undecided and not accepts_undecided:
+        why, those = next(iter(found.undecided.items()))
+        records = counted(found.not_decided, "record")
+        raise InvalidInput(
+            f"the records do not show that nothing changes: {records} cannot be decided, as at {those.first}: {why}; "
+            "`--accept-undecided` leaves such records out of account"
+        )
+    if not found.reported:
+        raise InvalidInput(
+            "the audit does not show what would change: no record is of an operation that is only reported; see "
+            "`[enforce]`"
+        )
+
+
+def _reader(
+    settings: Settings, source: ShadowSource, found: ShadowReport, authorizer: Authorizer
+) -> Callable[[Place, bytes], None]:
+    if source is ShadowSource.AUDIT:
+        return found.read
+    service, instance = settings.ranger.service, settings.cdap.instance
+    read_line = (
+        partial(read_predecessor_line, service=service, instance=instance)
+        if source is ShadowSource.PREDECESSOR
+        else read_check_line
+    )
+    replay = ShadowReplay(found, instance, read_line, _deciding(authorizer, MasterCreate(settings.master.create)))
+    if source is ShadowSource.CHECKS:
+        return replay.read
+
+    def read(place: Place, line: bytes) -> None:
+        before = found.reported
+        replay.read(place, line)
+        found.compared += found.reported - before
+
+    return read
+
+
+def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:
+    """Return how records are decided: by the policies at hand and the settings, with everything enforced.
+
+    What it returns raises NotReady if there are no policies.
+    """
+    enforcer = AccessEnforcer(Authorizer(authorizer.decider.enforcing_everything()), mode)
+    of_access = lru_cache(maxsize=_REMEMBERED)(enforcer.answers_of_access)
+
+    def decide(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
+        _engine(authorizer)
+        if isinstance(record.asked, PredecessorAccess):
+            return [(answer,) for answer in of_access(record.user, record.asked)]
+        return [enforcer.enforce(record.user, record.asked, client_ip=record.client_ip).answers]
+
+    return decide
+
+
+def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:
+    """Return the check of a line: a body of `POST /cdap/v1/enforce` with the answer, `allowed`.
+
+    Raises:
+        BadLine: it is none; the message is the reason.
+    """
+    try:
+        value = read_object(text.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise BadLine("not UTF-8") from None
+    if "entities" in value and "entity" not in value:
+        return WhyUndecided.VISIBILITY
+    found = convert_strictly(value, RecordedCheck)
+    if found.principal.type.upper() != "USER" or not found.principal.name.strip():
+        return WhyUndecided.NO_USER
+    if found.allowed is None:
+        return WhyUndecided.NO_ANSWER
+    check = CdapCheck(
+        found.entity.type,
+        tuple(found.entity.parts),
+        tuple(found.permissions),
+        found.child_type,
+        found.hint,
+        found.from_container,
+    )
+    time = found.check.at if found.check is not None else 0
+    return RecordedAnswer(found.principal.name, check, found.allowed, time, client_ip=found.client_ip)
+
+
+def _evaluating(authorizer: Authorizer) -> Evaluate:
+    """Return what the policies at hand say now, as they decide operations.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    decider, snapshot = authorizer.decider, authorizer.snapshot
+    engine = _engine(authorizer)
+    config, groups = decider.config, GroupResolver({}, snapshot.groups_of, decider.group_hook)
+    now = DecisionContext(engine, groups, config.instance, time.time_ns() // 1_000_000)
+
+    def evaluate(user: str, operation: str, entity: Target, actions: tuple[str, ...]) -> EvaluatedPrivilege:
+        inherits = config.options.inherit and not _lists(config.profile, operation)
+        return evaluate_privilege(user, entity, actions, now.ask, now.names, inherits)
+
+    return evaluate
+
+
+def _engine(authorizer: Authorizer) -> PolicyEngine:
+    snapshot = authorizer.snapshot
+    if snapshot.engine is None:
+        raise NotReady(f"there are no policies: {snapshot.reason}")
+    return snapshot.engine
+
+
+def _lists(profile: Profile, operation: str) -> bool:
+    try:
+        return bool(profile.operation(operation).lists)
+    except InvalidInput:
+        return False
