@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,6 @@ from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, evaluate_privilege
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.checks.master import MasterCreate
-from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess
 from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.cli.files import reading
 from ranger_cdap.cli.invocation import Invocation
@@ -28,13 +27,10 @@ from ranger_cdap.config import Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.questions.predecessor_audit import read_predecessor_line
-from ranger_cdap.questions.shadow_replay import Decide, RecordedAnswer, ShadowReplay, WhyUndecided
+from ranger_cdap.questions.shadow_replay import Decide, RecordedAnswer, ShadowReplay, WhyUndecided, decide_by
 from ranger_cdap.questions.shadow_report import Evaluate, ShadowReport, ShadowRow, Target
 from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, read_object
 from ranger_cdap.service.wire.cdap_wire import RecordedCheck
-
-_REMEMBERED: Final = 100_000
-"""Number of distinct accesses whose answers are kept: an audit repeats the same ones."""
 
 
 class ShadowSource(StrEnum):
@@ -159,16 +155,13 @@ def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:
 
     What it returns raises NotReady if there are no policies.
     """
-    enforcer = AccessEnforcer(Authorizer(authorizer.decider.enforcing_everything()), mode)
-    of_access = lru_cache(maxsize=_REMEMBERED)(enforcer.answers_of_access)
+    decide = decide_by(AccessEnforcer(Authorizer(authorizer.decider.enforcing_everything()), mode))
 
-    def decide(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
+    def decide_if_ready(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
         _engine(authorizer)
-        if isinstance(record.asked, PredecessorAccess):
-            return [(answer,) for answer in of_access(record.user, record.asked)]
-        return [enforcer.enforce(record.user, record.asked, client_ip=record.client_ip).answers]
+        return decide(record)
 
-    return decide
+    return decide_if_ready
 
 
 def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:

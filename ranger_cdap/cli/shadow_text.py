@@ -37,11 +37,16 @@ def print_report(
     if rows and source is ShadowSource.PREDECESSOR:
         invocation.console.print(_SEVERAL)
         invocation.console.print()
-    changed = f"changed: {found.changed}; " if source is not ShadowSource.AUDIT else ""
-    invocation.console.print(
-        f"{changed}unchanged: {found.unchanged}; compared with {_against(source, found)}; enforced already: {found.enforced}; "
-        f"of other services: {found.other_services}; earlier: {found.earlier}; rejected: {found.rejected}"
-    )
+    counted = [
+        *([f"changed: {found.changed}"] if source is not ShadowSource.AUDIT else []),
+        f"unchanged: {found.unchanged}",
+        f"compared with {_against(source, found)}",
+        f"enforced already: {found.enforced}",
+        f"of other services: {found.other_services}",
+        f"earlier: {found.earlier}",
+        f"rejected: {found.rejected}",
+    ]
+    invocation.console.print("; ".join(counted))
     if found.undecided:
         invocation.console.print(f"not decided: {found.not_decided}")
         for why, records in sorted(found.undecided.items(), key=lambda one: -one[1].count):

@@ -1,4 +1,4 @@
-"""Changes since accesses were recorded: each is decided again, and compared with its recorded answer. Pure.
+"""Changes since accesses were recorded: each is decided again, and compared with its recorded answer.
 
 Laws: a record is a change if and only if one of the operations that it stands for is decided otherwise now; every line
 is counted once, as `ShadowReport` says. A record of the predecessor's audit may have been one of several operations,
@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from typing import Final
 
 from ranger_cdap.audit.record import MissingPrivilege
 from ranger_cdap.audit.verify import Place
+from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess
 from ranger_cdap.engine import NO_POLICY
 from ranger_cdap.questions.shadow_report import ShadowChange, ShadowKey, ShadowReport
 from ranger_cdap.ranger_model.strict_json import BadLine
+
+_REMEMBERED: Final = 100_000
+"""Number of distinct accesses whose answers are kept: an audit repeats the same ones."""
 
 
 class WhyUndecided(StrEnum):
@@ -91,6 +97,18 @@ class ShadowReplay:
         else:
             keys = (key for answers in self.decide(line) for key in changes(line.allowed, answers, self.instance))
             self.found.change(keys, line.time, line.count)
+
+
+def decide_by(enforcer: AccessEnforcer) -> Decide:
+    """Return how records are decided by an enforcer, which must enforce everything and audit nothing."""
+    of_access = lru_cache(maxsize=_REMEMBERED)(enforcer.answers_of_access)
+
+    def decide(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
+        if isinstance(record.asked, PredecessorAccess):
+            return [(answer,) for answer in of_access(record.user, record.asked)]
+        return [enforcer.enforce(record.user, record.asked, client_ip=record.client_ip).answers]
+
+    return decide
 
 
 def changes(was_allowed: bool, answers: Sequence[Answer], instance: str) -> Iterator[ShadowKey]:

@@ -88,39 +88,50 @@ KINDS = {
 }  # fmt: skip
 
 
-def old_answer(policies: PolicyEngine, user: str, check: CdapCheck) -> bool:
-    """What the old jar answered, asked of the engine alone."""
+def old_resource(check: CdapCheck) -> tuple[str, tuple[str, ...]] | None:
+    """The type and the values of the levels that the old jar put to Ranger; None if it asked nothing."""
     kind = KINDS.get(check.entity_type)
     if kind is None:
-        return False
+        return None
     parts = check.id_parts
     if kind == "program":
         parts = (parts[0], parts[1], f"{parts[3].lower()}.{parts[4]}")
-    resource = dict(zip(entity_type(kind).path, ("cdap", *parts), strict=False))
+    return kind, ("cdap", *parts)[: len(entity_type(kind).path)]
 
-    def asked(access: str, scope: MatchingScope = MatchingScope.SELF) -> bool:
+
+def old_access(check: CdapCheck, permission: str) -> str:
+    """The access type that the old jar asked for."""
+    on_data = check.entity_type == "DATASET"
+    if check.child_type is None and permission == "STANDARD.GET" and on_data:
+        return "read"
+    if permission == ("STANDARD.GET" if check.child_type is None else "STANDARD.LIST"):
+        return ANY_ACCESS
+    if check.child_type is None and permission == "STANDARD.UPDATE" and on_data:
+        return "write"
+    if check.child_type is None and permission == "APPLICATION.EXECUTE":
+        return "execute"
+    return "admin"
+
+
+def old_answer(policies: PolicyEngine, user: str, check: CdapCheck) -> bool:
+    """What the old jar answered, asked of the engine alone."""
+    asked = old_resource(check)
+    if asked is None:
+        return False
+    kind, values = asked
+    resource = dict(zip(entity_type(kind).path, values, strict=True))
+
+    def allowed(access: str) -> bool:
+        scope = MatchingScope.SELF_OR_DESCENDANTS if access == ANY_ACCESS else MatchingScope.SELF
         found = policies.evaluate(
             AccessRequest(resource=resource, access_type=access, user=user, matching_scope=scope, access_time=1)
         )
         return found.allowed and found.determined
 
-    if not check.permissions:
-        # The old jar allowed this to everyone; here it takes a privilege.
-        return asked(ANY_ACCESS, MatchingScope.SELF_OR_DESCENDANTS)
-    for permission in check.permissions:
-        if check.child_type is None and permission == "STANDARD.GET" and kind == "dataset":
-            allowed = asked("read")
-        elif permission == ("STANDARD.GET" if check.child_type is None else "STANDARD.LIST"):
-            allowed = asked(ANY_ACCESS, MatchingScope.SELF_OR_DESCENDANTS)
-        elif check.child_type is None and permission == "STANDARD.UPDATE" and kind == "dataset":
-            allowed = asked("write")
-        elif check.child_type is None and permission == "APPLICATION.EXECUTE":
-            allowed = asked("execute")
-        else:
-            allowed = asked("admin")
-        if not allowed:
-            return False
-    return True
+    # The old jar allowed a check of no permission to everyone; here it takes a privilege.
+    return (
+        all(allowed(old_access(check, one)) for one in check.permissions) if check.permissions else allowed(ANY_ACCESS)
+    )
 
 
 RESOURCES: list[dict[str, str]] = [

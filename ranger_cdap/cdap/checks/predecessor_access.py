@@ -93,8 +93,9 @@ def possible_operations(table: CheckTable, access: PredecessorAccess) -> tuple[P
 
 
 def _listed(table: CheckTable, access: PredecessorAccess) -> Iterator[PossibleOperation]:
-    if access.action == VISIBLE:
-        yield PossibleOperation(CheckedOperation(table.list_row(access.entity.type), access.entity), None)
+    kind = access.entity.type
+    if access.action == VISIBLE and entity_types()[kind].parent is not None:  # no list has the instance
+        yield PossibleOperation(CheckedOperation(table.list_row(kind), access.entity), None)
 
 
 def _permitted(table: CheckTable, access: PredecessorAccess) -> Iterator[PossibleOperation]:
