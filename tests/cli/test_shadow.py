@@ -235,3 +235,89 @@ def test_every_line_is_counted_once_and_only_open_denials_are_gaps(lines: list[b
     )
     users = Counter(row.key.user for row in rows if row.key.change == "newly denied")
     assert set(gaps(rows)) == ({("bob", "read", parse_entity("dataset:ns1.kv"))} if users["bob"] else set())
+
+
+def old_event(user: str, result: int = 1, **more: Any) -> str:
+    """A line of the audit of the Java predecessor."""
+    return json.dumps({
+        "repoType": 11, "repo": "cdapdev", "reqUser": user, "evtTime": "2020-01-01 10:00:00.123", "resource": KV,
+        "resType": "dataset", "action": "read", "result": int(result), "policy": 2 if result else -1,
+        "enforcer": "ranger-acl", "cliIP": "master.example.com", **more,
+    })  # fmt: skip
+
+
+def old_check(user: str, allowed: bool) -> str:
+    """A recorded check of CDAP."""
+    entity = {"type": "DATASET", "parts": ["ns1", "kv"]}
+    body = {"principal": {"name": user}, "entity": entity, "permissions": ["STANDARD.GET"]}
+    return json.dumps({**body, "allowed": allowed})
+
+
+FORMS = pytest.mark.parametrize(("form", "line"), [("predecessor", old_event), ("checks", old_check)])
+
+
+@FORMS
+def test_recorded_answers_are_compared_with_todays_policies(
+    report: Report, form: str, line: Any, tmp_path: Path
+) -> None:
+    words = ("--json", "--from", form)
+    changed = report(ExitCode.NO, line("alice", True), line("bob", True), line("carol", False), words=words)
+    assert {(row["change"], row["user"]) for row in changed["changes"]} == {
+        ("newly denied", "bob"),
+        ("newly allowed", "carol"),  # by a group of the user store
+    }
+    assert (changed["changed"], changed["unchanged"], changed["source"]) == (2, 1, form)
+    (policy,) = changed["policies"]
+    assert policy["policyItems"] == [{"users": ["bob"], "accesses": [{"type": "read"}]}]
+    assert changed["compared_with_predecessor"] == (3 if form == "predecessor" else 0)
+    report(ExitCode.OK, line("alice", True), line("carol", False), words=(*words, "--accept-allowed"))
+    report(ExitCode.OK, line("alice", True), line("mallory", False), words=words)
+    assert not list(tmp_path.glob("**/records*")), "nothing is audited"
+
+
+@FORMS
+def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: str, line: Any) -> None:
+    good, nameless = line("alice", True), line("", True)
+    words = ("--from", form)
+    found = report(ExitCode.INVALID_INPUT, good, nameless, nameless, words=("--json", *words))
+    undecided = {"reason": "it names no user", "count": 2, "first_at": "audit.jsonl:2"}
+    assert (found["unchanged"], found["undecided"]) == (1, [undecided])
+    out, err = report(ExitCode.INVALID_INPUT, good, nameless, words=words)
+    assert "not decided: 1" in out
+    assert "1: it names no user; the first at audit.jsonl:2" in out
+    assert "1 record cannot be decided" in " ".join(err.split())
+    report(ExitCode.OK, good, nameless, words=(*words, "--accept-undecided"))
+    _, err = report(ExitCode.INVALID_INPUT, nameless, words=(*words, "--accept-undecided"))
+    assert "do not show what would change" in " ".join(err.split())
+    _, err = report(ExitCode.INVALID_INPUT, good, "junk", words=(*words, "--accept-undecided"))
+    assert "audit.jsonl:2" in err
+
+
+@FORMS
+def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path, capsys: Any) -> None:
+    policies = named(tmp_path)
+    assert main(["shadow", "report", "--from", form, *policies]) == ExitCode.INVALID_INPUT
+    assert f"`--from {form}` reads no files by itself" in " ".join(capsys.readouterr().err.split())
+    assert main(["shadow", "report", "--from", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
+    assert "cannot be read" in capsys.readouterr().err
+    (tmp_path / "lines").write_text(f"{line('alice', True)}\n", encoding="utf-8")
+    for command in ("report", "close"):
+        assert main(["shadow", command, "--from", form, str(tmp_path / "lines")]) == ExitCode.NOT_READY
+
+
+@given(content=st.binary(max_size=200), form=st.sampled_from(["predecessor", "checks"]))
+def test_random_bytes_are_no_records_of_another_form(content: bytes, form: str) -> None:
+    with TemporaryDirectory() as folder:
+        (path := Path(folder) / "lines").write_bytes(content)
+        words = ["shadow", "report", "--from", form, str(path), *named(Path(folder)), "--quiet", "--accept-undecided"]
+        assert main(words) == ExitCode.INVALID_INPUT
+
+
+def test_the_page_says_that_an_old_record_names_no_operation(report: Report) -> None:
+    events = (old_event("bob"), old_event("bob", repo="hive"), "2020-01-01 INFO x: " + old_event("alice"))
+    out, _ = report(ExitCode.NO, *events, words=("--from", "predecessor"))
+    assert "names no operations: each row is one that its records may have been" in " ".join(out.split())
+    assert "changed: 1; unchanged: 1; compared with the predecessor" in " ".join(out.split())
+    assert "of other services: 1" in " ".join(out.split())
+    out, _ = report(ExitCode.NO, old_check("bob", allowed=True), words=("--from", "checks"))
+    assert "compared with the recorded answers" in " ".join(out.split())
