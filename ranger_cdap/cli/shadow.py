@@ -30,7 +30,7 @@ def shadow() -> None:
 
 _audit = click.argument("audit", type=FILE, metavar="[FILE]...", nargs=-1)
 _source = click.option(
-    "--from", "source", type=click.Choice([one.value for one in ShadowSource]), default=ShadowSource.AUDIT.value,
+    "--records", "source", type=click.Choice([one.value for one in ShadowSource]), default=ShadowSource.AUDIT.value,
     show_default=True, callback=lambda _context, _parameter, given: ShadowSource(given),
     help="What FILE has: audit records of this program, Ranger's audit events of the predecessor, or recorded checks.",
 )  # fmt: skip
@@ -42,7 +42,7 @@ _source = click.option(
     examples=(
         "ranger-cdap shadow report",
         "ranger-cdap shadow report /archive/records.jsonl.1 /archive/records.jsonl --out gaps.json",
-        "ranger-cdap shadow report --from predecessor cdap_ranger_audit.log --since 2026-11-01",
+        "ranger-cdap shadow report --records predecessor cdap_ranger_audit.log --since 2026-11-01",
     ),
     exits={
         ExitCode.OK: "enforcing everything would change none of these decisions",
@@ -87,7 +87,7 @@ def report_command(
     A denial is marked as closed if current policies give what was missing. Records of versions that did not name what
     is missing are listed by their reason. Lists of entities are not audited.
 
-    `--from predecessor` reads the audit of the Java predecessor, and `--from checks` recorded checks of CDAP: bodies
+    `--records predecessor` reads the audit of the Java predecessor, and `--records checks` recorded checks of CDAP: bodies
     of `POST /cdap/v1/enforce` with their answer as `allowed`. Each is decided again, by today's policies, groups and
     settings. An event of the predecessor names no operation: each that it may have been is compared. Records that
     cannot be decided are counted by their reason.
@@ -111,7 +111,7 @@ def report_command(
     cls=Command,
     examples=(
         "ranger-cdap shadow close --dry-run",
-        "ranger-cdap shadow close --from predecessor cdap_ranger_audit.log --dry-run",
+        "ranger-cdap shadow close --records predecessor cdap_ranger_audit.log --dry-run",
     ),
     exits={
         ExitCode.OK: "every gap that a policy can close is closed",

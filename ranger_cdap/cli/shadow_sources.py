@@ -90,7 +90,7 @@ def read_report(
 
 def _own_files(settings: Settings, source: ShadowSource) -> tuple[Path, ...]:
     if source is not ShadowSource.AUDIT:
-        raise InvalidInput(f"`--from {source}` reads no files by itself; name them, like `{source.example}`")
+        raise InvalidInput(f"`--records {source}` reads no files by itself; name them, like `{source.example}`")
     chosen = tuple(rotated_files(settings.audit.file))
     if not chosen:
         raise InvalidInput(f"`{settings.audit.file}` does not exist; nothing was audited there")

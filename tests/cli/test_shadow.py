@@ -260,7 +260,7 @@ FORMS = pytest.mark.parametrize(("form", "line"), [("predecessor", old_event), (
 def test_recorded_answers_are_compared_with_todays_policies(
     report: Report, form: str, line: Any, tmp_path: Path
 ) -> None:
-    words = ("--json", "--from", form)
+    words = ("--json", "--records", form)
     changed = report(ExitCode.NO, line("alice", True), line("bob", True), line("carol", False), words=words)
     assert {(row["change"], row["user"]) for row in changed["changes"]} == {
         ("newly denied", "bob"),
@@ -278,7 +278,7 @@ def test_recorded_answers_are_compared_with_todays_policies(
 @FORMS
 def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: str, line: Any) -> None:
     good, nameless = line("alice", True), line("", True)
-    words = ("--from", form)
+    words = ("--records", form)
     found = report(ExitCode.INVALID_INPUT, good, nameless, nameless, words=("--json", *words))
     undecided = {"reason": "it names no user", "count": 2, "first_at": "audit.jsonl:2"}
     assert (found["unchanged"], found["undecided"]) == (1, [undecided])
@@ -296,28 +296,28 @@ def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: s
 @FORMS
 def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path, capsys: Any) -> None:
     policies = named(tmp_path)
-    assert main(["shadow", "report", "--from", form, *policies]) == ExitCode.INVALID_INPUT
-    assert f"`--from {form}` reads no files by itself" in " ".join(capsys.readouterr().err.split())
-    assert main(["shadow", "report", "--from", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
+    assert main(["shadow", "report", "--records", form, *policies]) == ExitCode.INVALID_INPUT
+    assert f"`--records {form}` reads no files by itself" in " ".join(capsys.readouterr().err.split())
+    assert main(["shadow", "report", "--records", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
     assert "cannot be read" in capsys.readouterr().err
     (tmp_path / "lines").write_text(f"{line('alice', True)}\n", encoding="utf-8")
     for command in ("report", "close"):
-        assert main(["shadow", command, "--from", form, str(tmp_path / "lines")]) == ExitCode.NOT_READY
+        assert main(["shadow", command, "--records", form, str(tmp_path / "lines")]) == ExitCode.NOT_READY
 
 
 @given(content=st.binary(max_size=200), form=st.sampled_from(["predecessor", "checks"]))
 def test_random_bytes_are_no_records_of_another_form(content: bytes, form: str) -> None:
     with TemporaryDirectory() as folder:
         (path := Path(folder) / "lines").write_bytes(content)
-        words = ["shadow", "report", "--from", form, str(path), *named(Path(folder)), "--quiet", "--accept-undecided"]
+        words = ["shadow", "report", "--records", form, str(path), *named(Path(folder)), "--quiet", "--accept-undecided"]
         assert main(words) == ExitCode.INVALID_INPUT
 
 
 def test_the_page_says_that_an_old_record_names_no_operation(report: Report) -> None:
     events = (old_event("bob"), old_event("bob", repo="hive"), "2020-01-01 INFO x: " + old_event("alice"))
-    out, _ = report(ExitCode.NO, *events, words=("--from", "predecessor"))
+    out, _ = report(ExitCode.NO, *events, words=("--records", "predecessor"))
     assert "names no operations: each row is one that its records may have been" in " ".join(out.split())
     assert "changed: 1; unchanged: 1; compared with the predecessor" in " ".join(out.split())
     assert "of other services: 1" in " ".join(out.split())
-    out, _ = report(ExitCode.NO, old_check("bob", allowed=True), words=("--from", "checks"))
+    out, _ = report(ExitCode.NO, old_check("bob", allowed=True), words=("--records", "checks"))
     assert "compared with the recorded answers" in " ".join(out.split())
