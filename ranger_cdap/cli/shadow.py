@@ -87,9 +87,9 @@ def report_command(
     A denial is marked as closed if current policies give what was missing. Records of versions that did not name what
     is missing are listed by their reason. Lists of entities are not audited.
 
-    `--records predecessor` reads the audit of the Java predecessor, and `--records checks` recorded checks of CDAP: bodies
-    of `POST /cdap/v1/enforce` with their answer as `allowed`. Each is decided again, by today's policies, groups and
-    settings. An event of the predecessor names no operation: each that it may have been is compared. Records that
+    `--records predecessor` reads the audit of the Java predecessor, and `--records checks` recorded checks of CDAP:
+    bodies of `POST /cdap/v1/enforce` with their answer as `allowed`. Each is decided again, by today's policies, groups
+    and settings. An event of the predecessor names no operation: each that it may have been is compared. Records that
     cannot be decided are counted by their reason.
     """
     found, rows = read_report(invocation, source, audit, files, since)
