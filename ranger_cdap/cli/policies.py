@@ -10,6 +10,7 @@ from ranger_cdap.cli.expectations import test_command
 from ranger_cdap.cli.impact import impact_command
 from ranger_cdap.cli.lint import lint_command
 from ranger_cdap.cli.refresh import refresh_command
+from ranger_cdap.cli.rewrite import rewrite_command
 from ranger_cdap.cli.transfer import diff_command, export_command, import_command
 
 
@@ -28,5 +29,6 @@ for command in (
     plan_command,
     apply_command,
     import_command,
+    rewrite_command,
 ):
     policies.add_command(command)

@@ -309,7 +309,16 @@ def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path,
 def test_random_bytes_are_no_records_of_another_form(content: bytes, form: str) -> None:
     with TemporaryDirectory() as folder:
         (path := Path(folder) / "lines").write_bytes(content)
-        words = ["shadow", "report", "--records", form, str(path), *named(Path(folder)), "--quiet", "--accept-undecided"]
+        words = [
+            "shadow",
+            "report",
+            "--records",
+            form,
+            str(path),
+            *named(Path(folder)),
+            "--quiet",
+            "--accept-undecided",
+        ]
         assert main(words) == ExitCode.INVALID_INPUT
 
 
