@@ -32,7 +32,10 @@ def test_the_predecessors_file_becomes_these_settings(tmp_path: Path) -> None:
     assert [(t, k, str(getattr(getattr(settings, t), k))) for t, k, _ in said] == said
 
 
-PREDECESSOR = {"instance", "namespace", "application", "program", "dataset", "secure_key", "stream"}
+PREDECESSOR = {
+    *("instance", "namespace", "principal", "application", "artifact", "dataset", "dataset_module", "dataset_type"),
+    *("secure_key", "stream", "program"),
+}
 
 
 def definition_of_the_predecessor() -> dict[str, Any]:

@@ -1,52 +1,96 @@
 """A migration from the Java predecessor, from its files to the day on which everything is enforced.
 
-The people of its README's case study go on working: first by the old rule, while the audit says what enforcing would
-change; then the gaps are closed, and everything that they could do is still allowed.
+Its Ranger has the policies of its README's case study as its service definition forced them to be written, down to a
+leaf and with everything excluded on the lower levels; and its audit has a day of work. The commands are those of the
+page. The people go on working: first by the old rule, while our audit says what enforcing would change; then the gaps
+are closed by both audits, and everything that they could do is still allowed.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
-import servicedef
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import RangerSettings, Secret, load_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from tests.docs.case_study import CASE_STUDY
-from tests.docs.markdown_pages import blocks
+from tests.authz.fixtures import engine
+from tests.authz.test_predecessor import old_answer
+from tests.docs.case_study import CASE_STUDY, StudyPolicy, levels
+from tests.docs.markdown_pages import blocks, text_of
 from tests.docs.test_case_study import STEPS, checks, differences
 from tests.docs.test_migration_page import PAGE, definition_of_the_predecessor
+from tests.questions.test_shadow_replay import old_events
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"
-RESOURCES = {"principal", "artifact", "dataset_module", "dataset_type"}
+CONFIRMED = ("ranger-cdap setup", "ranger-cdap policies apply after.json --delete", "ranger-cdap shadow close")
+OLD_AUDIT = "/var/log/cdap/audit/cdap_ranger_audit.log"
 MOST_ROUNDS = 5
 
 Run = Callable[..., Any]
+Asked = tuple[str, CdapCheck]
+
+
+POLICIES = (
+    *CASE_STUDY,
+    StudyPolicy(
+        "Bob the Name Spacer", "bob", "namespace=clicks application=!* program=!*", "admin", "namespace=clicks"
+    ),
+)
+STUDY = tuple(checks(STEPS))
+ALL = (*STUDY, *(("bob", check) for person, check in STUDY if person == "alice"))
+"""Who does what on a day: the people of the study, and Bob, whom its last step adds."""
 
 
 def old_policies() -> Iterator[Policy]:
-    """The study's, with what they mean where Ranger 2.9 would match nothing."""
-    for one in CASE_STUDY:
-        levels = dict(part.split("=") for part in one.effective.split())
-        resources = {level: PolicyResource(values=values.split(",")) for level, values in levels.items()}
-        resources["instance"] = PolicyResource(values=["cdap"])
+    """As the README writes them."""
+    for one in POLICIES:
+        resources = msgspec.convert(levels(one.resource), dict[str, PolicyResource])
         accesses = [PolicyItemAccess(type=access) for access in one.accesses.split()]
         items = [PolicyItem(users=[one.user], accesses=accesses)]
         yield Policy(service=SERVICE, name=one.name, resources=resources, policy_items=items)
+
+
+def old_answers() -> dict[Asked, bool]:
+    """What the old jar answered, by what its policies meant."""
+    meant = engine(
+        [
+            {
+                "id": number,
+                "version": 1,
+                "resources": levels(one.effective),
+                "policyItems": [{"users": [one.user], "accesses": [{"type": a} for a in one.accesses.split()]}],
+            }
+            for number, one in enumerate(POLICIES, 1)
+        ]
+    )
+    return {(person, check): old_answer(meant, person, check) for person, check in ALL}
+
+
+def commands(*sections: str) -> list[str]:
+    """The commands of these sections of the page, in order."""
+    found = []
+    for section in sections:
+        text = text_of(PAGE).split(f"\n{section}\n")[1].split("\n#")[0]
+        found += [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    return found
 
 
 @pytest.fixture
@@ -56,13 +100,13 @@ def ranger() -> Iterator[RangerAdmin]:
         EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server,
         RangerAdmin.connect(RangerSettings(url=server.url), "admin", PASSWORD) as admin,
     ):
-        for user in ("alice", "svcclicks", "cdap", "plugin"):
+        for user in ("alice", "bob", "svcclicks", "cdap", "plugin"):
             admin.create_user(user, PASSWORD)
-        old = definition_of_the_predecessor()
-        more = [row for row in servicedef.service_definition()["resources"] if row["name"] in RESOURCES]
-        admin.create_service_def({**old, "resources": [*old["resources"], *more]})
+        admin.create_service_def(definition_of_the_predecessor())
         configs = {"policy.download.auth.users": "cdap"}
         admin.create_service({"name": SERVICE, "type": "cdap", "isEnabled": True, "configs": configs})
+        for policy in old_policies():
+            admin.create_policy(policy)
         yield admin
 
 
@@ -116,17 +160,44 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
     settings = tmp_path / "ranger-cdap.toml"
     settings.write_text(f'{proposed}{state}[audit]\nfile = "{tmp_path}/audit.jsonl"\n{enforce}', encoding="utf-8")
 
-    run("setup", "--yes")
-    for policy in old_policies():
-        ranger.create_policy(policy)
-    before = a_day(settings)
-    assert {user for user, _ in before} == {"alice", "svcclicks"}
-    assert 0 < sum(before.values()) < len(before)
+    old = old_answers()
+    assert {user for user, _ in old} == {"alice", "bob", "svcclicks"}
+    assert 0 < sum(old.values()) < len(old)
+    events = (line for (person, check), answer in old.items() for line in old_events(person, check, answer))
+    old_audit = tmp_path / "cdap_ranger_audit.log"
+    old_audit.write_text("".join(f"{json.dumps(line)}\n" for line in events), encoding="utf-8")
+
+    def follow(line: str) -> str:
+        assert line.startswith("ranger-cdap "), line
+        words = line.replace(OLD_AUDIT, str(old_audit)).split()[1:]
+        return run(*words, *(["--yes"] if line.startswith(CONFIRMED) and "--dry-run" not in line else []))
+
+    new_form = Policy(
+        service=SERVICE,
+        name="as one would write it",
+        resources=msgspec.convert(levels("namespace=finance"), dict[str, PolicyResource]),
+        policy_items=[PolicyItem(users=["bob"], accesses=[PolicyItemAccess(type="read")])],
+    )
+    with pytest.raises(RangerAdminError):
+        ranger.create_policy(new_form)
+    for line in commands("## 2. Extend the service definition"):
+        follow(line)
+    unwritten = a_day(settings, audited=False)
+    assert {by for by, check in ALL if unwritten[by, check] is not old[by, check]} == {"bob"}, "his matches nothing"
+    shown = {line: follow(line) for line in commands("## 3. Review the policies")}
+    assert "Alice the Deployer` ends at its application" in " ".join(
+        shown["ranger-cdap policies rewrite before.json --out after.json"].split()
+    )
+    assert "never-matches" in shown["ranger-cdap policies lint"]
+    assert "never-matches" not in run("policies", "lint")
+    study = a_day(settings, STUDY)
 
     if profile == "cdap-6":
         (block,) = (one.text for one in blocks(PAGE, "text") if "newly denied" in one.text)
         assert without_times(run("shadow", "report")) == without_times(block), "the output on the page"
 
+    before = study | a_day(settings, ALL[len(STUDY) :])
+    assert before == old, "the old rule answers as the old jar did"
     reports = []
     for _ in range(MOST_ROUNDS):
         report = json.loads(run("shadow", "report", "--json"))
@@ -145,8 +216,18 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
     assert reports[-1]["compared_with_predecessor"] > 0
     assert (reports[-1]["rejected"], reports[-1]["other_services"]) == (0, 0)
 
+    report, close, again = commands("### Before the switch: the audit of the old jar")
+    of_old = json.loads(follow(f"{report} --json"))
+    assert (of_old["rejected"], of_old["undecided"], of_old["other_services"]) == (0, [], 0)
+    assert of_old["compared_with_predecessor"] == of_old["changed"] + of_old["unchanged"] > 0
+    assert {row["operation"] for row in of_old["changes"] if row["change"] == "newly denied"}
+    follow(close)
+    assert main(again.replace(OLD_AUDIT, str(old_audit)).split()[1:]) == ExitCode.OK
+    assert {row["change"] for row in json.loads(follow(f"{report} --json"))["changes"]} <= {"newly allowed"}
+
     closed = datetime.now(UTC).isoformat()
-    assert a_day(settings) == before
+    now = a_day(settings)
+    assert [check for check, allowed in before.items() if allowed and not now[check]] == []
     assert main(["shadow", "report", "--since", closed, "--accept-allowed"]) == ExitCode.OK
     last = json.loads(run("shadow", "report", "--since", closed, "--json"))
     assert {row["change"] for row in last["changes"]} <= {"newly allowed"}
@@ -161,8 +242,11 @@ def without_times(text: str) -> list[str]:
     return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME", line).rstrip() for line in text.strip().splitlines()]
 
 
-def a_day(settings: Path) -> dict[tuple[str, Any], bool]:
-    """What CDAP is answered when the people of the study do all that it describes."""
-    with Authorizer.open(load_settings(settings, {}), refresh_in_background=False) as authorizer:
+def a_day(settings: Path, work: Sequence[Asked] = ALL, *, audited: bool = True) -> dict[Asked, bool]:
+    """What CDAP is answered when people do all that the study describes."""
+    found = load_settings(settings, {})
+    if not audited:
+        found = replace(found, audit=replace(found.audit, sinks=()))
+    with Authorizer.open(found, refresh_in_background=False) as authorizer:
         enforcer = AccessEnforcer(authorizer)
-        return {(person, check): enforcer.enforce(person, check).allowed for person, check in checks(STEPS)}
+        return {(person, check): enforcer.enforce(person, check).allowed for person, check in work}
