@@ -12,9 +12,8 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import LastWord
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Unknown
-from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
+from ranger_cdap.cdap.checks.master import MasterCreate, MasterDecision, Previews, decide_create
 from ranger_cdap.cdap.checks.predecessor import PredecessorRule, predecessor_rule, visible_rule
-from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess, possible_operations
 from ranger_cdap.cdap.enforcement import INVALID
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, inner_types, resolve_entity, type_of
 from ranger_cdap.cdap.profile import SYNONYMS, Operation
@@ -150,14 +149,6 @@ class AccessEnforcer:
             of_each[n] = visibility.visible
         return VisibleEntities(of_each, lasting and all(visibility.lasting for visibility in visibilities))
 
-    def answers_of_access(self, user: str, access: PredecessorAccess) -> tuple[Answer, ...]:
-        """Return the answer to each operation that a recorded access of the predecessor may have been; not audited."""
-        possible = possible_operations(self._table, access)
-        rows = [(one.operation.operation, one.operation.entity) for one in possible]
-        answers = self._decider.evaluate_rows(user, (), rows)
-        settled = (self._setting_answer(user, one.check) if one.check is not None else None for one in possible)
-        return tuple(setting or answer for setting, answer in zip(settled, answers, strict=True))
-
     def _rows(self, check: CdapCheck) -> Rows:
         resolved = self._table.resolve(check)
         self._count(resolved.unknown)
@@ -172,30 +163,16 @@ class AccessEnforcer:
         last_word: LastWord | None,
     ) -> Answer | None:
         """Return the answer of `master.create` to a check of the master user; None if the policies decide. Audited."""
-        answer = self._setting_answer(user, check)
-        if answer is None:
-            return None
-        rule = self._rule(check)
-        return self._decider.record_override(answer, client_ip, last_word=last_word, rule=rule, groups=groups)
-
-    def _setting_answer(self, user: str, check: CdapCheck) -> Answer | None:
         if user != self._decider.config.master or self._decider.snapshot.engine is None:
             return None
         with self._lock:
             decision = decide_create(self._mode, check, self._previews, int(self._clock() * 1000))
             self._previews = decision.previews
-        if decision.allowed is None:
+        answer = answer_of_setting(user, check, decision)
+        if answer is None:
             return None
-        entity = resolve_entity(check.entity_type, check.id_parts).entity
-        name = f"{_kind_of(check)}.{_CREATE}"
-        return Answer(
-            allowed=decision.allowed,
-            operation=SYNONYMS.get(name, name),
-            entity=entity,
-            person=user,
-            requirements=(),
-            given_reason=decision.reason,
-        )
+        rule = self._rule(check)
+        return self._decider.record_override(answer, client_ip, last_word=last_word, rule=rule, groups=groups)
 
     def _rule(self, check: CdapCheck) -> PredecessorRule | None:
         if not self._decider.config.enforcement.asks_predecessor:
@@ -211,6 +188,21 @@ class AccessEnforcer:
         if unknown:
             with self._lock:
                 self._unknown.update(unknown)
+
+
+def answer_of_setting(user: str, check: CdapCheck, decision: MasterDecision) -> Answer | None:
+    """Return the answer of `master.create`; None if it leaves the check to the policies."""
+    if decision.allowed is None:
+        return None
+    name = f"{_kind_of(check)}.{_CREATE}"
+    return Answer(
+        allowed=decision.allowed,
+        operation=SYNONYMS.get(name, name),
+        entity=resolve_entity(check.entity_type, check.id_parts).entity,
+        person=user,
+        requirements=(),
+        given_reason=decision.reason,
+    )
 
 
 def _lasting(answers: Iterable[Answer]) -> bool:

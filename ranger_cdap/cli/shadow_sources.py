@@ -1,4 +1,4 @@
-"""What the shadow report reads: the audit of this program, that of the Java predecessor, or recorded checks."""
+"""Records that the shadow report reads: the audit of this program, that of the Java predecessor, or recorded checks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from ranger_cdap.audit.verify import Place, lines_of, rotated_files
+from ranger_cdap.authz.access_replay import AccessReplay
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decision_context import DecisionContext
-from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, evaluate_privilege
 from ranger_cdap.cdap.checks.checks import CdapCheck
@@ -30,7 +30,7 @@ from ranger_cdap.questions.predecessor_audit import read_predecessor_line
 from ranger_cdap.questions.shadow_replay import Decide, RecordedAnswer, ShadowReplay, WhyUndecided, decide_by
 from ranger_cdap.questions.shadow_report import Evaluate, ShadowReport, ShadowRow, Target
 from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, read_object
-from ranger_cdap.service.wire.cdap_wire import RecordedCheck
+from ranger_cdap.service.wire.cdap_wire import AnsweredCheck
 
 
 class ShadowSource(StrEnum):
@@ -155,7 +155,7 @@ def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:
 
     What it returns raises NotReady if there are no policies.
     """
-    decide = decide_by(AccessEnforcer(Authorizer(authorizer.decider.enforcing_everything()), mode))
+    decide = decide_by(AccessReplay(authorizer, mode))
 
     def decide_if_ready(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
         _engine(authorizer)
@@ -176,7 +176,7 @@ def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:
         raise BadLine("not UTF-8") from None
     if "entities" in value and "entity" not in value:
         return WhyUndecided.VISIBILITY
-    found = convert_strictly(value, RecordedCheck)
+    found = convert_strictly(value, AnsweredCheck)
     if found.principal.type.upper() != "USER" or not found.principal.name.strip():
         return WhyUndecided.NO_USER
     if found.allowed is None:

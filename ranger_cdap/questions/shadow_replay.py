@@ -15,7 +15,7 @@ from typing import Final
 
 from ranger_cdap.audit.record import MissingPrivilege
 from ranger_cdap.audit.verify import Place
-from ranger_cdap.authz.enforcer import AccessEnforcer
+from ranger_cdap.authz.access_replay import AccessReplay
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess
@@ -99,14 +99,14 @@ class ShadowReplay:
             self.found.change(keys, line.time, line.count)
 
 
-def decide_by(enforcer: AccessEnforcer) -> Decide:
-    """Return how records are decided by an enforcer, which must enforce everything and audit nothing."""
-    of_access = lru_cache(maxsize=_REMEMBERED)(enforcer.answers_of_access)
+def decide_by(replay: AccessReplay) -> Decide:
+    """Return how records are decided."""
+    to_access = lru_cache(maxsize=_REMEMBERED)(replay.answers_to_access)
 
     def decide(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
         if isinstance(record.asked, PredecessorAccess):
-            return [(answer,) for answer in of_access(record.user, record.asked)]
-        return [enforcer.enforce(record.user, record.asked, client_ip=record.client_ip).answers]
+            return [(answer,) for answer in to_access(record.user, record.asked)]
+        return [replay.answers_to_check(record.user, record.asked, record.client_ip)]
 
     return decide
 

@@ -57,7 +57,7 @@ ASKED_ELSEWHERE = {
     "audit verify", "policies impact", "overbroad", "insights replay", "insights report", "insights propose",
     "roles diff", "roles apply", "roles remove", "import sentry",
     "setup", "check", "doctor", "policies diff", "policies plan", "policies apply", "policies import",
-    "policies refresh", "serve", "embedded-admin",
+    "policies refresh", "policies rewrite", "serve", "embedded-admin",
     "shadow report", "shadow close",
     "cdap-extension", "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",

@@ -27,7 +27,6 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import RangerSettings, Secret, load_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.authz.fixtures import engine
@@ -172,14 +171,6 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
         words = line.replace(OLD_AUDIT, str(old_audit)).split()[1:]
         return run(*words, *(["--yes"] if line.startswith(CONFIRMED) and "--dry-run" not in line else []))
 
-    new_form = Policy(
-        service=SERVICE,
-        name="as one would write it",
-        resources=msgspec.convert(levels("namespace=finance"), dict[str, PolicyResource]),
-        policy_items=[PolicyItem(users=["bob"], accesses=[PolicyItemAccess(type="read")])],
-    )
-    with pytest.raises(RangerAdminError):
-        ranger.create_policy(new_form)
     for line in commands("## 2. Extend the service definition"):
         follow(line)
     unwritten = a_day(settings, audited=False)

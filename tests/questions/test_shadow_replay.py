@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.audit.verify import Place
+from ranger_cdap.authz.access_replay import AccessReplay
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.answer import EvaluatedPrivilege, evaluate_privilege
@@ -96,9 +97,11 @@ class World:
 
     def report(self, form: str, lines: Iterable[Json | bytes], since: int = 0) -> tuple[ShadowReport, list[ShadowRow]]:
         memory = Memory()
-        twin = Authorizer(self.authorizer(memory).decider.enforcing_everything())
+        decide_by(AccessReplay(self.authorizer(memory), MasterCreate.DENY))
         found = ShadowReport(SERVICE, since)
-        replay = ShadowReplay(found, "cdap", READERS[form], decide_by(AccessEnforcer(twin, MasterCreate.DENY)))
+        replay = ShadowReplay(
+            found, "cdap", READERS[form], decide_by(AccessReplay(self.authorizer(memory), MasterCreate.DENY))
+        )
         for number, line in enumerate(lines, 1):
             replay.read(Place("file", number), line if isinstance(line, bytes) else json.dumps(line).encode())
         assert memory.records == [], "a replay is no access"
@@ -411,7 +414,7 @@ def test_a_recorded_check_is_decided_or_named(line: Json, counted: str) -> None:
         assert getattr(found, counted) == 1
 
 
-def test_a_time_is_needed_only_where_it_counts_and_a_summary_counts_as_often_as_it_says() -> None:
+def test_a_time_is_needed_only_for_since_and_a_summary_counts_as_it_says() -> None:
     stamp = {"id": "ab" * 16, "process": "cd" * 16, "at": 1_577_872_800_123}
     with_time, without = check_line("eve", GET, True, check=stamp), check_line("eve", GET, True)
     world = World((READ_KV,))
@@ -434,10 +437,10 @@ def test_the_recorded_address_and_todays_groups_decide_a_recorded_check() -> Non
     ]
     evaluator = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"
     definition = {**servicedef.service_definition(), "policyConditions": [{"name": "ip", "evaluator": evaluator}]}
-    twin = authorizer(
+    world = authorizer(
         engine((by_address,), definition), profile="cdap-6", groups_of=lambda user: frozenset({"etl"} - {user})
     )
-    decide = decide_by(AccessEnforcer(Authorizer(twin.decider.enforcing_everything()), MasterCreate.DENY))
+    decide = decide_by(AccessReplay(world, MasterCreate.DENY))
     for address, unchanged in (("10.0.0.1", 1), ("10.0.0.2", 0)):
         found = ShadowReport(SERVICE)
         line = json.dumps(check_line("carol", GET, True, client_ip=address)).encode()

@@ -49,7 +49,7 @@ class EnforceRequest(Strict, frozen=True):
     check: WireStamp | None = None
 
 
-class RecordedCheck(EnforceRequest, frozen=True):
+class AnsweredCheck(EnforceRequest, frozen=True):
     """A call of CDAP's authorizer with the answer that it got, as `shadow report` reads it."""
 
     allowed: bool | None = None
