@@ -19,7 +19,8 @@ from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, RangerAdm
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import NO_VERSION
-from ranger_cdap.policies.manage.role_plan import RoleAction, RoleMembers, RoleStep, members_after
+from ranger_cdap.policies.manage.role_members import RoleMembers
+from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep, members_after
 from ranger_cdap.policies.manage.transfer import Step, TransferAction, body
 from ranger_cdap.policies.refresh.documents import needs_tags
 from ranger_cdap.policies.refresh.fixed import documents

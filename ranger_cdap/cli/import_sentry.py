@@ -16,9 +16,9 @@ from ranger_cdap.cli.role_steps import change_roles, counted, step_as_json
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.role_changes import read_roles
-from ranger_cdap.policies.manage.role_plan import RoleStep, plan
+from ranger_cdap.policies.manage.role_plan import RoleStep
 from ranger_cdap.policies.manage.sentry_file import LARGEST_SENTRY_FILE, LeftOut, parse_sentry_file
-from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_roles
+from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_plan, sentry_roles
 
 
 @click.group("import", cls=CommandGroup, examples=("ranger-cdap import sentry sentry-policy.ini --dry-run",))
@@ -32,6 +32,7 @@ def import_group() -> None:
     examples=(
         "ranger-cdap import sentry sentry-policy.ini --dry-run",
         "ranger-cdap import sentry sentry-policy.ini",
+        "ranger-cdap import sentry sentry-policy.ini --delete --dry-run",
     ),
     exits={
         ExitCode.OK: "every change was made, or there was none to make",
@@ -39,6 +40,7 @@ def import_group() -> None:
     },
 )
 @click.option("--dry-run", is_flag=True, help="Show what is left out, the plan and missing groups, and exit.")
+@click.option("--delete", is_flag=True, help="Delete the imported roles that FILE does not have, with their rights.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "--ranger-user",
@@ -49,18 +51,19 @@ def import_group() -> None:
 )
 @click.argument("file", type=FILE, metavar="FILE")
 @pass_invocation
-def import_sentry(invocation: Invocation, file: Path, dry_run: bool, yes: bool, ranger_user: str) -> None:
+def import_sentry(invocation: Invocation, file: Path, dry_run: bool, delete: bool, yes: bool, ranger_user: str) -> None:
     """Make roles of Ranger, with policies, from a policy file of Apache Sentry or the same as JSON.
 
     A role gets the groups and exactly the rights that it had in CDAP with Sentry: nothing is inherited. What cannot be
-    brought over is named with its place and left out. A role of that name that was not imported is left alone.
-    Idempotent.
+    brought over is named with its place and left out. Imported again, the roles follow the file: groups and rights that
+    an import gave and FILE no longer has are removed, those of others stay. A role of that name that was not imported
+    is left alone. Idempotent.
     """
     found = _read(invocation, file)
     change_roles(
         invocation,
         ranger_user,
-        lambda admin: _planned(invocation, admin, found),
+        lambda admin: _planned(invocation, admin, found, delete=delete),
         lambda steps, _: _show(invocation, found.left_out, steps),
         dry_run=dry_run,
         yes=yes,
@@ -78,9 +81,9 @@ def _read(invocation: Invocation, path: Path) -> SentryImport:
     return sentry_roles(file, service=settings.ranger.service, instance=settings.cdap.instance)
 
 
-def _planned(invocation: Invocation, admin: RangerAdmin, found: SentryImport) -> Sequence[RoleStep]:
-    there = read_roles(admin, invocation.settings.ranger.service, [role.name for role in found.roles])
-    return plan(found.roles, there)
+def _planned(invocation: Invocation, admin: RangerAdmin, found: SentryImport, *, delete: bool) -> Sequence[RoleStep]:
+    there = read_roles(admin, invocation.settings.ranger.service, found.names, with_rights=True)
+    return sentry_plan(found, there, delete=delete)
 
 
 def _show(invocation: Invocation, left_out: Sequence[LeftOut], steps: Sequence[RoleStep]) -> None:

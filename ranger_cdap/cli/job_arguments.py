@@ -12,7 +12,8 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.job_roles import job_role
 from ranger_cdap.policies.manage.role_changes import read_roles
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleMembers, WantedRole
+from ranger_cdap.policies.manage.role_members import RoleMembers
+from ranger_cdap.policies.manage.role_plan import FoundRoles, WantedRole
 
 name_of_role = click.option(
     "--name", metavar="NAME", default="", help="Name of the role; default: NAMESPACE_PRESET, like sales_developer."

@@ -31,7 +31,8 @@ from ranger_cdap.cdap.profile import VISIBLE
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.job_roles import job_role
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, RoleMembers, plan
+from ranger_cdap.policies.manage.role_members import RoleMembers
+from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, plan
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
 from tests.cdap.checks.test_replay import CHECKS, OPERATIONS, RECORDED, Call, is_for_a_type_of_cdap, related
 from tests.cdap.test_job_privileges import lacking

@@ -25,6 +25,7 @@ from tests.docs.markdown_pages import ROOT, text_of
 from tests.embedded_admin.caller import V2, Caller
 
 PAGE = text_of(ROOT / "docs" / "how-to" / "import-from-sentry.md")
+AFTER_A_CHANGE = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[1]
 FILE, COMMAND, OUTPUT = (
     re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[0] for kind in ("ini", "sh", "text")
 )
@@ -111,6 +112,68 @@ def test_the_roles_follow_a_file_that_changed(ranger: EmbeddedRanger, tmp_path: 
     assert main(["--quiet", *IMPORT]) == 0
     assert allowed(ranger, "dataset:sales.raw_1", "read", "sales-devs")
     assert not allowed(ranger, "dataset:sales.raw_1", "admin", "sales-devs")
+
+
+def groups_of(ranger: EmbeddedRanger, role: str) -> set[str]:
+    found = ranger.admin.roles.find(ranger.service, role)
+    return {one.name for one in found.groups} if found else set()
+
+
+def test_groups_that_left_the_file_leave_the_role_and_those_of_people_stay(
+    ranger: EmbeddedRanger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Caller(ranger.url, password=ranger.password.reveal())("POST", "/service/xusers/secure/groups", {"name": "by-hand"})
+    assert main(["--quiet", *IMPORT]) == 0
+    (tmp_path / IMPORT[2]).write_text(FILE.replace("sales_readers, sales_loaders", "sales_readers"))
+    capsys.readouterr()
+    assert main([*IMPORT[:3], "--dry-run"]) == 0
+    shown = capsys.readouterr().out.splitlines(keepends=True)
+    assert re.sub(r"\(\d+\)", "(4)", "".join(shown[3:])) == AFTER_A_CHANGE
+    assert groups_of(ranger, "sales_loaders") == {"sales-devs"}
+    ranger.admin.roles.grant(ranger.service, "sales_loaders", grantor="admin", groups=["by-hand"])
+    assert main(IMPORT) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[3].endswith("no longer wanted; it also has group `by-hand`")
+    assert groups_of(ranger, "sales_loaders") == {"by-hand"}
+    assert groups_of(ranger, "sales_readers") == {"sales-devs"}
+    assert not allowed(ranger, "dataset:sales.raw_1", "admin", "sales-devs")
+    assert allowed(ranger, "dataset:sales.raw_1", "admin", "by-hand")
+    imported = state(ranger)
+    assert main(IMPORT) == 0
+    assert state(ranger) == imported
+
+
+def test_a_role_that_left_the_file_is_named_and_deleted_with_delete(
+    ranger: EmbeddedRanger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--quiet", *IMPORT]) == 0
+    file = "[groups]\nsales-devs = sales_readers\n[roles]\n" + FILE.splitlines()[3]
+    (tmp_path / IMPORT[2]).write_text(file)
+    imported = state(ranger)
+    capsys.readouterr()
+    assert main(IMPORT) == 0
+    assert "keep role `sales_loaders`: it was imported before and the file does not have it" in capsys.readouterr().out
+    assert state(ranger) == imported
+    assert main([*IMPORT, "--delete"]) == 0
+    assert "delete role `sales_loaders`: with group `sales-devs`" in capsys.readouterr().out
+    assert {one["name"] for one in state(ranger)[0]} == {"sales_readers"}
+    assert not allowed(ranger, "dataset:sales.raw_1", "admin", "sales-devs")
+
+
+def test_a_role_with_a_strange_name_and_a_label_of_ours_stops_no_import(ranger: EmbeddedRanger) -> None:
+    assert main(["--quiet", *IMPORT]) == 0
+    raw = Caller(ranger.url, password=ranger.password.reveal())
+    assert raw("POST", f"{V2}/roles", {"name": "a/b"})[0] == 200
+    [policy, *_] = [one for one in state(ranger)[1] if one["name"].startswith("sentry:")]
+    policy["policyItems"].append({"roles": ["a/b"], "accesses": [{"type": "read"}]})
+    policy["policyLabels"].append("ranger-cdap-role:read:role:a/b")
+    try:
+        assert raw("PUT", f"{V2}/policy/{policy['id']}", policy)[0] == 200
+        assert main(["--quiet", *IMPORT]) == 0
+    finally:
+        ranger.admin.delete_policy(policy["id"])
+        [number] = [one["id"] for one in state(ranger)[0] if one["name"] == "a/b"]
+        raw("DELETE", f"{V2}/roles/{number}")
 
 
 def test_a_role_of_others_blocks_everything(ranger: EmbeddedRanger, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,8 @@ from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cdap.presets import SYSTEM_NAMESPACE, Preset, PresetRight
 from ranger_cdap.config import CdapSettings
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.manage.role_plan import RoleMembers, RoleRights, WantedRole
+from ranger_cdap.policies.manage.role_members import RoleMembers
+from ranger_cdap.policies.manage.role_plan import RoleRights, WantedRole
 from ranger_cdap.policies.manage.setup_policies import EVERY_NAME
 
 _USUAL_INSTANCE: Final = CdapSettings().instance

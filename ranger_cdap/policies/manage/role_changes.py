@@ -6,22 +6,28 @@ Law: a step that fails names itself and what was done before, and the same plan 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from ranger_cdap.errors import ConflictingChange, InvalidInput, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.carry_out import make
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, RoleStep
+from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, RoleStep, roles_with_rights
 
 
-def read_roles(admin: RangerAdmin, service: str, names: Iterable[str]) -> FoundRoles:
-    """Read the roles of these names, and the policies of a service.
+def read_roles(admin: RangerAdmin, service: str, names: Iterable[str], *, with_rights: bool = False) -> FoundRoles:
+    """Read the roles of these names, and the policies of a service; `with_rights` the roles that were given any there.
 
     Raises:
         InvalidInput: Ranger Admin cannot look up one of the names.
         RangerAdminError: a request to Ranger Admin failed.
     """
-    roles = {name: role for name in dict.fromkeys(names) if (role := admin.roles.find(service, name))}
-    return FoundRoles(roles, admin.policy_documents(service))
+    policies = admin.policy_documents(service)
+    found = {name: admin.roles.find(service, name) for name in dict.fromkeys(names)}
+    for name in roles_with_rights(policies) if with_rights else ():
+        with suppress(InvalidInput):  # a name that was given to no role from here
+            found[name] = found.get(name) or admin.roles.find(service, name)
+    roles = {name: role for name, role in found.items() if role}
+    return FoundRoles(roles, policies)
 
 
 def require_members(steps: Iterable[RoleStep], admin: RangerAdmin) -> None:

@@ -5,7 +5,8 @@ rights that others gave stay; a policy is deleted only if it was made for roles 
 was carried out is followed by one without changes, wherever it was interrupted before.
 
 Ranger takes one policy per resource, so rights of a role are added to the one that is there. A label of the policy
-records them, `ranger-cdap-role:read+write:sales_developer`; the description of a role says what it was made for.
+records them, `ranger-cdap-role:read+write:role:sales_developer`; the description of a role says what it was made for.
+Of a role that follows its source the members are recorded as well (`role_members`), in each policy of its rights.
 """
 
 from __future__ import annotations
@@ -13,56 +14,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
 
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
+from ranger_cdap.policies.manage.role_members import NO_MEMBERS, RoleMembers, membership, relabelled
 from ranger_cdap.policies.manage.setup_rights import Holder, differences, held, in_order, reconcile, recorded
 from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
-from ranger_cdap.ranger_model.role import Role
 
 ROLE_LABEL: Final = "ranger-cdap-role"
 """Label of the policies that were made for roles, and beginning of those that record the rights of a role."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoleMembers:
-    """Users, groups and roles in a role."""
-
-    users: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, role: Role) -> Self:
-        """Return the members of a role of Ranger."""
-        users, groups, roles = (tuple(one.name for one in some) for some in (role.users, role.groups, role.roles))
-        return cls(users, groups, roles)
-
-    def __bool__(self) -> bool:
-        return bool(self.users or self.groups or self.roles)
-
-    def __sub__(self, other: RoleMembers) -> RoleMembers:
-        return RoleMembers(
-            tuple(one for one in dict.fromkeys(self.users) if one not in other.users),
-            tuple(one for one in dict.fromkeys(self.groups) if one not in other.groups),
-            tuple(one for one in dict.fromkeys(self.roles) if one not in other.roles),
-        )
-
-    def __or__(self, other: RoleMembers) -> RoleMembers:
-        more = other - self
-        return RoleMembers(self.users + more.users, self.groups + more.groups, self.roles + more.roles)
-
-    def __and__(self, other: RoleMembers) -> RoleMembers:
-        return self - (self - other)
-
-    def __str__(self) -> str:
-        kinds = (("user", self.users), ("group", self.groups), ("role", self.roles))
-        return ", ".join(f"{kind} `{name}`" for kind, names in kinds for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +44,14 @@ class WantedRole:
     """A role by its name, with members it should have and exactly these rights; `made_for` is its description.
 
     A role of Ranger whose description begins with `made_for` is taken for the one made here; let it end in a full stop.
+    With `follows`, members that a plan added leave the role once they are not wanted.
     """
 
     name: str
     made_for: str
-    members: RoleMembers = RoleMembers()
+    members: RoleMembers = NO_MEMBERS
     rights: tuple[RoleRights, ...] = ()
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +81,7 @@ class RoleStep:
     action: RoleAction
     role: str
     detail: str = ""
-    members: RoleMembers = RoleMembers()
+    members: RoleMembers = NO_MEMBERS
     policy: Step | None = None
 
     @property
@@ -134,59 +101,72 @@ class RoleStep:
         return f"{self.what}: {self.detail}" if self.detail else self.what
 
 
-def plan(wanted: Iterable[WantedRole], found: FoundRoles) -> tuple[RoleStep, ...]:
-    """Return the steps by which Ranger has these roles, of distinct names: new roles, then policies, then members.
+def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[WantedRole] = ()) -> tuple[RoleStep, ...]:
+    """Return the steps by which Ranger has the wanted roles and not the unwanted ones, all of distinct names.
 
-    Members come last: an interruption leaves no one with a part of a role, and a role that has members and no rights
-    was made by others. They could have described it like ours: administrators of every service may create roles.
+    Members leave first, as long as it is recorded that they were added. They come last: an interruption leaves no one
+    with a part of a role, and a role that has members and no rights was made by others. They could have described it
+    like ours: administrators of every service may create roles.
     """
     drafts, first, last = _drafts(found), list[RoleStep](), list[RoleStep]()
-    for role in wanted:
-        after, obstacles = _with_rights(drafts, role)
-        there = found.roles.get(role.name)
-        missing = role.members - (RoleMembers.of(there) if there else RoleMembers())
-        others = (RoleMembers.of(there) if there else RoleMembers()) - role.members
-        if there and not is_ours(there, role) and (missing or after != drafts):
-            obstacles = [_made_by_others(there, role)]
-        elif others and after != drafts and not any(one.records(role.name) for one in drafts):
-            obstacles = [f"it has members ({others}) and none of its rights, so it was not made here; remove it first"]
-        if obstacles:
-            last += [RoleStep(RoleAction.BLOCKED, role.name, why) for why in obstacles]
-            continue
-        beside = f"; it also has {others}" if others else ""
-        if there is None:
-            first.append(RoleStep(RoleAction.CREATE, role.name, role.made_for))
-        if missing:
-            last.append(RoleStep(RoleAction.GRANT, role.name, f"{missing}{beside}", missing))
-        elif there and after == drafts:
-            last.append(RoleStep(RoleAction.KEEP, role.name, f"it has these members and rights{beside}"))
-        drafts = after
-    return (*first, *_policy_steps(drafts), *last)
-
-
-def removal(unwanted: Iterable[WantedRole], found: FoundRoles) -> tuple[RoleStep, ...]:
-    """Return the steps that take away the rights of these roles, and delete those that nothing else uses."""
-    drafts, last = _drafts(found), list[RoleStep]()
+    leaving_roles = list[WantedRole]()
     for role in unwanted:
         there = found.roles.get(role.name)
         if there and not is_ours(there, role):
             last.append(RoleStep(RoleAction.BLOCKED, role.name, _made_by_others(there, role)))
             continue
-        drafts, _ = _with_rights(drafts, replace(role, rights=()))
+        drafts, _ = _with_rights(drafts, replace(role, rights=()), NO_MEMBERS)
+        leaving_roles.append(role)
+    for role in wanted:
+        there = found.roles.get(role.name)
+        has = RoleMembers.of(there) if there else NO_MEMBERS
+        labels = {label for one in drafts for label in one.after.policy_labels} if role.follows else ()
+        who = membership(role.name, has, role.members, labels)
+        after, obstacles = _with_rights(drafts, role, who.added if role.follows else NO_MEMBERS)
+        if there and not is_ours(there, role) and (who.missing or who.leaving or after != drafts):
+            obstacles = [_made_by_others(there, role)]
+        elif who.others and after != drafts and not any(one.records(role.name) for one in drafts):
+            obstacles = [
+                f"it has members ({who.others}) and none of its rights, so it was not made here; remove it first"
+            ]
+        if obstacles:
+            last += [RoleStep(RoleAction.BLOCKED, role.name, why) for why in obstacles]
+            continue
+        beside = f"; it also has {who.others}" if who.others else ""
+        if who.leaving:
+            why = f"{who.leaving}, added before and no longer wanted{'' if who.missing else beside}"
+            first.append(RoleStep(RoleAction.REVOKE, role.name, why, who.leaving))
+        if there is None:
+            first.append(RoleStep(RoleAction.CREATE, role.name, role.made_for))
+        if who.missing:
+            last.append(RoleStep(RoleAction.GRANT, role.name, f"{who.missing}{beside}", who.missing))
+        elif there and after == drafts and not who.leaving:
+            last.append(RoleStep(RoleAction.KEEP, role.name, f"it has these members and rights{beside}"))
+        drafts = after
+    return (*first, *_in_safe_order(_policy_steps(drafts)), *last, *_deletions(leaving_roles, drafts, found))
+
+
+def removal(unwanted: Iterable[WantedRole], found: FoundRoles) -> tuple[RoleStep, ...]:
+    """Return the steps that take away the rights of these roles, and delete those that nothing else uses."""
+    return plan((), found, unwanted)
+
+
+def _deletions(unwanted: Iterable[WantedRole], drafts: Sequence[_Draft], found: FoundRoles) -> Iterator[RoleStep]:
+    for role in unwanted:
+        there = found.roles.get(role.name)
         using = [one.after for one in drafts if any(role.name in item.roles for item in one.after.items())]
         if there and using:
             why = f"policy {using[0].id} `{using[0].name}` names it for other rights; the role and its members stay"
-            last.append(RoleStep(RoleAction.KEEP, role.name, why))
+            yield RoleStep(RoleAction.KEEP, role.name, why)
         elif there:
             members = RoleMembers.of(there)
-            last.append(RoleStep(RoleAction.DELETE, role.name, f"with {members}" if members else "it has no members"))
-    return (*_policy_steps(drafts), *last)
+            yield RoleStep(RoleAction.DELETE, role.name, f"with {members}" if members else "it has no members")
 
 
 def departure(role: WantedRole, found: FoundRoles) -> tuple[RoleStep, ...]:
     """Return the steps that remove the members of `role` from it, and change nothing else."""
     there = found.roles.get(role.name)
-    leaving = role.members & RoleMembers.of(there) if there else RoleMembers()
+    leaving = role.members & RoleMembers.of(there) if there else NO_MEMBERS
     if there and leaving and not is_ours(there, role):
         return (RoleStep(RoleAction.BLOCKED, role.name, _made_by_others(there, role)),)
     return (RoleStep(RoleAction.REVOKE, role.name, str(leaving), leaving),) if leaving else ()
@@ -207,9 +187,21 @@ def members_after(members: RoleMembers, role: str, steps: Iterable[RoleStep]) ->
     return members
 
 
+def is_there(role: WantedRole, found: FoundRoles) -> bool:
+    """Return true if Ranger has a role of this name that was made here for the same purpose."""
+    there = found.roles.get(role.name)
+    return there is not None and is_ours(there, role)
+
+
 def is_ours(there: RoleRecord, role: WantedRole) -> bool:
     """Return true if a role of Ranger was made here for the same purpose."""
     return there.description.startswith(role.made_for)
+
+
+def roles_with_rights(policies: Iterable[Json]) -> tuple[str, ...]:
+    """Return the names of the roles whose rights the labels of these policies record."""
+    holders = (holder for one in _drafts(FoundRoles({}, list(policies))) for holder in one.holders())
+    return tuple(dict.fromkeys(holder.name for holder in holders if holder.kind == "role"))
 
 
 def _made_by_others(there: RoleRecord, role: WantedRole) -> str:
@@ -240,6 +232,16 @@ class _Draft:
         labels = self.after.policy_labels
         return any(label.startswith(f"{ROLE_LABEL}:") and label.endswith(f":role:{role}") for label in labels)
 
+    def holders(self) -> Iterable[Holder]:
+        """Return who was given rights for roles in the policy, and still has them."""
+        return recorded(self.after, by=ROLE_LABEL)
+
+    def recording(self, role: str, added: RoleMembers, *, is_of_role: bool) -> _Draft:
+        """Return the draft whose labels record these members of the role, if it is of the role or recorded them."""
+        labels = relabelled(self.after.policy_labels, role, added, also_new=is_of_role)
+        same = labels == self.after.policy_labels
+        return self if same else replace(self, after=replaced(self.after, policy_labels=labels))
+
     def giving(self, role: str, accesses: frozenset[str], *, may_give: bool = True) -> _Draft:
         """Return the draft in which the role has exactly these accesses from here; itself if nothing changes."""
         policy, holder = self.after, Holder("role", role)
@@ -256,8 +258,12 @@ def _drafts(found: FoundRoles) -> list[_Draft]:
     return [_Draft(policy, policy, _key(policy.resources), document) for policy, document in policies]
 
 
-def _with_rights(drafts: Sequence[_Draft], role: WantedRole) -> tuple[list[_Draft], list[str]]:
-    """Return the drafts in which a role has exactly the wanted rights from here, and what stands in the way."""
+def _with_rights(drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers) -> tuple[list[_Draft], list[str]]:
+    """Return the drafts in which a role has exactly the wanted rights from here, and what stands in the way.
+
+    `added` are recorded as members that were added, also where a right is taken away and the policy stays: each policy
+    is changed by one step, and an interruption between two must not lose the record.
+    """
     after, obstacles, open_rights = (
         list[_Draft](),
         list[str](),
@@ -267,7 +273,8 @@ def _with_rights(drafts: Sequence[_Draft], role: WantedRole) -> tuple[list[_Draf
         policy = draft.after
         one = open_rights.pop(draft.key, None) if _decides(policy) else None
         accesses = one.accesses if one else frozenset[str]()
-        after.append(draft.giving(role.name, accesses, may_give=not policy.conditions))
+        given = draft.giving(role.name, accesses, may_give=not policy.conditions)
+        after.append(given.recording(role.name, added, is_of_role=bool(accesses)))
         if policy.conditions and accesses - held(after[-1].after).get(Holder("role", role.name), frozenset()):
             obstacles.append(
                 f"policy {policy.id} `{policy.name}` of the same resource has conditions; add it there manually"
@@ -284,7 +291,8 @@ def _with_rights(drafts: Sequence[_Draft], role: WantedRole) -> tuple[list[_Draf
             resources=_levels(one.resource),
             policy_labels=[ROLE_LABEL],
         )
-        after.append(_Draft(None, new, key).giving(role.name, one.accesses))
+        given = _Draft(None, new, key).giving(role.name, one.accesses)
+        after.append(given.recording(role.name, added, is_of_role=True))
     return after, obstacles
 
 
@@ -301,6 +309,12 @@ def _levels(resource: Mapping[str, str]) -> dict[str, PolicyResource]:
 def _key(resources: Mapping[str, PolicyResource]) -> bytes:
     sets = {n: (sorted(one.values), one.is_excludes, one.is_recursive) for n, one in resources.items()}
     return msgspec.json.encode(sets, order="sorted")
+
+
+def _in_safe_order(steps: Iterable[RoleStep]) -> list[RoleStep]:
+    """Return the steps with deletions last: a record moves to another policy before its own is gone."""
+    order = (TransferAction.CREATE, TransferAction.UPDATE, TransferAction.DELETE)
+    return sorted(steps, key=lambda step: order.index(step.policy.change) if step.policy else 0)
 
 
 def _policy_steps(drafts: Iterable[_Draft]) -> Iterator[RoleStep]:

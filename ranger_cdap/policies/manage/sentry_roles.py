@@ -19,7 +19,16 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from ranger_cdap.cdap.entity import LONGEST_PART, EntityType, entity_types
-from ranger_cdap.policies.manage.role_plan import RoleMembers, RoleRights, WantedRole
+from ranger_cdap.policies.manage.role_members import LONGEST_LABEL, RoleMembers, member_label
+from ranger_cdap.policies.manage.role_plan import (
+    FoundRoles,
+    RoleAction,
+    RoleRights,
+    RoleStep,
+    WantedRole,
+    is_there,
+    plan,
+)
 from ranger_cdap.policies.manage.sentry_file import LeftOut, SentryFile, SentryPrivilege, SentryRole
 from ranger_cdap.policies.manage.setup_policies import EVERY_NAME
 
@@ -33,30 +42,53 @@ _NOT_IN_A_NAME: Final = frozenset("/\\%;,{}*?")
 
 @dataclass(frozen=True, slots=True)
 class SentryImport:
-    """The roles to make in Ranger, and what of the file they do not have."""
+    """The roles to make in Ranger, roles of the file of which nothing is left, and what of the file is left out."""
 
     roles: tuple[WantedRole, ...]
+    emptied: tuple[WantedRole, ...]
     left_out: tuple[LeftOut, ...]
+    made_for: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all roles of the file."""
+        return frozenset(role.name for role in (*self.roles, *self.emptied))
 
 
 def sentry_roles(file: SentryFile, *, service: str, instance: str) -> SentryImport:
     """Return the roles of the file for this instance of CDAP and this service of Ranger, and what is left out."""
-    left_out, roles = list(file.left_out), list[WantedRole]()
+    left_out, roles, emptied = list(file.left_out), list[WantedRole](), list[WantedRole]()
+    made_for = f"Made by ranger-cdap: imported from Sentry for instance {instance}, service {service}."
     for role in file.roles:
         if not _is_name(role.name):
             left_out.append(LeftOut(role.place, f"role `{role.name}`", "Ranger has no such names of roles"))
         elif rights := _rights(role, instance, left_out):
-            roles.append(
-                WantedRole(
-                    name=role.name,
-                    made_for=f"Made by ranger-cdap: imported from Sentry for instance {instance}, service {service}.",
-                    members=RoleMembers(groups=tuple(_groups(role, left_out))),
-                    rights=rights,
-                )
-            )
+            members = RoleMembers(groups=tuple(_groups(role, left_out)))
+            roles.append(WantedRole(role.name, made_for, members, rights, follows=True))
         else:
             left_out.append(LeftOut(role.place, f"role `{role.name}`", "no privilege is left of it"))
-    return SentryImport(tuple(roles), tuple(sorted(left_out, key=lambda one: one.place)))
+            emptied.append(WantedRole(role.name, made_for, follows=True))
+    left_out.sort(key=lambda one: one.place)
+    return SentryImport(tuple(roles), tuple(emptied), tuple(left_out), made_for)
+
+
+def sentry_plan(found: SentryImport, there: FoundRoles, *, delete: bool = False) -> tuple[RoleStep, ...]:
+    """Return the steps by which Ranger's roles follow the file; `delete` takes out imported roles it does not have.
+
+    `there` has the roles of the file and those that the policies were given rights for, as far as they exist.
+    """
+    others = [WantedRole(name, found.made_for) for name in sorted(there.roles.keys() - found.names)]
+    gone = [role for role in others if is_there(role, there)]
+    emptied = [role for role in found.emptied if is_there(role, there)]
+    steps = plan([*found.roles, *emptied], there, gone if delete else ())
+    return steps if delete else (*steps, *(_kept(role.name, there) for role in gone))
+
+
+def _kept(role: str, there: FoundRoles) -> RoleStep:
+    members = RoleMembers.of(there.roles[role])
+    has = f"its rights and members ({members})" if members else "its rights"
+    why = f"it was imported before and the file does not have it; it keeps {has}, and `--delete` removes it"
+    return RoleStep(RoleAction.KEEP, role, why)
 
 
 def _groups(role: SentryRole, left_out: list[LeftOut]) -> Iterable[str]:
@@ -66,6 +98,8 @@ def _groups(role: SentryRole, left_out: list[LeftOut]) -> Iterable[str]:
             left_out.append(LeftOut(role.place, what, "in Ranger it is everyone who can sign in"))
         elif not _is_name(group):
             left_out.append(LeftOut(role.place, what, "Ranger has no such names of groups"))
+        elif len(member_label(role.name, "group", group)) > LONGEST_LABEL:
+            left_out.append(LeftOut(role.place, what, "both names are too long for the label that records the member"))
         else:
             yield group
 

@@ -8,7 +8,8 @@ from ranger_cdap.cdap.entity import parse_entity, to_resource
 from ranger_cdap.cdap.presets import load_preset, preset_names, preset_profiles
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.job_roles import job_role, role_name
-from ranger_cdap.policies.manage.role_plan import RoleMembers, WantedRole
+from ranger_cdap.policies.manage.role_members import RoleMembers
+from ranger_cdap.policies.manage.role_plan import WantedRole
 from ranger_cdap.policies.manage.setup_policies import EVERY_NAME
 
 NAMES = [

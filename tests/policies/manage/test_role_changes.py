@@ -19,7 +19,8 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.job_roles import job_role
 from ranger_cdap.policies.manage.role_changes import carry_out_roles, read_roles, require_members
-from ranger_cdap.policies.manage.role_plan import RoleAction, RoleMembers, RoleStep, WantedRole, plan, removal
+from ranger_cdap.policies.manage.role_members import RoleMembers
+from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep, WantedRole, plan, removal
 from ranger_cdap.policies.manage.service_setup import DesiredState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
