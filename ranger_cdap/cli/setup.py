@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
+from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -83,7 +85,9 @@ def setup(
     What creators get, and the policies of the user CDAP itself runs as, are those of `cdap.profile`.
     """
     if from_cdap_site is not None:
-        _propose(invocation, proposal(from_cdap_site))
+        check_user = partial(check_grantee, non_creators=())
+        master = invocation.settings.master.name
+        _propose(invocation, proposal(from_cdap_site, check_user=check_user, master=master))
         return
     settings = invocation.settings
 

@@ -36,6 +36,7 @@ DEFAULT_FILE: Final = Path("ranger-cdap.toml")
 """The configuration file without another one, if it exists in the working directory."""
 
 _log = logging.getLogger(__name__)
+_NOT_IN_AN_INSTANCE: Final = frozenset("*?,{}\\")
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
@@ -274,6 +275,8 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
     for name, number in not_negative.items():
         if not 0 <= number < float("inf"):
             raise ConfigError(f"{stands(name)}: `{name}` must be zero or greater, not `{number}`")
+    if problem := instance_problem(settings.cdap.instance):
+        raise ConfigError(f"{stands('cdap.instance')}: `cdap.instance` {problem}; it is the name of one instance")
     check_workers(settings.service, f"{stands('service.workers')}: `service.workers`")
     if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
         where = stands("sync.extra_group")
@@ -294,6 +297,15 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
             address.checked()
         except ConfigError as e:
             raise ConfigError(f"{stands(address.setting.name)}: {e}") from None
+
+
+def instance_problem(name: str) -> str:
+    """Return why Ranger would not take a text for the name of one instance; empty if it would."""
+    if not name or name != name.strip() or not name.isprintable():
+        return "is empty, or has surrounding blanks or control characters"
+    if special := sorted(_NOT_IN_AN_INSTANCE.intersection(name)):
+        return f"has {' '.join(f'`{one}`' for one in special)}, with which a policy is for more than one instance"
+    return ""
 
 
 def check_workers(service: ServiceSettings, name: str) -> None:
