@@ -170,9 +170,25 @@ README = [
     (["Alice the Deployer", "Clicks Datasets"], ["IMP application.deploy(namespace principal)", "application.delete"]),
     (["Alice the Runner"], ["program.stop(service)", "program.start(service)", "schedule.create"]),
 ]
-# Policies that the study has besides: of the artifact, and of what the principal of the namespace is.
-BESIDES = [("alice", "namespace=clicks artifact=?*", "read"), ("svcclicks", "principal=svcclicks*", "admin")]
-BESIDES += [("svcclicks", f"namespace=clicks {kind}=?*", "admin") for kind in ("dataset_module", "dataset_type")]
+
+
+def besides() -> list[tuple[str, str, str]]:
+    """The policies that the page adds to those of the README."""
+    section = text_of(PAGE).split("### The case study\n")[1].split("\n#")[0]
+    rows = re.findall(r"^\| (\w+) \| `([^`]+)` \| ([A-Z, ]+) \| .+ \|$", section, re.MULTILINE)
+    return [(user, resource, given.lower().replace(",", "")) for user, resource, given in rows]
+
+
+BESIDES = besides()
+
+
+@pytest.mark.parametrize("number", range(len(BESIDES)))
+def test_each_policy_that_the_page_adds_is_needed(number: int) -> None:
+    fewer = [*BESIDES[:number], *BESIDES[number + 1 :]]
+    given = [(one.user, one.effective, one.accesses) for one in CASE_STUDY]
+    steps = [step for _, some in README for step in some]
+    assert [step for step in steps if denials([*given, *fewer], step)] != []
+    assert [step for step in steps if denials([*given, *BESIDES], step)] == []
 
 
 @pytest.mark.parametrize("number", range(len(README)))
