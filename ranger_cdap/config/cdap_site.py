@@ -79,7 +79,7 @@ def proposal(path: Path, *, check_user: Callable[[str], None], master: str) -> S
         ConfigError: the file cannot be read, or is not Hadoop's XML.
     """
     with suppress(OSError):  # reading it says what is wrong
-        if not path.exists():
+        if not path.is_file():
             raise ConfigError(f"`{path}` does not exist; name CDAP's `cdap-site.xml`")
     properties = read_properties(path)
     profile = ProposedSetting("cdap.profile", DOCUMENTED, "the privileges that CDAP's documentation asks for")
