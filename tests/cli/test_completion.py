@@ -15,7 +15,10 @@ from ranger_cdap.cli.main import main
 
 COMPLETED = [
     ("ranger-cdap exp", ["explain"]),
-    ("ranger-cdap policies ", ["lint", "test", "impact", "refresh", "export", "diff", "plan", "apply", "import"]),
+    (
+        "ranger-cdap policies ",
+        ["lint", "test", "impact", "refresh", "export", "diff", "plan", "apply", "import", "rewrite"],
+    ),
     ("ranger-cdap check alice dataset.tr", ["dataset.truncate"]),
     ("ranger-cdap check alice topic.cre", ["topic.create"]),
     ("ranger-cdap check alice dataset.get data", ["dataset:", "dataset_module:", "dataset_type:"]),

@@ -24,6 +24,7 @@ READING = [
     "setup --from-cdap-site FILE",
     "import sentry FILE",
     "policies test FILE",
+    "policies rewrite FILE",
     "policies impact FILE DOWNLOAD",
     "policies impact DOWNLOAD DOWNLOAD --roles FILE",
     "policies impact DOWNLOAD DOWNLOAD --allow FILE",
