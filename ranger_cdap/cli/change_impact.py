@@ -16,12 +16,12 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, RangerAdminError
-from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.versions import NO_VERSION
 from ranger_cdap.policies.manage.role_members import RoleMembers
 from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep, members_after
 from ranger_cdap.policies.manage.transfer import Step, TransferAction, body
+from ranger_cdap.policies.refresh.cache import command_downloader
 from ranger_cdap.policies.refresh.documents import needs_tags
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.questions.impact_question import compared_engine
@@ -90,7 +90,7 @@ def _engines(
         NotReady: Ranger Admin has no policies of the service.
     """
     service = settings.ranger.service
-    by = Downloader.here(settings.plugin.app_id, service, settings.plugin.cluster_name)
+    by = command_downloader(settings)
     policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
     if policies is None:
         raise NotReady(f"Ranger Admin has no policies of service `{service}`")

@@ -26,6 +26,7 @@ from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory
 from ranger_cdap.policies.manage.transfer import policy_key
+from ranger_cdap.policies.refresh.cache import command_downloader
 from ranger_cdap.policies.refresh.documents import Documents, needs_tags
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
@@ -120,7 +121,7 @@ def read_sources(
     found: dict[PolicySource, bytes] = {}
     if any(isinstance(source, RangerSource) for source in sources):
         settings = invocation.settings
-        by = Downloader.here(settings.plugin.app_id, service, settings.plugin.cluster_name)
+        by = command_downloader(settings)
         with administrator(invocation, ranger_user) as admin:
             now = _policies_now(admin, service, by)
             for source in sources:

@@ -19,11 +19,11 @@ from ranger_cdap.engine import EngineOptions, Problem
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.errors import NotReady, PolicySetError
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
-from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.client.versions import NO_VERSION
 from ranger_cdap.policies.manage.lint import KnownPrincipals, LintFinding, lint
+from ranger_cdap.policies.refresh.cache import command_downloader
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, no_tags
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_user_store
 from ranger_cdap.ranger_model.policy import Policy
@@ -97,7 +97,7 @@ def _download(invocation: Invocation) -> Documents:
     """Download the current policies with the plugin's account; the cache is not used."""
     settings = invocation.settings
     service, plugin = settings.ranger.service, settings.plugin
-    by = Downloader.here(plugin.app_id, service, plugin.cluster_name)
+    by = command_downloader(settings)
     with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
         policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
         roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)

@@ -17,7 +17,6 @@ from ranger_cdap.cli.policy_files import POLICIES
 from ranger_cdap.cli.role_steps import counted
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.change_plan import without_grants
@@ -26,6 +25,7 @@ from ranger_cdap.policies.manage.policy_directory import FileFormat, write_direc
 from ranger_cdap.policies.manage.service_export import read_service
 from ranger_cdap.policies.manage.strict_text import write_json
 from ranger_cdap.policies.manage.transfer import Step, TransferAction, plan, policy_key
+from ranger_cdap.policies.refresh.cache import command_downloader
 
 account = click.option(
     "--ranger-user",
@@ -85,7 +85,7 @@ def export_command(
     if directory is not None and out is not None:
         raise InvalidInput("`--out` and `--directory` exclude each other")
     settings = invocation.settings
-    by = Downloader.here(settings.plugin.app_id, settings.ranger.service, settings.plugin.cluster_name)
+    by = command_downloader(settings)
     with administrator(invocation, ranger_user) as admin:
         collection, documents = read_service(admin, settings.ranger.service, by)
     if directory is not None:

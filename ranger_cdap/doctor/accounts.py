@@ -21,7 +21,6 @@ from ranger_cdap.errors import (
     ServiceDisabled,
     ServiceNotFound,
 )
-from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.service_setup import (
     PLUGIN_RIGHTS,
@@ -31,6 +30,7 @@ from ranger_cdap.policies.manage.service_setup import (
     SetupAction,
     plan,
 )
+from ranger_cdap.policies.refresh.cache import command_downloader
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy
@@ -113,9 +113,8 @@ def _definition(definition: dict[str, Any] | None, settings: Settings) -> Findin
 def _rights(
     account: Account, admin: RangerAdmin, settings: Settings, known: ServicePolicies | None
 ) -> tuple[list[Finding], ServicePolicies | None]:
-    service, plugin = settings.ranger.service, settings.plugin
-    # Ranger lists whatever downloads as a plugin, so the doctor downloads as the plugin of this machine.
-    by = Downloader.here(plugin.app_id, service, plugin.cluster_name)
+    service = settings.ranger.service
+    by = command_downloader(settings)
     try:
         proven = prove(admin, account.username, service, by, known)
     except ServiceNotFound:

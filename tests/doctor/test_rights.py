@@ -15,7 +15,7 @@ from ranger_cdap.doctor import Finding, Health
 from ranger_cdap.doctor.accounts import accounts, examine_account
 from ranger_cdap.doctor.rights import prove
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.downloader import COMMANDS, Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.service_setup import DesiredState
@@ -205,8 +205,8 @@ def test_the_bridge_is_examined_only_where_grants_are_forwarded(world: World) ->
     assert [account.purpose for account in accounts(settings)] == ["plugin", "sync"]
 
 
-def test_a_doctor_is_listed_as_the_plugin_it_examines(world: World) -> None:
+def test_a_doctor_is_listed_as_no_plugin_where_none_runs(world: World) -> None:
     world.give(NEEDED)
     world.findings()
     listed = world.raw("GET", f"{V2}/plugins/info")[1]
-    assert {row["appType"] for row in listed} == {world.settings.plugin.app_id}
+    assert {row["appType"] for row in listed} == {COMMANDS}

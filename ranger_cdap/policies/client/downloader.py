@@ -10,6 +10,9 @@ import msgspec
 
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
 
+COMMANDS: Final = "ranger-cdap-commands"
+"""Name on Ranger's page of plugins of commands that download policies where no plugin runs."""
+
 _LONGEST_ID: Final = 255  # Ranger's column; Java's plugin cuts it there as well
 
 

@@ -20,9 +20,11 @@ from typing import Final
 import filelock
 import msgspec
 
+from ranger_cdap.config import Settings
 from ranger_cdap.disk import replace_file
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError, reason
+from ranger_cdap.policies.client.downloader import COMMANDS, Downloader
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet, compile_set, needs_tags, pieces
 from ranger_cdap.policies.refresh.refresh_state import LastContact
@@ -311,3 +313,14 @@ def _refusal(versions: Versions, least: Versions) -> str:
 
 def _is_private(status: os.stat_result) -> bool:
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS
+
+
+def command_downloader(settings: Settings) -> Downloader:
+    """Return the identity with which commands download: the plugin's where it has a cache, else one of their own.
+
+    Ranger lists whatever downloads as a plugin, so that one by this host's name would be a plugin that does not exist.
+    """
+    plugin, service = settings.plugin, settings.ranger.service
+    cache = PolicyCache(plugin.cache_dir, plugin.app_id, service, report=lambda problem: None)
+    is_plugin = os.path.exists(cache.path())  # noqa: PTH110  (no error where the directory cannot be searched)
+    return Downloader.here(plugin.app_id if is_plugin else COMMANDS, service, plugin.cluster_name)
