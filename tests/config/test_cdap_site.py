@@ -268,7 +268,7 @@ names = st.sampled_from([*KNOWN, *MISSPELT, "hdfs.user", "some.password"]) | hos
 
 
 @given(st.dictionaries(names, hostile, max_size=8), st.dictionaries(st.sampled_from(KNOWN), hostile, max_size=8))
-def test_whatever_the_file_says_the_proposal_is_settings_that_load_and_shows_no_secret(
+def test_whatever_the_file_says_the_proposal_loads_and_shows_no_secret(
     some: dict[str, str], others: dict[str, str]
 ) -> None:
     properties = {

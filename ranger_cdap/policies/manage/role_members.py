@@ -81,7 +81,7 @@ def relabelled(labels: Iterable[str], role: str, added: RoleMembers, *, also_new
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class MemberChanges:
     """Members to add, to remove, added here once the plan is carried out, and of others."""
 
     missing: RoleMembers
@@ -90,8 +90,8 @@ class Membership:
     others: RoleMembers
 
 
-def membership(role: str, has: RoleMembers, wanted: RoleMembers, labels: Container[str]) -> Membership:
+def membership(role: str, has: RoleMembers, wanted: RoleMembers, labels: Container[str]) -> MemberChanges:
     """Return what becomes of the members that a role has and is to have, by the labels of all policies."""
     missing = wanted - has
     added = has.only(lambda kind, name: member_label(role, kind, name) in labels)
-    return Membership(missing, added - wanted, (added & wanted) | missing, has - wanted - added)
+    return MemberChanges(missing, added - wanted, (added & wanted) | missing, has - wanted - added)
