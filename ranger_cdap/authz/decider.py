@@ -236,7 +236,8 @@ class Decider:
         decision_context, unready = self._decision_context(user, groups, None)
         if decision_context is not None and self._veto is None and self.config.enforcement.everything:
             applied = {kind: self.config.options.applied_to(row) for kind, row in rows.items()}
-            return [visibility(applied[e.type], e, user, decision_context.ask) for e in entities]
+            ask = decision_context.asking(user)
+            return [visibility(applied[e.type], e, user, ask) for e in entities]
         found = []
         for e in entities:
             answer = self._answer(decision_context, unready, user, rows[e.type], e, NOTHING_ELSE)

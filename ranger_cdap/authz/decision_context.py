@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.cdap.answer import Ask
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
@@ -34,6 +35,32 @@ class DecisionContext(msgspec.Struct, frozen=True):
         """Return the values that policies, tags and zones name for a user on the open levels of a pattern."""
         request = AccessRequest(resource=to_resource(pattern.example, self.instance), access_type="", user=person)
         return self.engine.named_values(request, pattern.open_levels)
+
+    def asking(self, person: str) -> Ask:
+        """Return `ask` for many entities: what follows from the user, or from the last entity, is worked out once."""
+        membership, evaluate = self.groups.membership(person), self.engine.evaluate
+        last: EntityId | None = None
+        resource: dict[str, str] = {}
+
+        def ask(_: str, entity: EntityId, action: str) -> Decision:
+            nonlocal last, resource
+            if entity is not last:
+                last, resource = entity, to_resource(entity, self.instance)
+            access_type, matching_scope = _REQUESTED[action]
+            return evaluate(
+                AccessRequest(
+                    resource,
+                    access_type,
+                    person,
+                    membership.groups,
+                    access_time=self.now,
+                    matching_scope=matching_scope,
+                    client_ip=self.client_ip,
+                    groups_known=membership.known,
+                )
+            )
+
+        return ask
 
     def ask(self, person: str, entity: EntityId, action: str) -> Decision:
         """Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
