@@ -98,50 +98,48 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
     def load(self, scenario: Json, name: str = "engine") -> dict[str, Any]:
         """Load the policies, roles, tags, user store and settings of a scenario."""
         given = {key: scenario[key] for key in ("policies", "roles", "tags", "userStore", "conf") if scenario.get(key)}
-        return self._ask({"command": "load", "engine": name, **given})
+        return self.ask({"command": "load", "engine": name, **given})
 
     def download(self, service_type: str, service: str, conf: Json, name: str = "engine") -> dict[str, Any]:
         """A plugin that downloads by itself, from the Ranger Admin its configuration names."""
-        return self._ask(
-            {"command": "download", "engine": name, "type": service_type, "service": service, "conf": conf}
-        )
+        return self.ask({"command": "download", "engine": name, "type": service_type, "service": service, "conf": conf})
 
     def refresh(self, name: str = "engine") -> dict[str, Any]:
         """Let such a plugin download again, now."""
-        return self._ask({"command": "refresh", "engine": name})
+        return self.ask({"command": "refresh", "engine": name})
 
     def validate(self, definition: Json, service: str, policies: Iterable[Json]) -> tuple[str | None, list[str | None]]:
         """What Ranger Admin's validators say against a definition and against each policy; None is valid."""
-        answer = self._ask(
+        answer = self.ask(
             {"command": "validate", "definition": definition, "service": service, "policies": list(policies)}
         )
         return answer["definition"], answer["policies"]
 
     def apply_deltas(self, policies: Json, name: str = "engine") -> dict[str, Any]:
-        return self._ask({"command": "delta", "engine": name, "policies": policies})
+        return self.ask({"command": "delta", "engine": name, "policies": policies})
 
     def set_tags(self, tags: Json, name: str = "engine") -> dict[str, Any]:
         """A later download of tags, in place of the one before; without an enricher it has no effect."""
-        return self._ask({"command": "tags", "engine": name, "tags": tags})
+        return self.ask({"command": "tags", "engine": name, "tags": tags})
 
     def evaluate(self, requests: Iterable[Json], name: str = "engine") -> list[dict[str, Any]]:
-        answers = self._ask({"command": "evaluate", "engine": name, "requests": list(requests)})["answers"]
+        answers = self.ask({"command": "evaluate", "engine": name, "requests": list(requests)})["answers"]
         return list(answers)
 
     def who_can(self, requests: Iterable[Json], name: str = "engine") -> list[dict[str, Any]]:
-        answers = self._ask({"command": "acls", "engine": name, "requests": list(requests)})["answers"]
+        answers = self.ask({"command": "acls", "engine": name, "requests": list(requests)})["answers"]
         return list(answers)
 
     def load_file(self, policies: Path, more: Json, name: str = "engine") -> dict[str, Any]:
         """Load a download from a file; how long that took, and the megabytes of live objects it added."""
-        return self._ask({"command": "loadFile", "engine": name, "file": str(policies), **more})
+        return self.ask({"command": "loadFile", "engine": name, "file": str(policies), **more})
 
     def time(self, requests: Path, passes: int, name: str = "engine") -> dict[str, Any]:
         """How fast the questions of a file are answered, and the answers (see `Timing.java`)."""
-        return self._ask({"command": "time", "engine": name, "file": str(requests), "passes": passes})
+        return self.ask({"command": "time", "engine": name, "file": str(requests), "passes": passes})
 
     def drop(self, name: str = "engine") -> None:
-        self._ask({"command": "drop", "engine": name})
+        self.ask({"command": "drop", "engine": name})
 
     def decide(self, scenario: Json, taken: Iterable[bool] = ()) -> list[dict[str, Any]]:
         """Load a scenario, apply its changes if it has any, and answer all its requests.
@@ -158,7 +156,7 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
             self.set_tags(scenario["laterTags"])
         return self.evaluate(scenario["requests"])
 
-    def _ask(self, command: Json) -> dict[str, Any]:
+    def ask(self, command: Json) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(command) + "\n")

@@ -29,6 +29,8 @@ import org.apache.ranger.plugin.util.ServicePolicies;
  * {"command": "download", "engine": NAME, "type": definition, "service": name, "conf"}
  * {"command": "refresh", "engine": NAME}
  * {"command": "validate", "definition": RangerServiceDef, "service": name, "policies": [RangerPolicy, ...]}
+ * {"command": "service", "jars": directory, "definition": RangerServiceDef, "service": RangerService, "lookup"?: context}
+ * {"command": "encrypt", "password": text, "algorithm": name}
  * {"command": "loadFile", "engine": NAME, "file": ServicePolicies, "roles"?, "tags"?, "userStore"?, "conf"?}
  * {"command": "time", "engine": NAME, "file": requests, "passes": n}
  * {"command": "drop", "engine": NAME}
@@ -66,6 +68,8 @@ public final class Harness {
         case "download" -> keep(engine, LoadedPlugin.download(command));
         case "refresh" -> engine(engine).refresh();
         case "validate" -> Validators.validate(command);
+        case "service" -> Services.ask(command);
+        case "encrypt" -> Services.encrypt(command);
         case "delta" -> engine(engine).apply(command.path("policies"));
         case "tags" -> engine(engine).setTags(command.path("tags"));
         case "evaluate" -> each(command, engine(engine)::evaluate);

@@ -1,0 +1,76 @@
+package rangercdap;
+
+import static rangercdap.Harness.JSON;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.File;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.ranger.plugin.model.RangerService;
+import org.apache.ranger.plugin.model.RangerServiceDef;
+import org.apache.ranger.plugin.service.RangerBaseService;
+import org.apache.ranger.plugin.service.ResourceLookupContext;
+import org.apache.ranger.plugin.util.PasswordUtils;
+
+/**
+ * Asks the class that a definition names, as Ranger Admin does: one loader for each folder of jars, a new object for each
+ * call, and that loader as the thread's while the call lasts.
+ */
+final class Services {
+
+  private static final Map<String, ClassLoader> LOADERS = new HashMap<>();
+
+  private Services() {}
+
+  /** The names of a look-up or the answer of Test Connection as "result", or "failure"; and "ms", how long it took. */
+  static ObjectNode ask(JsonNode command) throws Exception {
+    RangerServiceDef definition = JSON.treeToValue(command.path("definition"), RangerServiceDef.class);
+    RangerService service = JSON.treeToValue(command.path("service"), RangerService.class);
+    ClassLoader loader = LOADERS.computeIfAbsent(command.path("jars").asText(), Services::loader);
+    RangerBaseService asked = loader.loadClass(definition.getImplClass()).asSubclass(RangerBaseService.class)
+        .getDeclaredConstructor().newInstance();
+    asked.init(definition, service);
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    Thread.currentThread().setContextClassLoader(loader);
+    ObjectNode answer = JSON.createObjectNode();
+    long began = System.nanoTime();
+    try {
+      Object result = command.has("lookup")
+          ? asked.lookupResource(JSON.treeToValue(command.get("lookup"), ResourceLookupContext.class))
+          : asked.validateConfig();
+      answer.set("result", JSON.valueToTree(result));
+    } catch (Exception failure) {
+      answer.put("failure", failure.toString());
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
+    }
+    return answer.put("ms", (System.nanoTime() - began) / 1e6);
+  }
+
+  /** What Ranger Admin keeps of a password that it encrypts so, and gives to the class. */
+  static ObjectNode encrypt(JsonNode command) throws Exception {
+    String algorithm = command.path("algorithm").asText();
+    String vector = PasswordUtils.generateIvIfNeeded(algorithm);
+    String how = String.join(",", algorithm, PasswordUtils.DEFAULT_ENCRYPT_KEY, PasswordUtils.DEFAULT_SALT, "1000",
+        vector == null ? "" : vector + ",").replaceFirst(",$", "");
+    String encrypted = PasswordUtils.encryptPassword(how + "," + command.path("password").asText());
+    return JSON.createObjectNode().put("encrypted", how + "," + encrypted);
+  }
+
+  private static ClassLoader loader(String folder) {
+    try {
+      File[] files = new File(folder).listFiles();
+      URL[] urls = new URL[files == null ? 0 : files.length];
+      for (int i = 0; i < urls.length; i++) {
+        urls[i] = files[i].toURI().toURL();
+      }
+      return new URLClassLoader(urls, Thread.currentThread().getContextClassLoader());
+    } catch (MalformedURLException e) {
+      throw new IllegalArgumentException(e);
+    }
+  }
+}
