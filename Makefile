@@ -139,9 +139,10 @@ bench-plots: setup ## the plots of docs/images: cost against size, measured on t
 
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension
-extension: ## the jars for CDAP's master, into ranger_cdap/extension
+extension: ## the jars for CDAP's master and for Ranger Admin, into ranger_cdap/extension
 	mvn -q -B -f jvm/extension-common clean package
-	cp jvm/extension*/target/ranger-cdap-extension-[56].*.jar ranger_cdap/extension/
+	mvn -q -B -f jvm/ranger-lookup clean package
+	cp jvm/extension*/target/ranger-cdap-extension-[56].*.jar jvm/ranger-lookup/target/ranger-cdap-lookup.jar ranger_cdap/extension/
 
 dist: $(STAMP) extension ## sdist and wheel, with the extension's jars, into dist/
 	sh .ci/build-dist $(BIN)/python dist

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
-FILE_NAME = "ranger-servicedef-cdap.json"
+FILE_NAME: Final = "ranger-servicedef-cdap.json"
+LOOKUP_CLASS: Final = "rangercdap.lookup.RangerServiceCdap"
+"""The class of the look-up jar; a definition names it only where Ranger Admin has the jar."""
+
+NOT_LISTED: Final = frozenset({"topic"})
+"""The levels that CDAP has no list of, so nothing can be looked up."""
 
 
 def service_definition() -> dict[str, Any]:
     """Return the definition as Ranger's JSON, read from the package each time."""
     definition: dict[str, Any] = json.loads(files(__name__).joinpath(FILE_NAME).read_bytes())
     return definition
+
+
+def with_lookup(definition: Mapping[str, Any], *, on: bool = True) -> dict[str, Any]:
+    """Return the definition with the look-up of names in CDAP switched on or off, at our levels."""
+    ours = {row["name"] for row in service_definition()["resources"]}
+    resources = [
+        {**row, "lookupSupported": on and row["name"] not in NOT_LISTED} if row["name"] in ours else row
+        for row in definition["resources"]
+    ]
+    return {**definition, "implClass": LOOKUP_CLASS if on else "", "resources": resources}
+
+
+def has_lookup(definition: Mapping[str, Any]) -> bool:
+    """Return whether the definition names the class of the look-up jar."""
+    return definition.get("implClass") == LOOKUP_CLASS
 
 
 def hierarchies(definition: dict[str, Any]) -> set[tuple[str, ...]]:

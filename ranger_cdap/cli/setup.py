@@ -29,6 +29,7 @@ from ranger_cdap.questions.display import visible
     examples=(
         "ranger-cdap setup --dry-run",
         "ranger-cdap setup --yes --admin-user ann --master-user cdap",
+        "ranger-cdap setup --lookup --yes",
         "ranger-cdap setup --from-cdap-site /etc/cdap/conf/cdap-site.xml",
     ),
 )
@@ -54,6 +55,12 @@ from ranger_cdap.questions.display import visible
     "--master-user", metavar="USER", default="", help="The user CDAP itself runs as, in addition to `master.user`."
 )
 @click.option(
+    "--lookup/--no-lookup",
+    default=None,
+    help="Let Ranger Admin look names up in CDAP: only where the jar of `ranger-cdap ranger-extension` is installed "
+    "there. Without either option this stays as it is.",
+)
+@click.option(
     "--from-cdap-site",
     type=FILE,
     metavar="FILE",
@@ -69,6 +76,7 @@ def setup(
     admin_users: tuple[str, ...],
     admin_groups: tuple[str, ...],
     master_user: str,
+    lookup: bool | None,
     from_cdap_site: Path | None,
     dry_run: bool,
     yes: bool,
@@ -98,6 +106,7 @@ def setup(
             more_admin_users=admin_users,
             more_admin_groups=admin_groups,
             other_master_user=master_user,
+            lookup=lookup,
         )
         return service_setup.plan(wanted, state)
 

@@ -15,6 +15,7 @@ import msgspec
 import servicedef
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.definition_step import definition_step
 from ranger_cdap.policies.manage.setup_policies import EVERY_NAME, policy_steps
 from ranger_cdap.policies.manage.setup_steps import (
     CurrentState,
@@ -49,6 +50,7 @@ ADMIN_RIGHTS = ("service.admin.users", "service.admin.groups")
 _RECORD: Final = "ranger-cdap-setup."
 """Beginning of the service's settings that record the administrators of an instance `setup` added to such a list."""
 
+_INSTANCE: Final = "cdap.instance.name"
 _ENABLE = "plugins get no policies of it; enable it in Ranger Admin"
 
 
@@ -70,7 +72,7 @@ def plan(wanted: DesiredState, found: CurrentState) -> tuple[Step, ...]:
         InvalidInput: a service of that name exists with another type.
     """
     return (
-        _definition_step(servicedef.service_definition(), found.definition),
+        definition_step(servicedef.service_definition(), found.definition, lookup=wanted.lookup),
         _service_step(wanted, found.service),
         *policy_steps(wanted, found.policies),
     )
@@ -135,35 +137,6 @@ def _update_policy(admin: RangerAdmin, policy: Policy) -> None:
         )
 
 
-def _definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None) -> DefinitionStep:
-    if theirs is None:
-        return DefinitionStep(SetupAction.CREATE, f"{len(ours['resources'])} resources, 4 access types", ours)
-    lacking = {
-        part: [row for row in ours[part] if row["name"] not in {other["name"] for other in theirs.get(part, ())}]
-        for part in ("resources", "accessTypes", "configs")
-    }
-    ends = _missing_leaves(ours, theirs)
-    names = [row["name"] for rows in lacking.values() for row in rows]
-    if not names and not ends:
-        return DefinitionStep(SetupAction.KEEP, "nothing is missing", theirs)
-    grown = {**theirs, **{part: _appended(theirs.get(part, ()), rows) for part, rows in lacking.items()}}
-    grown["resources"] = [{**row, "isValidLeaf": True} if row["name"] in ends else row for row in grown["resources"]]
-    parts = [f"add {', '.join(names)}" if names else "", f"let policies end at {', '.join(ends)}" if ends else ""]
-    return DefinitionStep(SetupAction.UPDATE, "; ".join(filter(None, parts)), grown)
-
-
-def _missing_leaves(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """Return the resources of their definition that are valid leaves in ours, but not in theirs."""
-    ending = {row["name"] for row in ours["resources"] if row["isValidLeaf"]}
-    return [row["name"] for row in theirs.get("resources", ()) if row["name"] in ending and not row.get("isValidLeaf")]
-
-
-def _appended(theirs: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Append missing rows of ours with the next free item ids, because an id in use must keep its meaning."""
-    last = max((row.get("itemId", 0) for row in theirs), default=0)
-    return [*theirs, *({**row, "itemId": last + n} for n, row in enumerate(rows, 1))]
-
-
 def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> ServiceStep:
     kind = servicedef.service_definition()["name"]
     lists = _account_lists(wanted)
@@ -175,7 +148,11 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Servi
             "displayName": wanted.service,
             "type": kind,
             "isEnabled": True,
-            "configs": {**{key: ",".join(accounts) for key, accounts in lists.items()}, **record},
+            "configs": {
+                **{key: ",".join(accounts) for key, accounts in lists.items()},
+                **record,
+                **_instance({}, wanted),
+            },
         }
         return ServiceStep(SetupAction.CREATE, _accounts_text(lists), body)
     if service.get("type") != kind:
@@ -186,15 +163,25 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Servi
     lists = {**{key: [] for key in ADMIN_RIGHTS}, **lists}
     changes = [_list_change(before, key, names, wanted) for key, names in lists.items()]
     configs = {**before, **{key: text for change in changes for key, text in change.configs.items()}}
+    configs |= (named := _instance(before, wanted))
     configs = {key: text for key, text in configs.items() if text or key in before}
     is_enabled = service.get("isEnabled", True)
     if configs == before:
         if not is_enabled:
             return ServiceStep(SetupAction.DISABLED, _ENABLE, service)
         return ServiceStep(SetupAction.KEEP, "the accounts have their rights", service)
-    detail = "; ".join(part for change in changes for part in change.parts) or "only the record of what `setup` gave"
+    parts = [
+        *(part for change in changes for part in change.parts),
+        *(f"{key} = {text}" for key, text in named.items()),
+    ]
+    detail = "; ".join(parts) or "only the record of what `setup` gave"
     detail = detail if is_enabled else f"{detail}; it is disabled: {_ENABLE}"
     return ServiceStep(SetupAction.UPDATE, detail, {**service, "configs": configs})
+
+
+def _instance(configs: Mapping[str, str], wanted: DesiredState) -> dict[str, str]:
+    """Return the name of the instance that look-up offers, unless somebody has set it."""
+    return {_INSTANCE: wanted.instance} if wanted.lookup and not configs.get(_INSTANCE) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ class DesiredState:
 
     Users who are no longer in the settings lose what `setup` gave; the others keep it until it is removed in Ranger.
     `to_create_first`: the rights on the instance, and on the namespace itself, by which the profile lets the master
-    user create the namespace `default` on startup.
+    user create the namespace `default` on startup. `lookup`: Ranger Admin has the look-up jar, or has it no longer;
+    None leaves look-up as it is.
     """
 
     service: str
@@ -44,6 +45,7 @@ class DesiredState:
     more_admin_groups: tuple[str, ...] = ()
     other_master_user: str = ""
     to_create_first: tuple[frozenset[str], frozenset[str]] = (frozenset({"write"}), frozenset())
+    lookup: bool | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
