@@ -29,7 +29,8 @@ import org.apache.ranger.plugin.util.ServicePolicies;
  * {"command": "download", "engine": NAME, "type": definition, "service": name, "conf"}
  * {"command": "refresh", "engine": NAME}
  * {"command": "validate", "definition": RangerServiceDef, "service": name, "policies": [RangerPolicy, ...]}
- * {"command": "service", "jars": directory, "definition": RangerServiceDef, "service": RangerService, "lookup"?: context}
+ * {"command": "service", "jars": directory, "definition": RangerServiceDef, "service": RangerService,
+ *  "lookup"?: ResourceLookupContext}
  * {"command": "encrypt", "password": text, "algorithm": name}
  * {"command": "loadFile", "engine": NAME, "file": ServicePolicies, "roles"?, "tags"?, "userStore"?, "conf"?}
  * {"command": "time", "engine": NAME, "file": requests, "passes": n}

@@ -17,8 +17,8 @@ import org.apache.ranger.plugin.service.ResourceLookupContext;
 import org.apache.ranger.plugin.util.PasswordUtils;
 
 /**
- * Asks the class that a definition names, as Ranger Admin does: one loader for each folder of jars, a new object for each
- * call, and that loader as the thread's while the call lasts.
+ * Asks the class that a definition names, as Ranger Admin does: one loader for each folder of jars, a new object for
+ * each call, and that loader as the thread's while the call lasts.
  */
 final class Services {
 

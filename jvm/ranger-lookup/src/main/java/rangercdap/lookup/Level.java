@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 /**
  * A level of the service definition: what it is within, which names it takes, and where CDAP lists them.
  *
- * <p>The names are those that grants take ({@code entities.toml}): what CDAP lists under another one, such as one with a
- * wildcard, would mean something else in a policy and is not offered. CDAP has no list of topics.
+ * <p>The names are those that grants take ({@code entities.toml}): what CDAP lists under another one, such as one with
+ * a wildcard, would mean something else in a policy and is not offered. CDAP has no list of topics.
  */
 final class Level {
 

@@ -7,9 +7,9 @@ import java.util.List;
 /**
  * Where CDAP's REST API lists the names of a level, and where they are in the answer.
  *
- * <p>A list is an array of objects or texts, or an object whose keys are the names; {@code rows} is the field that holds
- * it where it is not the whole answer. A name is the texts of {@code fields} joined by dots; a dot in a field leads into
- * an object.
+ * <p>A list is an array of objects or texts, or an object whose keys are the names; {@code rows} is the field that
+ * holds it where it is not the whole answer. A name is the texts of {@code fields} joined by dots; a dot in a field
+ * leads into an object.
  */
 final class Listing {
 

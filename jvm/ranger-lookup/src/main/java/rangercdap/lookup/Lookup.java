@@ -58,9 +58,12 @@ final class Lookup {
         Map<String, String> names = new HashMap<>(parent);
         names.put(level.name(), name);
         found.add(names);
+        if (found.size() == MOST_PARENTS) {
+          return found;
+        }
       }
     }
-    return found.subList(0, Math.min(found.size(), MOST_PARENTS));
+    return found;
   }
 
   private Collection<String> named(Level level, Collection<String> values, Map<String, String> parent)
@@ -103,7 +106,7 @@ final class Lookup {
   }
 
   private Page page(Listing listing, String path) throws LookupFailure {
-    List<Object> key = Arrays.asList(config, path);
+    List<Object> key = Arrays.asList(config, listing, path);
     Page known = CACHE.get(key);
     if (known != null) {
       return known;

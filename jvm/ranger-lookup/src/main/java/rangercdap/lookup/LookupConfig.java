@@ -65,7 +65,8 @@ final class LookupConfig {
   URL address(String field, String text) throws LookupFailure {
     Matcher found = ADDRESS.matcher(text);
     if (!found.matches() || !isPort(found.group(3))) {
-      throw LookupFailure.of(field, "is not an address like https://cdap.example.com:11015 (without user and password)");
+      throw LookupFailure.of(field, "is not an address like https://cdap.example.com:11015 (without user and "
+          + "password)");
     }
     boolean exposed = found.group(1).equals("http") && !THIS_MACHINE.matcher(found.group(2)).matches();
     if (exposed && !password.isEmpty() && !isTrue(PLAIN_HTTP)) {

@@ -1,6 +1,6 @@
 package rangercdap.lookup;
 
-/** CDAPs that gave no answer a moment ago: they are not asked again at once, so that Ranger's only thread is kept free. */
+/** CDAPs that gave no answer a moment ago: they are not asked again at once, which keeps Ranger's only thread free. */
 final class Outages {
 
   private static final int SECONDS = 3;

@@ -20,7 +20,7 @@ public final class RangerServiceCdap extends RangerBaseService {
   /** Ranger makes one for each call. */
   public RangerServiceCdap() {}
 
-  /** Whether the configuration works; Ranger shows {@code description}, then {@code message}, and forgets exceptions. */
+  /** Whether the configuration works; Ranger shows {@code description} and {@code message}, but no exception. */
   @Override
   public Map<String, Object> validateConfig() {
     Map<String, Object> answer = new HashMap<>();
