@@ -13,6 +13,7 @@ import servicedef
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.doctor.administrators import examine_administrators
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.doctor.lookup import examine_lookup
 from ranger_cdap.doctor.rights import GRANT, INCLUDED, SERVICE_ADMIN, Proof, prove
 from ranger_cdap.errors import (
     AuthenticationFailed,
@@ -100,7 +101,10 @@ def examine_account(
         if account.purpose == "plugin":
             findings.append(_definition(definition, settings))
         rights, policies = _rights(account, admin, settings, known)
-        return [*findings, *rights], policies
+        findings.extend(rights)
+        if account.purpose == "plugin" and definition and not any(finding.check == "service" for finding in rights):
+            findings.extend(examine_lookup(definition, admin, settings))
+        return findings, policies
 
 
 def _definition(definition: dict[str, Any] | None, settings: Settings) -> Finding:

@@ -42,6 +42,7 @@ from ranger_cdap.policies.manage.service_setup import DesiredState
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from servicedef import with_lookup
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"
@@ -267,6 +268,11 @@ def former_administrator(world: World) -> None:
     world.change("admin", users=())
 
 
+def look_up_without_its_jar(world: World) -> None:
+    definition = world.admin.get_service_def("cdap") or {}
+    world.admin.update_service_def("cdap", with_lookup(definition))
+
+
 # a fault of the settings or of this machine, the check that fails, and the remedy
 FAULTS_HERE = [
     (wrong_password, "sign-in of plugin account `plugin`", "password"),
@@ -295,6 +301,7 @@ FAULTS_THERE = [
     (right_to_grant, "right of plugin account `plugin`: policy.grantrevoke.auth.users", "remove it from"),
     (access_by_a_policy, "policies of plugin account `plugin`", "remove it from"),
     (administrator_denied, "administrators in Ranger", "allow what other policies deny"),
+    (look_up_without_its_jar, "look-up jar in Ranger Admin", "ranger-cdap ranger-extension"),
 ]
 
 

@@ -94,6 +94,7 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_PLUGINS}/policies/{{type}}/for-resource", Access.USER, policy_search.list_policies_for_resource),
     Row("GET", f"{_V2}/policies/{{type}}/for-resource", Access.USER, policy_search.list_policies_for_resource),
     Row("POST", f"{_PLUGINS}/services/validateConfig", Access.USER, service_api.validate_config),
+    Row("POST", f"{_PLUGINS}/services/lookupResource/{{name}}", Access.USER, service_api.look_up),
     Row(
         "POST",
         f"{_PLUGINS}/policies/importPoliciesFromFile",

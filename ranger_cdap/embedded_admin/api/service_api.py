@@ -11,7 +11,7 @@ import msgspec
 
 from ranger_cdap.embedded_admin.api.admin_call import AdminCall
 from ranger_cdap.embedded_admin.api.policy_store import add_default_policies, add_policy
-from ranger_cdap.embedded_admin.model.documents import AdminServiceDef, Service
+from ranger_cdap.embedded_admin.model.documents import AdminServiceDef, LookupContext, Service
 from ranger_cdap.embedded_admin.model.responses import (
     ServerResponse,
     empty,
@@ -166,6 +166,12 @@ def validate_config(call: AdminCall) -> ServerResponse:
             raise refuse(f"Invalid value for configuration {name}: host {host} is not allowed", code=1)
     message = f"Configuration validation is not implemented for {sent.type}"
     return json_response({"statusCode": 1, "msgDesc": message, "messageList": [{"message": message}]})
+
+
+def look_up(call: AdminCall) -> ServerResponse:
+    """POST what was typed for a level: nothing is offered, as by a Ranger Admin without the class of the definition."""
+    call.read(LookupContext, "ResourceLookupContext")
+    return empty(204) if call.tables.service(call.path["name"]) is None else json_response([])
 
 
 def _url_host(text: str) -> str:

@@ -84,10 +84,6 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         ),
     ),
     UnsupportedEndpoint(
-        "nothing here connects to CDAP",
-        (("POST", "/service/plugins/services/lookupResource/cdapdev"),),
-    ),
-    UnsupportedEndpoint(
         "the log of changes keeps its last entries by itself",
         (("DELETE", f"{_V2}/server/policydeltas"), ("DELETE", f"{_V2}/server/purge/records")),
     ),

@@ -106,6 +106,14 @@ class Service(Document):
     configs: dict[str, str] = {}
 
 
+class LookupContext(Document):
+    """What somebody has typed for a level of a policy, and chosen before."""
+
+    resource_name: str = ""
+    user_input: str = ""
+    resources: dict[str, list[str]] = {}
+
+
 class User(Document):
     """A user; only a hash of the password is stored."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -149,6 +149,21 @@ class RangerAdmin:
     def update_service(self, service_id: int, service: Mapping[str, Any]) -> Json:
         """Replace a service's settings."""
         return self._object(RangerClient.UPDATE_SERVICE_BY_ID.format_path({"id": service_id}), service)
+
+    def look_up(self, service: str, level: str, resources: Mapping[str, Sequence[str]], typed: str = "") -> list[str]:
+        """Return the names that Ranger Admin offers for a level of a policy, after those resources were chosen.
+
+        Without the class that the service definition names, Ranger offers none.
+
+        Raises:
+            RequestRejected: the class failed; `ranger_message` is its sentence, or empty if it was too slow.
+        """
+        api = endpoints.LOOK_UP.format_path({"service": segment(service)})
+        context = {"resourceName": level, "userInput": typed, "resources": resources}
+        names = self._http.call_api(api, request_data=context)
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise UnexpectedAnswer(f"the answer to `POST /{api.path}` is not a list of names")
+        return names or []
 
     # Policies.
 
