@@ -1,0 +1,143 @@
+"""What `setup` does to a registered definition: it grows, and look-up is switched by an option only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranger_cdap.policies.manage.definition_step import definition_step
+from ranger_cdap.policies.manage.service_setup import CurrentState, DesiredState, ServiceStep, SetupAction, plan
+from servicedef import LOOKUP_CLASS, NOT_LISTED, has_lookup, service_definition, with_lookup
+
+OURS = service_definition()
+NAMES = [row["name"] for row in OURS["resources"]]
+THEIR_LEVEL = {"name": "theirs", "itemId": 900, "level": 10, "parent": "", "lookupSupported": True, "isValidLeaf": True}
+options = st.sampled_from([None, True, False])
+
+
+def rows(part: str) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Some of our rows, with ids and texts of their own."""
+    changed = st.builds(
+        lambda row, n, look, label: {
+            **row,
+            "itemId": n,
+            "label": label,
+            **({"lookupSupported": look} if part == "resources" else {}),
+        },
+        st.sampled_from(OURS[part]),
+        st.integers(100, 800),
+        st.booleans(),
+        st.sampled_from(["Old", "CDAP URL"]),
+    )
+    return st.lists(changed, unique_by=(lambda row: row["name"], lambda row: row["itemId"]))
+
+
+registered = st.builds(
+    lambda resources, configs, name, other: {
+        **OURS,
+        "id": 7,
+        "implClass": name,
+        "resources": [*resources, *[THEIR_LEVEL] * other],
+        "configs": configs,
+    },
+    rows("resources"),
+    rows("configs"),
+    st.sampled_from(["", None, LOOKUP_CLASS, "their.Lookup"]),
+    st.booleans(),
+)
+
+
+def flags(definition: dict[str, Any]) -> dict[str, bool]:
+    return {row["name"]: row["lookupSupported"] for row in definition["resources"]}
+
+
+@given(registered, options)
+def test_a_second_setup_with_the_same_option_or_without_changes_nothing(
+    theirs: dict[str, Any], lookup: bool | None
+) -> None:
+    body = definition_step(OURS, theirs, lookup=lookup).body
+
+    for again in {lookup, None}:
+        step = definition_step(OURS, body, lookup=again)
+        assert (step.change, step.body) == (SetupAction.KEEP, body)
+
+
+@given(registered, options)
+def test_nothing_is_dropped_and_no_id_changes_its_meaning(theirs: dict[str, Any], lookup: bool | None) -> None:
+    body = definition_step(OURS, theirs, lookup=lookup).body
+
+    for part in ("resources", "configs", "accessTypes"):
+        ids = {row["name"]: row["itemId"] for row in body[part]}
+        assert len(set(ids.values())) == len(ids) == len(body[part])
+        assert {row["name"]: row["itemId"] for row in theirs[part]}.items() <= ids.items()
+        assert {row["name"] for row in OURS[part]} <= set(ids)
+    assert body["id"] == 7
+
+
+@given(registered)
+def test_without_the_option_look_up_stays_as_it_is_also_for_new_levels(theirs: dict[str, Any]) -> None:
+    body = definition_step(OURS, theirs, lookup=None).body
+
+    assert body["implClass"] == theirs["implClass"]
+    assert flags(theirs).items() <= flags(body).items()
+    new = {name: on for name, on in flags(body).items() if name not in flags(theirs)}
+    assert new == {name: has_lookup(theirs) and name not in NOT_LISTED for name in new}
+
+
+@given(registered)
+def test_with_the_option_every_level_that_cdap_lists_is_looked_up(theirs: dict[str, Any]) -> None:
+    step = definition_step(OURS, theirs, lookup=True)
+
+    assert has_lookup(step.body)
+    assert {name: on for name, on in flags(step.body).items() if name in NAMES} == {
+        name: name not in NOT_LISTED for name in NAMES
+    }
+    texts = {row["name"]: (row["label"], row["uiHint"]) for row in step.body["configs"]}
+    assert texts == {row["name"]: (row["label"], row["uiHint"]) for row in OURS["configs"]}
+    assert ("instead of `their.Lookup`" in str(step)) is (theirs["implClass"] == "their.Lookup")
+
+
+@given(registered)
+def test_switched_off_is_only_what_is_ours(theirs: dict[str, Any]) -> None:
+    body = definition_step(OURS, theirs, lookup=False).body
+
+    if has_lookup(theirs):
+        assert body["implClass"] == ""
+        assert not any(on for name, on in flags(body).items() if name in NAMES)
+    else:
+        assert body["implClass"] == theirs["implClass"]
+        assert flags(theirs).items() <= flags(body).items()
+
+
+@given(st.lists(options))
+def test_the_last_option_decides(lookups: list[bool | None]) -> None:
+    registered = None
+    for lookup in lookups:
+        registered = definition_step(OURS, registered, lookup=lookup).body
+
+    last = next((lookup for lookup in reversed(lookups) if lookup is not None), False)
+    assert registered is None or registered == with_lookup(OURS, on=last)
+
+
+@pytest.mark.parametrize(
+    ("lookup", "configs", "named"),
+    [
+        (True, None, "prod"),
+        (True, {}, "prod"),
+        (True, {"cdap.instance.name": "other"}, "other"),
+        (None, None, None),
+        (None, {}, None),
+        (False, {}, None),
+    ],
+)
+def test_look_up_gets_the_name_of_the_instance_unless_somebody_gave_one(
+    lookup: bool | None, configs: dict[str, str] | None, named: str | None
+) -> None:
+    service = None if configs is None else {"name": "cdapdev", "type": "cdap", "id": 1, "configs": configs}
+    steps = plan(DesiredState("cdapdev", "prod", lookup=lookup), CurrentState(None, service, ()))
+
+    (body,) = (step.body for step in steps if isinstance(step, ServiceStep))
+    assert body["configs"].get("cdap.instance.name") == named
