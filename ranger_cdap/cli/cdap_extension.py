@@ -9,8 +9,8 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.errors import ExtensionMissing, InvalidInput, reason
-from ranger_cdap.extension import JARS, ExtensionJar, site_properties
+from ranger_cdap.cli.jar_files import out_option, write_jar
+from ranger_cdap.extension import JARS, site_properties
 
 
 @click.command(
@@ -18,13 +18,7 @@ from ranger_cdap.extension import JARS, ExtensionJar, site_properties
     cls=Command,
     examples=("ranger-cdap cdap-extension --out /opt/ranger-cdap",),
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    metavar="DIR",
-    help="Output folder for the jars.",
-)
+@out_option("Output folder for the jars.")
 @pass_invocation
 def cdap_extension(invocation: Invocation, out: Path) -> None:
     """Write the extension jars for CDAP's master into a folder, and print the properties for cdap-site.xml.
@@ -32,7 +26,7 @@ def cdap_extension(invocation: Invocation, out: Path) -> None:
     Copy the jar for your version of CDAP to the same path on every master.
     """
     settings = invocation.settings
-    written = [(jar, _write(jar, out)) for jar in JARS]
+    written = [(jar, write_jar(jar, out)) for jar in JARS]
     if invocation.as_json:
         invocation.print_json(
             [
@@ -56,25 +50,3 @@ _CLIENT_KEY = (
     "The client certificate is of an authority in `service.tls_client_ca`, in PEM form with its chain; its key (PEM, "
     "PKCS#8, not encrypted) belongs to the same user and has the same mode. "
 )
-
-
-def _write(jar: ExtensionJar, out: Path) -> Path:
-    """Write the jar into the folder and return its path.
-
-    Raises:
-        ExtensionMissing: the package was built without the jars.
-        InvalidInput: the folder cannot be written to.
-    """
-    found = jar.find()
-    if found is None:
-        raise ExtensionMissing(
-            f"this installation has no `{jar.name}`: it was built without the jars; get a wheel that has them, "
-            "or run `make extension` (Maven, Java 9 or newer) in the sources and install those"
-        )
-    path = out / jar.name
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(found.read_bytes())
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
-    return path.resolve()

@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "eval": "ranger_cdap.cli.evaluate:evaluate",
     "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
     "cdap-extension": "ranger_cdap.cli.cdap_extension:cdap_extension",
+    "ranger-extension": "ranger_cdap.cli.ranger_extension:ranger_extension",
     "completion": "ranger_cdap.cli.completion:completion",
     "reference": "ranger_cdap.cli.reference:reference",
     "errors": "ranger_cdap.cli.errors:errors",

@@ -1,4 +1,4 @@
-"""The extension jars for CDAP's master, put here by `make extension`, and their properties for cdap-site.xml."""
+"""The jars for CDAP's master and Ranger Admin, put here by `make extension`, and the properties for cdap-site.xml."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ _PREFIX = "security.authorization.extension"
 
 
 @dataclass(frozen=True, slots=True)
-class ExtensionJar:
-    """A jar, the versions of CDAP it is for, and its roles as a caller of the decision service."""
+class Jar:
+    """A jar of the package, by the name of its file."""
 
     name: str
-    cdap: str
-    roles: tuple[str, ...]
 
     def find(self) -> Traversable | None:
         """Return the installed jar; `None` if the package was built without it."""
         jar = files(__package__).joinpath(self.name)
         return jar if jar.is_file() else None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionJar(Jar):
+    """A jar for CDAP's master, the versions of CDAP it is for, and its roles as a caller of the decision service."""
+
+    cdap: str
+    roles: tuple[str, ...]
 
 
 JARS = (
@@ -32,6 +38,9 @@ JARS = (
     ExtensionJar("ranger-cdap-extension-6.5.jar", "CDAP 6.5 to 6.10", ("enforce",)),
     ExtensionJar("ranger-cdap-extension-6.11.jar", "CDAP 6.11", ("enforce", "audit")),
 )
+
+LOOKUP_JAR = Jar("ranger-cdap-lookup.jar")
+"""The jar for Ranger Admin."""
 
 
 def site_properties(jar: ExtensionJar, path: str, settings: Settings) -> Iterator[tuple[str, str]]:

@@ -17,11 +17,15 @@ import pytest
 
 from ranger_cdap.config import Settings, parse_settings
 from ranger_cdap.extension import JARS, ExtensionJar, site_properties
+from servicedef import LOOKUP_CLASS
 from tests.extension.driver import EARLIER_JARS, JVM, build, missing_tool
 from tests.extension.driver import JARS as NEWER_JARS
+from tests.lookup import ranger_service
 
 ROOT = Path(__file__).parents[2]
 BUILT = NEWER_JARS | EARLIER_JARS
+POMS = dict.fromkeys(BUILT, "extension-common") | {"look-up": "ranger-lookup"}
+ALL = BUILT | {"look-up": ranger_service.JAR}
 SOURCES = ("ranger_cdap", "servicedef", "spark_sync", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE")
 
 
@@ -82,6 +86,30 @@ def test_an_installed_wheel_hands_out_its_jars(tmp_path: Path) -> None:
 
 
 @pytest.mark.java
+def test_an_installed_wheel_hands_out_the_jar_for_ranger_admin(tmp_path: Path) -> None:
+    if sentence := ranger_service.missing_tool():
+        pytest.skip(sentence)
+    ranger_service.build()
+    installed, out = content_of_wheel(tmp_path, [ranger_service.JAR]), tmp_path / "ranger-plugins" / "cdap"
+    out.mkdir(parents=True)
+    (out / ranger_service.JAR.name).write_bytes(b"an older one")
+
+    as_text = command(installed, "ranger-extension", "--out", str(out))
+    as_json = command(installed, "--json", "ranger-extension", "--out", str(out))
+
+    assert (as_text.returncode, as_text.stderr) == (0, "")
+    (written,) = out.iterdir()
+    assert written.read_bytes() == ranger_service.JAR.read_bytes()
+    assert written.stat().st_mode & 0o777 == 0o644
+    folder = "ews/webapp/WEB-INF/classes/ranger-plugins/cdap"
+    assert json.loads(as_json.stdout) == {"jar": str(written), "folder": folder, "class": LOOKUP_CLASS}
+    shown = " ".join(as_text.stdout.split())
+    assert all(part in shown for part in (str(written), folder, "ranger-cdap setup --lookup", "restart Ranger Admin"))
+    with zipfile.ZipFile(written) as jar:
+        assert LOOKUP_CLASS.replace(".", "/") + ".class" in jar.namelist()
+
+
+@pytest.mark.java
 def test_a_wheel_without_jars_says_so(tmp_path: Path) -> None:
     refused = command(content_of_wheel(tmp_path, []), "cdap-extension", "--out", str(tmp_path / "out"))
 
@@ -94,35 +122,40 @@ def test_a_wheel_without_jars_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.java
-@pytest.mark.parametrize("version", BUILT)
-def test_a_jar_holds_its_own_classes_for_java_8_and_nothing_else(version: str) -> None:
-    if sentence := missing_tool():
+@pytest.fixture
+def built() -> None:
+    if sentence := missing_tool() or ranger_service.missing_tool():
         pytest.skip(sentence)
     build()
-    with zipfile.ZipFile(BUILT[version]) as jar:
+    ranger_service.build()
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("jar_name", ALL)
+def test_a_jar_holds_its_own_classes_for_java_8_and_nothing_else(jar_name: str) -> None:
+    with zipfile.ZipFile(ALL[jar_name]) as jar:
         names = [name for name in jar.namelist() if not name.endswith("/")]
         manifest = jar.read("META-INF/MANIFEST.MF").decode()
         classes = {name: jar.read(name) for name in names if name.endswith(".class")}
-    main = manifest.partition("Main-Class: ")[2].split()[0]
+    main = manifest.partition("Main-Class: ")[2].split()[0] if jar_name in BUILT else LOOKUP_CLASS
 
     assert main.replace(".", "/") + ".class" in classes
-    assert all(name.startswith(("rangercdap/extension/", "META-INF/MANIFEST.MF")) for name in names)
+    package = main.rpartition(".")[0].replace(".", "/")
+    assert all(name.startswith((f"{package}/", "META-INF/MANIFEST.MF")) for name in names)
     assert {content[6:8] for content in classes.values()} == {b"\x00\x34"}, "Java 8's class files"
     assert str(ROOT).encode() not in b"".join(classes.values())
 
 
 @pytest.mark.java
-@pytest.mark.parametrize("version", BUILT)
-def test_a_jar_does_not_tell_when_it_was_built(version: str) -> None:
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize("jar_name", ALL)
+def test_a_jar_does_not_tell_when_it_was_built(jar_name: str) -> None:
     """So the same sources make the same bytes."""
-    if sentence := missing_tool():
-        pytest.skip(sentence)
-    build()
-    pom = (JVM / "extension-common" / "pom.xml").read_text(encoding="utf-8")
+    pom = (JVM / POMS[jar_name] / "pom.xml").read_text(encoding="utf-8")
     stamp = re.search(r"<project\.build\.outputTimestamp>(.*)Z</", pom)
     assert stamp
-    with zipfile.ZipFile(BUILT[version]) as jar:
+    with zipfile.ZipFile(ALL[jar_name]) as jar:
         entries = jar.infolist()
 
     assert {datetime(*entry.date_time) for entry in entries} == {datetime.fromisoformat(stamp[1])}
