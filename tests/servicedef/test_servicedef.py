@@ -2,13 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import servicedef
-from tests.differential.java_engine import JavaEngine
 
 DEFINITION = servicedef.service_definition()
 
@@ -62,7 +60,6 @@ def test_a_broken_tree_is_refused(change: dict[str, object], message: str) -> No
 
 
 CONFIGS = {row["name"]: row for row in DEFINITION["configs"]}
-JAVA = Path(__file__).parents[2] / "jvm" / "ranger-lookup" / "src" / "main" / "java" / "rangercdap" / "lookup"
 
 
 def test_look_up_is_off_and_switched_on_for_every_level_that_cdap_lists() -> None:
@@ -73,24 +70,6 @@ def test_look_up_is_off_and_switched_on_for_every_level_that_cdap_lists() -> Non
     assert servicedef.has_lookup(on)
     assert {row["name"] for row in on["resources"] if not row["lookupSupported"]} == servicedef.NOT_LISTED
     assert servicedef.with_lookup(on, on=False) == DEFINITION
-
-
-def test_the_class_is_that_of_the_jar() -> None:
-    assert (JAVA / f"{servicedef.LOOKUP_CLASS.rpartition('.')[2]}.java").exists()
-
-
-def test_the_settings_of_a_service_are_those_that_the_jar_reads_with_its_own_defaults() -> None:
-    source = (JAVA / "LookupConfig.java").read_text(encoding="utf-8")
-    names = dict(re.findall(r'static final String (\w+) = "([\w.]+)";', source))
-    numbers = re.findall(r"return number\((\w+), ([\d_]+), ([\d_]+), ([\d_]+)\);", source)
-
-    assert set(CONFIGS) == set(names.values())
-    assert {names[name]: normal.replace("_", "") for name, normal, _, _ in numbers} == {
-        name: row["defaultValue"] for name, row in CONFIGS.items() if row["type"] == "int"
-    }
-    for name, _, least, most in numbers:
-        row = CONFIGS[names[name]]
-        assert f"from {least.replace('_', '')} to {most.replace('_', '')}" in row["description"]
 
 
 @pytest.mark.parametrize("config", DEFINITION["configs"], ids=lambda row: row["name"])
@@ -107,11 +86,3 @@ def test_a_setting_reads_well_in_the_form_and_keeps_its_secret(config: dict[str,
 
 def test_the_form_can_tell_the_settings_apart() -> None:
     assert len({re.sub("[.-]", "_", name) for name in CONFIGS}) == len(CONFIGS)
-
-
-@pytest.mark.java
-@pytest.mark.parametrize(
-    "definition", [DEFINITION, servicedef.with_lookup(DEFINITION)], ids=["without", "with look-up"]
-)
-def test_ranger_accepts_the_definition(java: JavaEngine, definition: dict[str, Any]) -> None:
-    assert java.validate(definition, "cdapdev", []) == (None, [])
