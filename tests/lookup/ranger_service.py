@@ -26,6 +26,9 @@ DEFINITION = with_lookup(service_definition())
 LOOKUP_MS = 800
 """How long a look-up may take by default."""
 
+LOOKUP_PATIENCE, TEST_PATIENCE = 1_000, 10_000
+"""How long Ranger Admin waits, in milliseconds, by default."""
+
 _MOST_TRIES = 10
 _OUTAGE = 3.0  # seconds in which CDAP is not asked again after it was too slow
 _numbers = itertools.count(1)
@@ -93,10 +96,15 @@ class RangerService(AbstractContextManager["RangerService"]):
         level: str,
         user_input: str | None = "",
         resources: Mapping[str, Sequence[str]] | None = None,
+        *,
+        patience: int = LOOKUP_PATIENCE,
     ) -> Answer:
-        """What is offered for a level while somebody types, after `resources` were chosen."""
+        """What is offered for a level while somebody types, after `resources` were chosen.
+
+        `patience`: the milliseconds after which Ranger Admin interrupts it.
+        """
         context = {"resourceName": level, "userInput": user_input, "resources": resources}
-        answer = self._ask(configs, {"lookup": context})
+        answer = self._ask(configs, {"lookup": context, "patience": patience})
         return Answer(answer.get("result", []), answer.get("failure", ""), answer["ms"])
 
     def names(
@@ -116,7 +124,7 @@ class RangerService(AbstractContextManager["RangerService"]):
 
     def test_connection(self, configs: Mapping[str, str]) -> dict[str, Any]:
         """The answer of Test Connection; `ms` is how long it took."""
-        answer = self._ask(configs, {})
+        answer = self._ask(configs, {"patience": TEST_PATIENCE})
         assert "failure" not in answer, "Ranger forgets the text of an exception"
         return {**answer["result"], "ms": answer["ms"]}
 

@@ -9,6 +9,7 @@ import pytest
 
 import servicedef
 from tests.differential.java_engine import JavaEngine
+from tests.lookup.ranger_service import LOOKUP_PATIENCE, TEST_PATIENCE
 
 DEFINITION = servicedef.service_definition()
 CONFIGS = {row["name"]: row for row in DEFINITION["configs"]}
@@ -28,14 +29,15 @@ def test_the_settings_of_a_service_are_those_that_the_jar_reads_with_its_own_def
     assert {names[name]: normal.replace("_", "") for name, normal, _, _ in numbers} == {
         name: row["defaultValue"] for name, row in CONFIGS.items() if row["type"] == "int"
     }
+    longest = {names[name]: int(most.replace("_", "")) for name, _, _, most in numbers}
+    assert longest["cdap.lookup.timeout.ms"] < LOOKUP_PATIENCE
+    assert longest["cdap.test.timeout.ms"] < TEST_PATIENCE
     for name, _, least, most in numbers:
         row = CONFIGS[names[name]]
         assert f"from {least.replace('_', '')} to {most.replace('_', '')}" in row["description"]
 
 
 @pytest.mark.java
-@pytest.mark.parametrize(
-    "definition", [DEFINITION, servicedef.with_lookup(DEFINITION)], ids=["without", "with look-up"]
-)
+@pytest.mark.parametrize("on", [False, True])
 def test_ranger_accepts_the_definition(java: JavaEngine, on: bool) -> None:
     assert java.validate(servicedef.with_lookup(DEFINITION, on=on), "cdapdev", []) == (None, [])

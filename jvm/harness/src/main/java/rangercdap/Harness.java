@@ -30,7 +30,7 @@ import org.apache.ranger.plugin.util.ServicePolicies;
  * {"command": "refresh", "engine": NAME}
  * {"command": "validate", "definition": RangerServiceDef, "service": name, "policies": [RangerPolicy, ...]}
  * {"command": "service", "jars": directory, "definition": RangerServiceDef, "service": RangerService,
- *  "lookup"?: ResourceLookupContext}
+ *  "lookup"?: ResourceLookupContext, "patience": milliseconds}
  * {"command": "encrypt", "password": text, "algorithm": name}
  * {"command": "loadFile", "engine": NAME, "file": ServicePolicies, "roles"?, "tags"?, "userStore"?, "conf"?}
  * {"command": "time", "engine": NAME, "file": requests, "passes": n}

@@ -26,9 +26,10 @@ final class Deadline {
   private HttpURLConnection open;
   private boolean over;
 
-  Deadline(int milliseconds) {
+  /** So long after {@code began}, a time of {@code System.nanoTime}. */
+  Deadline(long began, int milliseconds) {
     this.milliseconds = milliseconds;
-    this.at = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(milliseconds);
+    this.at = began + TimeUnit.MILLISECONDS.toNanos(milliseconds);
   }
 
   /** The result of the work; what is late is a failure, and its connection is closed. */

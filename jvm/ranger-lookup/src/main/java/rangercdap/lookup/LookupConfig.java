@@ -34,12 +34,10 @@ final class LookupConfig {
   private static final int LAST_PORT = 65_535;
 
   private final Map<String, String> configs;
-  private final String password;
 
   /** {@code configs} as Ranger has them: the password is encrypted unless the service is not saved yet. */
   LookupConfig(Map<String, String> configs) {
     this.configs = configs;
-    this.password = clear(text(PASSWORD, ""));
   }
 
   /** Whether it says where CDAP is. */
@@ -69,7 +67,7 @@ final class LookupConfig {
           + "password)");
     }
     boolean exposed = found.group(1).equals("http") && !THIS_MACHINE.matcher(found.group(2)).matches();
-    if (exposed && !password.isEmpty() && !isTrue(PLAIN_HTTP)) {
+    if (exposed && !text(PASSWORD, "").isEmpty() && !isTrue(PLAIN_HTTP)) {
       throw LookupFailure.of(field, "is plain http, so others on the way could read the password; use https, or set "
           + PLAIN_HTTP + " where the network is trusted");
     }
@@ -86,14 +84,15 @@ final class LookupConfig {
     if (user.indexOf(':') >= 0 || user.chars().anyMatch(Character::isISOControl)) {
       throw LookupFailure.of(USER, "must not contain a colon or a control character");
     }
-    if (!user.isEmpty() && password.isEmpty()) {
+    if (!user.isEmpty() && text(PASSWORD, "").isEmpty()) {
       throw LookupFailure.of(PASSWORD, "is not set, but " + USER + " is");
     }
     return user;
   }
 
-  /** The password in clear text, or a bearer token; empty for a CDAP without security. */
+  /** The password in clear text, or a bearer token; empty for a CDAP without security. Decrypting takes its time. */
   String password() throws LookupFailure {
+    String password = clear(text(PASSWORD, ""));
     if (password.chars().anyMatch(Character::isISOControl)) {
       throw LookupFailure.of(PASSWORD, "must not contain a control character");
     }
@@ -135,7 +134,7 @@ final class LookupConfig {
   }
 
   private List<String> identity() {
-    return Arrays.asList(text(URL, ""), text(USER, ""), password, text(SIGN_IN_URL, ""), caFile(),
+    return Arrays.asList(text(URL, ""), text(USER, ""), text(PASSWORD, ""), text(SIGN_IN_URL, ""), caFile(),
         text(PLAIN_HTTP, ""));
   }
 

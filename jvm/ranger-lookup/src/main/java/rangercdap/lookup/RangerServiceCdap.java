@@ -23,10 +23,11 @@ public final class RangerServiceCdap extends RangerBaseService {
   /** Whether the configuration works; Ranger shows {@code description} and {@code message}, but no exception. */
   @Override
   public Map<String, Object> validateConfig() {
+    long began = System.nanoTime();
     Map<String, Object> answer = new HashMap<>();
     LookupConfig config = new LookupConfig(configs);
     try {
-      Deadline deadline = new Deadline(config.testTimeout());
+      Deadline deadline = new Deadline(began, config.testTimeout());
       config.url();
       String found = deadline.within(() -> new ConnectionTest(config, new Cdap(config, deadline)).run());
       Outages.end(config);
@@ -42,6 +43,7 @@ public final class RangerServiceCdap extends RangerBaseService {
   /** The names to offer; none for a level that CDAP does not list, and none before the service says where CDAP is. */
   @Override
   public List<String> lookupResource(ResourceLookupContext context) throws Exception {
+    long began = System.nanoTime();
     Level level = context == null ? null : Level.get(context.getResourceName());
     LookupConfig config = new LookupConfig(configs);
     if (level == null || level.parent() != null && !config.hasUrl()) {
@@ -53,7 +55,7 @@ public final class RangerServiceCdap extends RangerBaseService {
     String input = context.getUserInput() == null ? "" : context.getUserInput();
     Offer offer = new Offer(level, Glob.ofInput(input), own == null ? Collections.emptyList() : own);
     try {
-      Deadline deadline = new Deadline(config.lookupTimeout());
+      Deadline deadline = new Deadline(began, config.lookupTimeout());
       Lookup lookup = new Lookup(config, new Cdap(config, deadline), values);
       deadline.within(() -> {
         lookup.find(level, input, offer);

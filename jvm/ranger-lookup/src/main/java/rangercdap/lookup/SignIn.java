@@ -17,6 +17,7 @@ final class SignIn {
 
   private static final int TOKEN_SECONDS = 600;
   private static final int MOST_ACCOUNTS = 32;
+  private static final int LONGEST_TOKEN = 16_000;
   private static final Recent<LookupConfig, String> KNOWN = new Recent<>(TOKEN_SECONDS, MOST_ACCOUNTS);
 
   private final LookupConfig config;
@@ -29,9 +30,9 @@ final class SignIn {
 
   /** The header of a request, null if none is known or needed yet. */
   String header() throws LookupFailure {
-    String password = config.password();
     if (config.user().isEmpty()) {
-      return password.isEmpty() ? null : "Bearer " + password;
+      String token = config.password();
+      return token.isEmpty() ? null : "Bearer " + token;
     }
     return KNOWN.get(config);
   }
@@ -76,7 +77,8 @@ final class SignIn {
       }
     }
     throw LookupFailure.of(LookupConfig.SIGN_IN_URL, "is not set, and CDAP names an authentication server on another "
-        + "host, which gets no password unless it is set here: " + LookupFailure.readable(announced.get(0)));
+        + "host or without https, which gets no password unless it is set here: "
+        + LookupFailure.readable(announced.get(0)));
   }
 
   private String token(URL server, String basic) throws LookupFailure {
@@ -89,7 +91,7 @@ final class SignIn {
           + "authentication server");
     }
     String token = status == 200 ? NameReader.field("access_token", content) : "";
-    if (!token.matches("[A-Za-z0-9._~+/=-]+")) {
+    if (token.length() > LONGEST_TOKEN || !token.matches("[A-Za-z0-9._~+/=-]+")) {
       throw LookupFailure.of(LookupConfig.SIGN_IN_URL, "is not CDAP's authentication server: it issued no token (HTTP "
           + status + ")");
     }
