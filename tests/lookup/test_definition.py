@@ -20,7 +20,7 @@ def test_the_class_is_that_of_the_jar() -> None:
     assert (JAVA / f"{servicedef.LOOKUP_CLASS.rpartition('.')[2]}.java").exists()
 
 
-def test_the_settings_of_a_service_are_those_that_the_jar_reads_with_its_own_defaults() -> None:
+def test_the_settings_of_a_service_are_those_that_the_jar_reads() -> None:
     source = (JAVA / "LookupConfig.java").read_text(encoding="utf-8")
     names = dict(re.findall(r'static final String (\w+) = "([\w.]+)";', source))
     numbers = re.findall(r"return number\((\w+), ([\d_]+), ([\d_]+), ([\d_]+)\);", source)

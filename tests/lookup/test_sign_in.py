@@ -173,6 +173,18 @@ def test_a_password_goes_to_no_host_that_only_an_answer_names(ranger_service: Ra
     assert "Authorization" not in sent(server)
 
 
+@pytest.mark.parametrize("challenge", ['Basic realm="x"', 'Digest realm="x", nonce="y"', "Negotiate", "NTLM"])
+@pytest.mark.parametrize("account", ["", "somebody"])
+def test_no_challenge_makes_it_sign_in_as_the_jvm(ranger_service: RangerService, account: str, challenge: str) -> None:
+    """The JVM of Ranger Admin may have credentials for whoever asks; CDAP would show names by them, or keep them."""
+    with serving(lambda asked: Reply(401, headers={"WWW-Authenticate": challenge})) as server:
+        answer = ranger_service.test_connection(configs(server, account, password=PASSWORD if account else ""))
+
+    assert not answer["connectivityStatus"]
+    assert {asked.headers.get("Authorization") for asked in server.asked} <= {None, f"Basic {basic(account)}"}
+    assert len(server.asked) == (2 if account else 1)
+
+
 def test_the_sign_in_server_of_the_settings_is_used_on_any_host(ranger_service: RangerService) -> None:
     account = other_account()
     with (
@@ -217,7 +229,7 @@ def files(tmp_path: Path) -> Iterator[tuple[Path, dict[str, Server]]]:
         yield tmp_path / "ca.pem", dict(zip(contexts, (good, other_host, other_authority, expired), strict=True))
 
 
-def test_the_certificate_of_cdap_must_be_of_the_authority_in_the_file_and_for_the_host(
+def test_the_certificate_must_be_of_the_authority_in_the_file_and_for_the_host(
     ranger_service: RangerService, files: tuple[Path, dict[str, Server]]
 ) -> None:
     path, servers = files

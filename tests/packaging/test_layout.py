@@ -21,6 +21,7 @@ OF_NO_PACKAGE = {
     "laws": "how Ranger decides, law by law, before every path of the engine and before Java",
     "flows": "several packages at once, as a user has them",
     "jvm": "the Java sources",
+    "lookup": "the jar for Ranger Admin, driven by Ranger's classes",
     "packaging": "what is installed, and the rules of this repository",
     "security": "attacks that concern several packages",
     "simulation": "drawn histories of CDAP, and the laws of ownership",

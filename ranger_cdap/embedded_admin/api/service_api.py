@@ -169,7 +169,7 @@ def validate_config(call: AdminCall) -> ServerResponse:
 
 
 def look_up(call: AdminCall) -> ServerResponse:
-    """POST what was typed for a level: nothing is offered, as by a Ranger Admin without the class of the definition."""
+    """POST the input for a level: nothing is offered, as by a Ranger Admin without the class of the definition."""
     call.read(LookupContext, "ResourceLookupContext")
     return empty(204) if call.tables.service(call.path["name"]) is None else json_response([])
 

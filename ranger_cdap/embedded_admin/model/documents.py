@@ -107,7 +107,7 @@ class Service(Document):
 
 
 class LookupContext(Document):
-    """What somebody has typed for a level of a policy, and chosen before."""
+    """Input of a user for a level of a policy, and the values chosen for other levels."""
 
     resource_name: str = ""
     user_input: str = ""

@@ -36,7 +36,8 @@ def definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None, *, look
         _switch_text(theirs, lookup=bool(lookup)) if wanted != grown else "",
     ]
     if not any(parts):
-        return DefinitionStep(SetupAction.KEEP, "nothing is missing", theirs)
+        detail = f"nothing is missing{', look-up is on' if has_lookup(theirs) else ''}"
+        return DefinitionStep(SetupAction.KEEP, detail, theirs)
     return DefinitionStep(SetupAction.UPDATE, "; ".join(filter(None, parts)), wanted)
 
 

@@ -180,7 +180,7 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Servi
 
 
 def _instance(configs: Mapping[str, str], wanted: DesiredState) -> dict[str, str]:
-    """Return the name of the instance that look-up offers, unless somebody has set it."""
+    """Return the name of the instance that look-up offers, unless it is set."""
     return {_INSTANCE: wanted.instance} if wanted.lookup and not configs.get(_INSTANCE) else {}
 
 

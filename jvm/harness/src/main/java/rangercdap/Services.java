@@ -5,7 +5,9 @@ import static rangercdap.Harness.JSON;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
+import java.net.Authenticator;
 import java.net.MalformedURLException;
+import java.net.PasswordAuthentication;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.HashMap;
@@ -16,6 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import javax.net.ssl.HttpsURLConnection;
 import org.apache.ranger.plugin.model.RangerService;
 import org.apache.ranger.plugin.model.RangerServiceDef;
 import org.apache.ranger.plugin.service.RangerBaseService;
@@ -35,6 +38,17 @@ final class Services {
     thread.setDaemon(true);
     return thread;
   });
+
+  static {
+    // What another service of Ranger Admin's JVM may have set, and what is asked must not use.
+    Authenticator.setDefault(new Authenticator() {
+      @Override
+      protected PasswordAuthentication getPasswordAuthentication() {
+        return new PasswordAuthentication("jvm", "secret-of-the-jvm".toCharArray());
+      }
+    });
+    HttpsURLConnection.setDefaultHostnameVerifier((host, session) -> true);
+  }
 
   private Services() {}
 

@@ -1,7 +1,5 @@
 package rangercdap.lookup;
 
-import java.io.IOException;
-import java.net.HttpURLConnection;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -23,7 +21,7 @@ final class Deadline {
 
   private final int milliseconds;
   private final long at;
-  private HttpURLConnection open;
+  private Runnable open;
   private boolean over;
 
   /** So long after {@code began}, a time of {@code System.nanoTime}. */
@@ -32,7 +30,7 @@ final class Deadline {
     this.at = began + TimeUnit.MILLISECONDS.toNanos(milliseconds);
   }
 
-  /** The result of the work; what is late is a failure, and its connection is closed. */
+  /** The result of the work; what is late is a failure, and its request is aborted. */
   <T> T within(Callable<T> work) throws LookupFailure {
     Future<T> result;
     try {
@@ -69,15 +67,15 @@ final class Deadline {
     return LookupFailure.down(LookupConfig.URL, "gave no answer within " + milliseconds + " ms");
   }
 
-  /** The connection that is closed at the deadline. */
-  synchronized void watch(HttpURLConnection connection) throws IOException {
+  /** What ends a request is done at the deadline, unless the request has ended before. */
+  synchronized void watch(Runnable abort) throws LookupFailure {
     if (over) {
-      throw new IOException("late");
+      throw late();
     }
-    open = connection;
+    open = abort;
   }
 
-  /** Its answer was read to the end, so it may be used again. */
+  /** The request has ended. */
   synchronized void release() {
     open = null;
   }
@@ -85,9 +83,8 @@ final class Deadline {
   private synchronized void end() {
     over = true;
     if (open != null) {
-      HttpURLConnection connection = open;
+      thread(open).start(); // closing TLS may wait for the other side
       open = null;
-      thread(connection::disconnect).start(); // closing TLS may wait for the other side
     }
   }
 

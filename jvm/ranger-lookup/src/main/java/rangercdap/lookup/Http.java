@@ -1,24 +1,43 @@
 package rangercdap.lookup;
 
 import java.io.ByteArrayInputStream;
-import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.net.ConnectException;
-import java.net.HttpURLConnection;
 import java.net.NoRouteToHostException;
-import java.net.Proxy;
-import java.net.SocketTimeoutException;
+import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.UnknownHostException;
 import java.security.GeneralSecurityException;
-import javax.net.ssl.HttpsURLConnection;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLPeerUnverifiedException;
+import org.apache.http.Header;
+import org.apache.http.HttpEntity;
+import org.apache.http.HttpResponse;
+import org.apache.http.client.ClientProtocolException;
+import org.apache.http.client.HttpClient;
+import org.apache.http.client.config.RequestConfig;
+import org.apache.http.client.methods.HttpGet;
+import org.apache.http.config.ConnectionConfig;
+import org.apache.http.config.MessageConstraints;
+import org.apache.http.config.RegistryBuilder;
+import org.apache.http.conn.socket.ConnectionSocketFactory;
+import org.apache.http.conn.socket.PlainConnectionSocketFactory;
+import org.apache.http.conn.ssl.DefaultHostnameVerifier;
+import org.apache.http.conn.ssl.SSLConnectionSocketFactory;
+import org.apache.http.impl.client.HttpClients;
+import org.apache.http.impl.conn.PoolingHttpClientConnectionManager;
 
 /** GET requests within a deadline. Secrets go to nobody else: no proxy is used and no redirect followed. */
 final class Http {
 
   private static final int LONGEST_CONTENT = 16 << 20;
+  private static final int LONGEST_LINE = 16 << 10;
+  private static final int MOST_HEADERS = 100;
+  private static final int MOST_CONNECTIONS = 32;
+  private static final int IDLE_SECONDS = 30;
 
   private final LookupConfig config;
   private final Deadline deadline;
@@ -33,80 +52,65 @@ final class Http {
     T read(int status, InputStream content) throws IOException, LookupFailure;
   }
 
+  /** A client that has no state but open connections, and nothing of the JVM: no proxies, cookies or sign-in. */
+  static HttpClient client(SSLContext tls) {
+    PoolingHttpClientConnectionManager connections = new PoolingHttpClientConnectionManager(
+        RegistryBuilder.<ConnectionSocketFactory>create()
+            .register("http", PlainConnectionSocketFactory.getSocketFactory())
+            .register("https", new SSLConnectionSocketFactory(tls, new DefaultHostnameVerifier()))
+            .build(), null, null, null, IDLE_SECONDS, TimeUnit.SECONDS);
+    connections.setMaxTotal(MOST_CONNECTIONS);
+    connections.setDefaultMaxPerRoute(MOST_CONNECTIONS);
+    connections.setValidateAfterInactivity(1);
+    connections.setDefaultConnectionConfig(ConnectionConfig.custom().setMessageConstraints(
+        MessageConstraints.custom().setMaxHeaderCount(MOST_HEADERS).setMaxLineLength(LONGEST_LINE).build()).build());
+    return HttpClients.custom().setConnectionManager(connections).disableAutomaticRetries().disableRedirectHandling()
+        .disableCookieManagement().disableAuthCaching().disableContentCompression().setUserAgent("ranger-cdap-lookup")
+        .build();
+  }
+
   /** The result of asking {@code url}, which the setting {@code field} has. */
   <T> T get(String field, URL url, String authorization, Reader<T> reader) throws LookupFailure {
+    HttpGet request = request(field, url, authorization);
+    deadline.watch(request::abort);
     try {
-      HttpURLConnection connection = open(url);
-      deadline.watch(connection);
-      if (authorization != null) {
-        connection.setRequestProperty("Authorization", authorization);
-      }
-      int status = connection.getResponseCode();
-      if (status < 0) {
-        throw LookupFailure.of(field, "is not of CDAP: what answers at " + place(url) + " does not speak HTTP");
-      }
+      HttpResponse response = Trust.client(config.caFile()).execute(request);
+      int status = response.getStatusLine().getStatusCode();
       if (status / 100 == 3) {
+        Header location = response.getFirstHeader("Location");
         throw LookupFailure.of(field, "is not the address of CDAP itself: " + place(url) + " redirects to "
-            + LookupFailure.readable(String.valueOf(connection.getHeaderField("Location"))));
+            + LookupFailure.readable(location == null ? "" : location.getValue()));
       }
-      try (InputStream content = content(connection, status)) {
-        T result = reader.read(status, content);
-        deadline.release();
-        return result;
-      }
+      HttpEntity entity = response.getEntity();
+      BoundedContent content = new BoundedContent(
+          entity == null ? new ByteArrayInputStream(new byte[0]) : entity.getContent(), LONGEST_CONTENT);
+      T result = reader.read(status, content);
+      content.readToTheEnd();
+      return result;
     } catch (IOException e) {
       deadline.left();
       throw failure(field, url, e);
+    } finally {
+      request.abort();
+      deadline.release();
     }
   }
 
-  private HttpURLConnection open(URL url) throws IOException, LookupFailure {
-    HttpURLConnection connection = (HttpURLConnection) url.openConnection(Proxy.NO_PROXY);
-    if (connection instanceof HttpsURLConnection) {
-      HttpsURLConnection encrypted = (HttpsURLConnection) connection;
-      encrypted.setSSLSocketFactory(Trust.factory(config.caFile()));
-      // Asked only where a certificate is not for the host; another service of this JVM may have set one that agrees.
-      encrypted.setHostnameVerifier((host, session) -> false);
+  private HttpGet request(String field, URL url, String authorization) throws LookupFailure {
+    HttpGet request;
+    try {
+      request = new HttpGet(url.toURI());
+    } catch (URISyntaxException e) {
+      throw LookupFailure.of(field, "is not an address that Java can use");
     }
-    connection.setInstanceFollowRedirects(false);
-    connection.setUseCaches(false);
-    connection.setAllowUserInteraction(false);
-    connection.setConnectTimeout(deadline.left());
-    connection.setReadTimeout(deadline.left());
-    connection.setRequestProperty("Accept", "application/json");
-    connection.setRequestProperty("User-Agent", "ranger-cdap-lookup");
-    return connection;
-  }
-
-  private InputStream content(HttpURLConnection connection, int status) throws IOException {
-    InputStream content = status < 400 ? connection.getInputStream() : connection.getErrorStream();
-    return new FilterInputStream(content == null ? new ByteArrayInputStream(new byte[0]) : content) {
-      private long left = LONGEST_CONTENT;
-
-      @Override
-      public int read() throws IOException {
-        int one = super.read();
-        count(one < 0 ? 0 : 1);
-        return one;
-      }
-
-      @Override
-      public int read(byte[] buffer, int offset, int length) throws IOException {
-        int n = super.read(buffer, offset, length);
-        count(n);
-        return n;
-      }
-
-      private void count(int n) throws IOException {
-        left -= Math.max(0, n);
-        if (left < 0) {
-          throw new UnusableAnswer("it is too long");
-        }
-        if (Thread.currentThread().isInterrupted()) {
-          throw new IOException("late");
-        }
-      }
-    };
+    int left = deadline.left();
+    request.setConfig(RequestConfig.custom().setConnectTimeout(left).setSocketTimeout(left)
+        .setConnectionRequestTimeout(left).setAuthenticationEnabled(false).build());
+    request.setHeader("Accept", "application/json");
+    if (authorization != null) {
+      request.setHeader("Authorization", authorization);
+    }
+    return request;
   }
 
   private static LookupFailure failure(String field, URL url, IOException e) {
@@ -117,18 +121,19 @@ final class Http {
     if (e instanceof ConnectException || e instanceof NoRouteToHostException) {
       return LookupFailure.down(field, "cannot be reached: no connection to " + place);
     }
-    if (e instanceof SocketTimeoutException) {
+    if (e instanceof InterruptedIOException) {
       return LookupFailure.down(field, "cannot be reached in time: no answer from " + place);
     }
-    if (e instanceof SSLPeerUnverifiedException || String.valueOf(e.getMessage()).contains("HTTPS hostname wrong")) {
+    if (e instanceof SSLPeerUnverifiedException) {
       return LookupFailure.of(field, "names a host that the certificate of " + place + " is not for");
     }
     if (isOfCertificate(e)) {
       return LookupFailure.of(LookupConfig.CA_FILE, "names no authority of the certificate of " + place + ", or it has "
           + "expired: " + LookupFailure.readable(String.valueOf(e.getMessage())));
     }
+    Throwable cause = e instanceof ClientProtocolException && e.getCause() != null ? e.getCause() : e;
     return LookupFailure.down(field, "gave no usable answer: " + place + ": "
-        + LookupFailure.readable(String.valueOf(e.getMessage())));
+        + LookupFailure.readable(String.valueOf(cause.getMessage())));
   }
 
   private static boolean isOfCertificate(Throwable failure) {

@@ -13,38 +13,35 @@ import java.security.cert.CertificateFactory;
 import java.util.Arrays;
 import java.util.Collection;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManagerFactory;
+import org.apache.http.client.HttpClient;
 
-/** Which certificates are trusted: those of Java, or those of the authorities in one file, read when it has changed. */
+/** Clients by whom they trust: the authorities of Java, or those in one file, which is read when it has changed. */
 final class Trust {
 
   private static final int LONGEST_FILE = 1 << 20;
-  private static volatile Trust last = new Trust("", new byte[0], null);
+  private static final int SECONDS = 3_600;
+  private static final int MOST_FILES = 32;
+  private static final Recent<String, Trust> KNOWN = new Recent<>(SECONDS, MOST_FILES);
 
-  private final String file;
   private final byte[] content;
-  private final SSLSocketFactory factory;
+  private final HttpClient client;
 
-  private Trust(String file, byte[] content, SSLSocketFactory factory) {
-    this.file = file;
+  private Trust(byte[] content, HttpClient client) {
     this.content = content;
-    this.factory = factory;
+    this.client = client;
   }
 
-  /** What makes encrypted connections; the same one while the file is the same, so that they are kept open. */
-  static SSLSocketFactory factory(String file) throws LookupFailure {
+  /** The client for a file with authorities, or an empty text. */
+  static HttpClient client(String file) throws LookupFailure {
     try {
-      if (file.isEmpty()) {
-        return SSLContext.getDefault().getSocketFactory();
+      byte[] content = file.isEmpty() ? new byte[0] : content(file);
+      Trust known = KNOWN.get(file);
+      if (known == null || !Arrays.equals(known.content, content)) {
+        known = new Trust(content, Http.client(file.isEmpty() ? SSLContext.getDefault() : context(content)));
+        KNOWN.put(file, known, 1);
       }
-      byte[] content = content(file);
-      Trust known = last;
-      if (!known.file.equals(file) || !Arrays.equals(known.content, content)) {
-        known = new Trust(file, content, factory(content));
-        last = known;
-      }
-      return known.factory;
+      return known.client;
     } catch (GeneralSecurityException | InvalidPathException | IOException e) {
       throw LookupFailure.of(LookupConfig.CA_FILE, "names a file on the host of Ranger Admin that cannot be used: "
           + (e instanceof GeneralSecurityException ? "it must hold certificates in PEM form"
@@ -61,7 +58,7 @@ final class Trust {
     return Files.readAllBytes(path);
   }
 
-  private static SSLSocketFactory factory(byte[] content) throws GeneralSecurityException, IOException {
+  private static SSLContext context(byte[] content) throws GeneralSecurityException, IOException {
     Collection<? extends Certificate> certificates =
         CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(content));
     KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
@@ -76,6 +73,6 @@ final class Trust {
     trust.init(store);
     SSLContext context = SSLContext.getInstance("TLS");
     context.init(null, trust.getTrustManagers(), null);
-    return context.getSocketFactory();
+    return context;
   }
 }
