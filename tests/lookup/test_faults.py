@@ -139,6 +139,20 @@ def test_what_is_no_answer_of_cdap_is_said_in_one_sentence(
     assert answer.ms < LOOKUP_PATIENCE
 
 
+@pytest.mark.parametrize(
+    ("typed", "chosen"), [("*a" * 400 + "b", ["ns"]), ("", ["*a" * 400 + "b"] * 300), ("", ["?" * 1_000_000])]
+)
+def test_what_a_user_types_takes_less_than_the_second_of_ranger_admin(
+    ranger_service: RangerService, script: Script, cdap: Server, typed: str, chosen: list[str]
+) -> None:
+    script.make = lambda asked: Reply(body=[{"name": "a" * 900 + str(n)} for n in range(5_000)])
+
+    answer = ranger_service.look_up(configs(cdap, other_account(), **QUICKER), "dataset", typed, {"namespace": chosen})
+
+    assert answer.names == []
+    assert answer.ms < LOOKUP_PATIENCE
+
+
 @pytest.mark.parametrize("status", [403, 404])
 def test_what_the_account_may_not_see_offers_nothing_and_says_nothing(
     ranger_service: RangerService, script: Script, cdap: Server, status: int

@@ -17,11 +17,13 @@ final class Cdap {
   private static final int LONGEST_REFUSAL = 4 << 10;
 
   private final LookupConfig config;
+  private final Deadline deadline;
   private final Http http;
   private final SignIn signIn;
 
   Cdap(LookupConfig config, Deadline deadline) {
     this.config = config;
+    this.deadline = deadline;
     this.http = new Http(config, deadline);
     this.signIn = new SignIn(config, http);
   }
@@ -29,6 +31,11 @@ final class Cdap {
   /** What makes a result of the content of a good answer. */
   interface Reader<T> {
     T read(InputStream content) throws IOException;
+  }
+
+  /** Fail if there is no time left. */
+  void checkTime() throws LookupFailure {
+    deadline.left();
   }
 
   /** The result, null where the account may not look or nothing is there (403, 404). */

@@ -106,6 +106,7 @@ final class Lookup {
   }
 
   private Page page(Listing listing, String path) throws LookupFailure {
+    cdap.checkTime();
     List<Object> key = Arrays.asList(config, listing, path);
     Page known = CACHE.get(key);
     if (known != null) {

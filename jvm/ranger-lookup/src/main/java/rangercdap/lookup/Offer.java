@@ -2,6 +2,7 @@ package rangercdap.lookup;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.TreeSet;
 
@@ -19,13 +20,16 @@ final class Offer {
   Offer(Level level, Glob wanted, Collection<String> chosen) {
     this.level = level;
     this.wanted = wanted;
-    this.chosen = new ArrayList<>(chosen);
+    this.chosen = new HashSet<>(chosen);
   }
 
   /** Add what CDAP lists. */
   synchronized void add(Collection<String> listed) {
     answered = true;
     for (String name : listed) {
+      if (Thread.currentThread().isInterrupted()) {
+        return; // late, and matching many names with what was typed may take long
+      }
       if (level.accepts(name) && !chosen.contains(name) && isMeant(name)) {
         names.add(name);
         if (names.size() > MOST) {
