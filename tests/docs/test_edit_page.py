@@ -1,4 +1,4 @@
-"""The page on Ranger's web UI: what it says a form decides, by the engine; its codes and labels are those of the code."""
+"""The page on Ranger's web UI: what it says a form decides, by the engine; codes and labels are those of the code."""
 
 from __future__ import annotations
 
