@@ -93,4 +93,5 @@ class ResourcePoliciesCache:
                         retired.popitem()
                         items -= 1
                 if not retired:
-                    self._retired.pop()
+                    with suppress(ValueError):  # another thread has removed it
+                        self._retired.remove(retired)  # an empty one: one that is full would be released at once
