@@ -2,7 +2,6 @@
 
 import io
 import json
-import socket
 import sys
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from ranger_cdap.cli.main import main
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from tests.cli.live_ranger import PASSWORD, grant
-from tests.embedded_admin.caller import V2, Caller
 
 
 def test_a_check_is_on_record_by_default_and_with_required_denied_without_one(
@@ -117,14 +115,6 @@ def test_lint_looks_at_what_ranger_has_now(ranger: RangerAdmin, capsys: pytest.C
     assert "unknown-macro" in told
     assert "resources.dataset" in told
     assert "unknown-user" not in told
-
-
-def test_lint_and_doctor_add_no_plugin_to_ranger_s_list(ranger: RangerAdmin) -> None:
-    assert main(["setup", "--yes"]) == 0
-    main(["policies", "lint"])
-    main(["doctor"])
-    listed = Caller(ranger.url, password=PASSWORD)("GET", f"{V2}/plugins/info")[1]
-    assert [(row["appType"], row["hostName"]) for row in listed] == [("cdap", socket.gethostname())]
 
 
 def test_what_is_not_enforced_says_so(
