@@ -56,6 +56,8 @@ class Row:
 _V2 = "/service/public/v2/api"
 _PLUGINS = "/service/plugins"
 _USERS = "/service/xusers"
+_ROLES = "/service/roles/roles"
+_ZONES = "/service/zones/zones"
 
 ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/servicedef", Access.USER, definition_api.list_definitions),
@@ -163,4 +165,21 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_USERS}/download/{{name}}", Access.UNSECURED),
     Row("POST", f"{_PLUGINS}/services/grant/{{name}}", Access.UNSECURED, code=1),
     Row("POST", f"{_PLUGINS}/services/revoke/{{name}}", Access.UNSECURED, code=1),
+    # For the forms of Ranger's web UI; `public/v2` calls the same methods. After the paths with a fixed last part.
+    Row("POST", f"{_PLUGINS}/policies", Access.USER, policy_api.create_policy),
+    Row("GET", f"{_PLUGINS}/policies/{{id}}", Access.USER, policy_api.get_policy),
+    Row("PUT", f"{_PLUGINS}/policies/{{id}}", Access.USER, policy_api.update_policy),
+    Row("DELETE", f"{_PLUGINS}/policies/{{id}}", Access.USER, policy_api.delete_policy),
+    Row("POST", f"{_PLUGINS}/services", Access.ADMIN, service_api.create_service),
+    Row("GET", f"{_PLUGINS}/services/{{id}}", Access.USER, service_api.get_service_for_plugins_by_id),
+    Row("PUT", f"{_PLUGINS}/services/{{id}}", Access.ADMIN, service_api.update_service),
+    Row("DELETE", f"{_PLUGINS}/services/{{id}}", Access.ADMIN, service_api.delete_service),
+    Row("POST", f"{_ROLES}", Access.USER, role_api.create_role),
+    Row("GET", f"{_ROLES}/{{id}}", Access.USER, role_api.get_role),
+    Row("PUT", f"{_ROLES}/{{id}}", Access.USER, role_api.update_role),
+    Row("DELETE", f"{_ROLES}/{{id}}", Access.USER, role_api.delete_role),
+    Row("POST", f"{_ZONES}", Access.ADMIN, zone_api.create_zone),
+    Row("GET", f"{_ZONES}/{{id}}", Access.ADMIN, zone_api.get_zone),
+    Row("PUT", f"{_ZONES}/{{id}}", Access.ADMIN, zone_api.update_zone),
+    Row("DELETE", f"{_ZONES}/{{id}}", Access.ADMIN, zone_api.delete_zone),
 )

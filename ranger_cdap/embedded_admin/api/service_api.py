@@ -68,7 +68,16 @@ def get_service_by_name(call: AdminCall) -> ServerResponse:
 
 def get_service_for_plugins(call: AdminCall) -> ServerResponse:
     """GET one by name, for everyone; only Ranger administrators see its settings, author, times and versions."""
-    service = _by_name(call).to_json()
+    return _for_everyone(call, _by_name(call))
+
+
+def get_service_for_plugins_by_id(call: AdminCall) -> ServerResponse:
+    """GET one by id, likewise."""
+    return _for_everyone(call, _by_id(call))
+
+
+def _for_everyone(call: AdminCall, stored: StoredService) -> ServerResponse:
+    service = stored.to_json()
     if not call.caller.is_admin:
         service = {name: value for name, value in service.items() if name not in _FOR_ADMINISTRATORS}
     return json_response(service)
@@ -87,7 +96,7 @@ def create_service(call: AdminCall) -> ServerResponse:
         display_name=sent.display_name or sent.name,
         guid=sent.guid or str(uuid.uuid4()),
         configs=_hide_secrets(sent.configs),
-        tag_service=sent.tag_service if sent.tag_service != sent.name else "",
+        tag_service=sent.tag_service if sent.tag_service != sent.name else None,
     )
     stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
     add_default_policies(call, stored, definition.document)
@@ -110,7 +119,7 @@ def _tag_service(call: AdminCall) -> StoredService | None:
 
 
 def update_service(call: AdminCall) -> ServerResponse:
-    """PUT by id."""
+    """PUT by id. An empty `tagService` removes the link to a tag service, without the member it stays."""
     return _update(call, _by_id(call))
 
 
@@ -130,7 +139,7 @@ def _update(call: AdminCall, old: StoredService) -> ServerResponse:
         guid=old.stamp.guid,
         type=old.document.type,
         configs=_hide_secrets(sent.configs),
-        tag_service=sent.tag_service or old.document.tag_service,
+        tag_service=old.document.tag_service if sent.tag_service is None else sent.tag_service or None,
     )
     call.tables.update_service(old.stamp.id, new, call.caller.shown_name, call.now)
     if (new.is_enabled, new.tag_service) != (old.document.is_enabled, old.document.tag_service):

@@ -76,11 +76,15 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         ),
     ),
     UnsupportedEndpoint(
-        "a second way to what `public/v2/api/roles` does; no client uses it",
+        "a second way to what `public/v2` does; the forms of Ranger's web UI do not use these",
         (
             ("PUT", "/service/roles/roles/grant/cdapdev"),
             ("GET", "/service/roles/roles"),
             ("GET", "/service/roles/roles/names"),
+            ("GET", "/service/zones/zones"),
+            ("GET", "/service/zones/zones/name/z"),
+            ("GET", "/service/plugins/policies"),
+            ("GET", "/service/plugins/services"),
         ),
     ),
     UnsupportedEndpoint(

@@ -102,7 +102,8 @@ class Service(Document):
     name: str = ""
     display_name: str = ""
     description: str = ""
-    tag_service: str = ""
+    # `None`: not sent, which is not the same as empty.
+    tag_service: str | None = None
     configs: dict[str, str] = {}
 
 
