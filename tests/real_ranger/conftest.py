@@ -1,0 +1,48 @@
+"""The Ranger Admin of the flows: the embedded one always, a real one too where RANGER_URL is set.
+
+The real one is asked as the administrator RANGER_USER (default `admin`) with RANGER_PASSWORD; nobody signs in with a
+wrong password, because five would lock an account. `make ranger-up` starts one. Nobody else may change it meanwhile:
+each flow is held to leave it as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ranger_cdap.config import Secret
+from ranger_cdap.embedded_admin import EmbeddedAdmin
+from tests.real_ranger.estate import PASSWORD, Address, Estate
+
+REAL = pytest.param("real", marks=pytest.mark.real_ranger)
+
+
+@pytest.fixture(scope="module", params=["embedded", REAL])
+def address(request: pytest.FixtureRequest) -> Iterator[Address]:
+    """A server for all flows of a file; `embedded with deltas` sends changes of policies only."""
+    if request.param == "real":
+        if "RANGER_URL" not in os.environ:
+            pytest.skip("needs a real Ranger Admin: set RANGER_URL")
+        password = Secret(os.environ["RANGER_PASSWORD"])
+        yield Address(os.environ["RANGER_URL"].rstrip("/"), os.environ.get("RANGER_USER", "admin"), password)
+        return
+    with EmbeddedAdmin(
+        admin_password=PASSWORD.reveal(), policy_deltas=request.param == "embedded with deltas"
+    ) as server:
+        yield Address(server.url, "admin", PASSWORD)
+
+
+@pytest.fixture
+def estate(address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Estate]:
+    """A part of the server, removed afterwards; whatever a flow did, the server is then as it was."""
+    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", address.password.reveal())
+    estate = Estate(address, tmp_path)
+    before = estate.state()
+    try:
+        yield estate
+    finally:
+        estate.clean()
+    assert estate.state() == before
