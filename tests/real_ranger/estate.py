@@ -21,7 +21,7 @@ from ranger_cdap.config import Secret, Settings, load_settings
 from ranger_cdap.engine import AccessRequest
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
 from servicedef import service_definition
 
 Json = dict[str, Any]
@@ -172,7 +172,7 @@ class Estate:
 
     def command(self, *words: str) -> list[str]:
         """The words of a command of ours, as the administrator where it changes Ranger."""
-        as_administrator = words[0] in ("setup", "policies", "roles")
+        as_administrator = not {"setup", "policies", "roles"}.isdisjoint(words)
         return ["--config", str(self.config), *words, *["--ranger-user", self.address.user] * as_administrator]
 
     def run(self, *words: str) -> int:
@@ -194,10 +194,7 @@ class Estate:
 
     def may(self, plugin: PolicyRefresher, user: str, access: str, **levels: str) -> bool:
         """Whether the plugin allows it by what it downloads now."""
-        engine = plugin.refresh().engine
-        assert engine is not None
-        request = AccessRequest({"instance": "cdap", **levels}, access, user, access_time=int(time.time() * 1000))
-        return engine.evaluate(request).allowed
+        return allows(plugin.refresh(), user, access, **levels)
 
     # What there is for a flow
 
@@ -228,27 +225,31 @@ class Estate:
 
     def clean(self) -> None:
         """Remove all that the flow made; the definition and the service `tag` only if they were not there before."""
+        self.begin_again()
+        for kind in ("users", "groups"):
+            for row in self._own(kind):
+                self.done("DELETE", f"{USERS}/secure/{kind}/{row['name']}?forceDelete=true")
+        self.admin.close()
+
+    def begin_again(self) -> None:
+        """Remove all but the users and groups."""
         for zone in self._own("zones"):
             self.done("DELETE", f"{V2}/zones/{zone['id']}")
-        own = self._own("services")
+        side_effect = [] if "tag" in self.begun_with["services"] else ["tag"]
+        own = [row for row in self.listed("services") if self._is_own(row) or row["name"] in side_effect]
         for service in sorted(own, key=lambda row: row["type"] == "tag"):
             self.done("DELETE", f"{V2}/service/{service['id']}")
         self._clean_tag_types()
         self._clean_roles()
-        for kind in ("users", "groups"):
-            for row in self._own(kind):
-                self.done("DELETE", f"{USERS}/secure/{kind}/{row['name']}?forceDelete=true")
         ours = service_definition()["name"]
-        if "tag" not in self.begun_with["services"]:
-            for service in self.listed("services"):
-                if service["name"] == "tag":
-                    self.done("DELETE", f"{V2}/service/{service['id']}")
         if ours not in self.begun_with["definitions"] and self.admin.get_service_def(ours):
             self.done("DELETE", f"{V2}/servicedef/name/{ours}")
-        self.admin.close()
 
     def _own(self, kind: str) -> list[Json]:
-        return [row for row in self.listed(kind) if re.fullmatch(rf"{self.token}(_.*)?", row["name"])]
+        return [row for row in self.listed(kind) if self._is_own(row)]
+
+    def _is_own(self, row: Json) -> bool:
+        return re.fullmatch(rf"{self.token}(_.*)?", row["name"]) is not None
 
     def _clean_roles(self) -> None:
         """A role in another one is deleted after that one."""
@@ -265,6 +266,13 @@ class Estate:
             if name.startswith(self.token):
                 found = self.done("GET", f"/service/tags/tagdef/name/{name}")
                 self.done("DELETE", f"/service/tags/tagdef/{found['id']}")
+
+
+def allows(snapshot: Snapshot, user: str, access: str, **levels: str) -> bool:
+    """Whether policies that were downloaded allow it now."""
+    assert snapshot.engine is not None
+    resource, groups, now = {"instance": "cdap", **levels}, snapshot.groups_of(user), int(time.time() * 1000)
+    return snapshot.engine.evaluate(AccessRequest(resource, access, user, groups, access_time=now)).allowed
 
 
 def members(role: Json) -> set[str]:

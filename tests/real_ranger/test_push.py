@@ -1,0 +1,102 @@
+"""Policies pushed from files by `policies apply` and `import`, and grants by the sync job; a second time in vain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ranger_cdap.cdap.entity import EntityId
+from spark_sync.grants.push import push
+from spark_sync.ledger.life import Life, State
+from tests.real_ranger.estate import Estate, Json
+from tests.spark_sync.grants.fixtures import ALL, MemoryLedger, gone, life
+
+ENTITIES = (
+    EntityId("dataset", ("ns1", "kv.v1")),
+    EntityId("application", ("ns1", "App")),
+    EntityId("namespace", ("ns2",)),
+)
+
+
+def write(directory: Path, estate: Estate, **namespaces: str) -> None:
+    """A directory of policies: a user of the flow reads each namespace."""
+    (directory / "policies").mkdir(parents=True, exist_ok=True)
+    for namespace, user in namespaces.items():
+        policy = {
+            "name": f"readers of {namespace}",
+            "resources": {"instance": {"values": ["cdap"]}, "namespace": {"values": [namespace]}},
+            "policyItems": [{"users": [estate.user(user)], "accesses": [{"type": "read"}]}],
+            "policyLabels": ["of files"],
+        }
+        (directory / "policies" / f"{namespace}.json").write_text(json.dumps(policy))
+    if not (directory / "service.json").exists():
+        (directory / "service.json").write_text(json.dumps({"service": estate.service}))
+
+
+def test_apply_makes_ranger_as_the_files_once_and_takes_away_what_they_lack(estate: Estate) -> None:
+    estate.set_up()
+    files = estate.directory / "policies"
+    write(estate.directory / "kept", estate, kept="alice")
+    assert estate.run("policies", "import", str(estate.directory / "kept"), "--yes") == 0
+    assert estate.run("policies", "export", "--directory", str(files)) == 0
+    before = estate.policies()
+    write(files, estate, ns1="alice", ns2="bob")
+    assert estate.run("policies", "plan", str(files)) == 2
+    assert estate.policies() == before
+    assert estate.run("policies", "apply", str(files), "--yes") == 0
+    with estate.plugin() as plugin:
+        assert estate.may(plugin, estate.name("alice"), "read", namespace="ns1")
+        assert not estate.may(plugin, estate.name("alice"), "read", namespace="ns2")
+    versions = estate.versions()
+    for words in (("plan",), ("apply", "--yes"), ("import", "--yes"), ("diff",)):
+        assert estate.run("policies", *words, str(files)) == 0
+    assert estate.versions() == versions
+    (files / "policies" / "ns1.json").unlink()
+    (files / "policies" / "ns2.json").unlink()
+    assert estate.run("policies", "apply", "--delete", str(files), "--yes") == 0
+    assert estate.policies() == before
+
+
+def test_import_creates_and_updates_and_leaves_the_others(estate: Estate) -> None:
+    estate.set_up()
+    files = estate.directory / "policies"
+    write(files, estate, ns1="alice")
+    before = estate.policies()
+    assert estate.run("policies", "import", str(files), "--yes") == 0
+    write(files, estate, ns1="bob")
+    assert estate.run("policies", "import", str(files), "--yes") == 0
+    after = estate.policies()
+    assert after.keys() - before.keys() == {"readers of ns1"}
+    assert [item["users"] for item in after["readers of ns1"]["policyItems"]] == [[estate.name("bob")]]
+    assert {name: after[name] for name in before} == before
+
+
+def grants(estate: Estate, before: dict[str, Json]) -> dict[str, tuple[list[str], set[str]]]:
+    """User and accesses of each new policy, by the last value of its resource."""
+    found = {}
+    for name, policy in estate.policies().items():
+        if name not in before:
+            (item,) = policy["policyItems"]
+            values = [level["values"] for level in policy["resources"].values()]
+            where = " ".join(value for several in values[1:] for value in several)
+            found[where] = (item["users"], {access["type"] for access in item["accesses"]})
+    return found
+
+
+def test_the_sync_job_s_grants_are_pushed_once_and_revoked(estate: Estate) -> None:
+    estate.set_up()
+    alice, before = estate.user("alice"), estate.policies()
+    lives: list[Life] = [life(alice, entity) for entity in ENTITIES]
+    ledger = MemoryLedger(lives)
+    assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
+    everything = ([alice], set(ALL))
+    assert grants(estate, before) == {"ns1 kv.v1": everything, "ns1 App *": everything, "ns2": everything}
+    versions = estate.versions()
+    push(MemoryLedger(lives), estate.settings)  # type: ignore[arg-type] - as after a kill before the record
+    assert estate.versions() == versions
+    with estate.plugin() as plugin:
+        assert estate.may(plugin, alice, "admin", namespace="ns1", dataset="kv.v1")
+        assert not estate.may(plugin, estate.user("bob"), "read", namespace="ns1", dataset="kv.v1")
+    closing = MemoryLedger([gone(applied) for applied in ledger.rows.values()])
+    assert push(closing, estate.settings).error is None  # type: ignore[arg-type]
+    assert (set(closing.states()), estate.policies()) == ({State.CLOSED}, before)

@@ -1,0 +1,55 @@
+"""Job roles by `ranger-cdap roles`: applied once, shared, and removed without a trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.real_ranger.estate import Estate
+
+
+def run(estate: Estate, what: str, *words: str, job: str = "developer") -> int:
+    """A command about a job in the namespace `sales`, with a role of the flow's own."""
+    confirmed = ["--yes"] if what != "diff" else []
+    return estate.run("roles", what, job, "--namespace", "sales", "--name", estate.name(job), *words, *confirmed)
+
+
+def test_a_job_is_given_once_decides_and_is_removed_without_a_trace(estate: Estate) -> None:
+    estate.set_up()
+    ann, crew = estate.user("ann", "crew"), estate.group("crew")
+    before, plain = estate.state(), estate.policies()
+    assert run(estate, "diff", "--group", crew) == 2
+    assert estate.state() == before
+    assert run(estate, "apply", "--group", crew) == 0
+    assert run(estate, "diff", "--group", crew) == 0
+    versions = estate.versions()
+    assert run(estate, "apply", "--group", crew) == 0
+    assert estate.versions() == versions
+    with estate.plugin() as plugin:
+        app = {"namespace": "sales", "application": "orders"}
+        assert [estate.may(plugin, user, "admin", **app) for user in (ann, estate.user("bob"))] == [True, False]
+        assert run(estate, "remove") == 0
+        assert not estate.may(plugin, ann, "admin", **app)
+    assert estate.policies() == plain
+    assert [role for role in estate.listed("roles") if role["name"] == estate.name("developer")] == []
+    assert run(estate, "remove") == 0
+
+
+@pytest.mark.parametrize("first", ["viewer", "developer"])
+def test_two_jobs_in_one_namespace_are_removed_one_after_the_other(estate: Estate, first: str) -> None:
+    estate.set_up()
+    crew, before = estate.group("crew"), estate.policies()
+    for job in ("viewer", "developer"):
+        assert run(estate, "apply", "--group", crew, job=job) == 0
+    other = "developer" if first == "viewer" else "viewer"
+    assert run(estate, "remove", job=first) == 0
+    assert run(estate, "diff", "--group", crew, job=other) == 0
+    assert run(estate, "remove", job=other) == 0
+    assert estate.policies() == before
+
+
+def test_somebody_ranger_does_not_know_gets_no_job(estate: Estate, capsys: pytest.CaptureFixture[str]) -> None:
+    estate.set_up()
+    before = estate.state()
+    assert run(estate, "apply", "--user", estate.name("ghost")) == 3
+    assert f"`{estate.name('ghost')}`" in capsys.readouterr().err
+    assert estate.state() == before

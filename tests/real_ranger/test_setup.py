@@ -1,0 +1,98 @@
+"""`ranger-cdap setup` on a server without the service, then with it; and the doctor's proofs of the rights it gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from ranger_cdap.config import Settings
+from ranger_cdap.doctor import Health
+from ranger_cdap.doctor.accounts import accounts, examine_account
+from ranger_cdap.doctor.rights import GRANT, POLICY_DOWNLOAD, SERVICE_ADMIN, TAG_DOWNLOAD, USER_STORE_DOWNLOAD
+from tests.real_ranger.estate import V2, Estate
+
+LISTS = (POLICY_DOWNLOAD, TAG_DOWNLOAD, USER_STORE_DOWNLOAD, SERVICE_ADMIN, GRANT)
+NEEDED = {
+    "plugin": {POLICY_DOWNLOAD, TAG_DOWNLOAD, USER_STORE_DOWNLOAD},
+    "sync": {SERVICE_ADMIN, POLICY_DOWNLOAD, USER_STORE_DOWNLOAD},
+    "bridge": {GRANT},
+}
+
+
+def test_a_dry_run_writes_nothing_and_a_second_run_finds_nothing_to_do(
+    estate: Estate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("setup", "--admin-user", estate.user("ann"), "--admin-group", estate.group("ops"))
+    assert estate.config.exists()
+    before = estate.state()
+    assert estate.run(*words, "--dry-run") == 0
+    assert estate.state() == before
+    assert estate.run(*words, "--yes") == 0
+    service = estate.done("GET", f"{V2}/service/name/{estate.service}")
+    assert service["configs"][SERVICE_ADMIN].split(",") == [estate.name("sync"), estate.name("ann")]
+    versions = estate.versions()
+    capsys.readouterr()
+    assert estate.run(*words, "--yes") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines} == {"keep"}
+    assert estate.versions() == versions
+
+
+def test_somebody_ranger_does_not_know_stops_it_before_anything_is_written(
+    estate: Estate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert estate.config.exists()
+    before = estate.state()
+    assert estate.run("setup", "--yes", "--admin-user", estate.name("ghost")) == 3
+    assert f"Ranger has no user `{estate.name('ghost')}`" in capsys.readouterr().err
+    assert estate.state() == before
+
+
+def seen(settings: Settings) -> dict[str, dict[str, str]]:
+    """What the doctor sees of each account's rights, where it is not well."""
+    found, policies = dict[str, dict[str, str]](), None
+    for account in accounts(settings):
+        findings, downloaded = examine_account(account, settings, policies)
+        policies = policies or downloaded
+        named = {finding.check.partition(": ")[2]: finding for finding in findings}
+        found[account.purpose] = {
+            right: finding.seen
+            for right, finding in named.items()
+            if right in LISTS and finding.health is not Health.WELL
+        }
+    return found
+
+
+def give(estate: Estate, rights: dict[str, set[str]]) -> None:
+    service = estate.done("GET", f"{V2}/service/name/{estate.service}")
+    names = {right: [estate.name(what) for what, own in rights.items() if right in own] for right in LISTS}
+    configs = service["configs"] | {right: ",".join(listed) for right, listed in names.items()}
+    estate.done("PUT", f"{V2}/service/{service['id']}", service | {"configs": configs})
+
+
+def test_the_doctor_finds_the_rights_of_setup_well_and_changes_nothing(estate: Estate) -> None:
+    estate.set_up()
+    before, versions = estate.state(), estate.versions()
+    assert seen(estate.settings) == {"plugin": {}, "sync": {}, "bridge": {}}
+    assert (estate.state(), estate.versions()) == (before, versions)
+
+
+@pytest.mark.parametrize("purpose", NEEDED)
+@pytest.mark.parametrize("right", LISTS)
+def test_the_doctor_proves_each_right_that_is_missing_or_too_much(estate: Estate, purpose: str, right: str) -> None:
+    """Law: whatever one list lacks or has too much, the doctor says so of that account; the others stay well."""
+    estate.set_up()
+    estate.done("POST", f"{V2}/policy", anything(estate))
+    give(estate, NEEDED | {purpose: NEEDED[purpose] ^ {right}})
+    found = seen(estate.settings)
+    wrong = "missing" if right in NEEDED[purpose] else "present, but must not be"
+    if right == GRANT and purpose == "sync":
+        wrong = ""  # included in SERVICE_ADMIN, so that list itself cannot be seen
+    others = {what: own for what, own in found.items() if what != purpose}
+    assert found[purpose].get(right, "") == wrong
+    assert others == {what: {} for what in NEEDED if what != purpose}
+
+
+def anything(estate: Estate) -> dict[str, object]:
+    item = {"users": [estate.user("alice")], "accesses": [{"type": "read"}]}
+    resources = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}}
+    return {"service": estate.service, "name": "p", "resources": resources, "policyItems": [item]}
