@@ -77,6 +77,11 @@ test-pythons: test-python-3.12 test-python-3.13 ## the quick tests, of the wheel
 test-python-%:
 	$(MAKE) test-wheel PYTHON=python$* VENV=$(VENV)/python$*
 
+.PHONY: test-ranger
+test-ranger: $(STAMP) ## the flows on a real Ranger Admin (RANGER_URL, RANGER_PASSWORD; make ranger-up starts one)
+	@test -n "$$RANGER_URL" || { echo 'set RANGER_URL and RANGER_PASSWORD: the real Ranger Admin, and the password of its admin' >&2; exit 2; }
+	$(BIN)/pytest -q -m real_ranger tests
+
 test-plugin: export PYTHONSAFEPATH := 1
 test-plugin: $(STAMP) ## the example plugin, installed beside the wheel
 	sh .ci/wheel-environment $(BIN)/python $(VENV)/plugin examples/plugin

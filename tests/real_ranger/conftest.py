@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
+from filelock import FileLock
 
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
@@ -27,7 +29,9 @@ def address(request: pytest.FixtureRequest) -> Iterator[Address]:
         if "RANGER_URL" not in os.environ:
             pytest.skip("needs a real Ranger Admin: set RANGER_URL")
         password = Secret(os.environ["RANGER_PASSWORD"])
-        yield Address(os.environ["RANGER_URL"].rstrip("/"), os.environ.get("RANGER_USER", "admin"), password)
+        # One file at a time, whatever the number of workers: another one's policies would be taken for this one's.
+        with FileLock(Path(gettempdir()) / "ranger-cdap-real-ranger.lock"):
+            yield Address(os.environ["RANGER_URL"].rstrip("/"), os.environ.get("RANGER_USER", "admin"), password)
         return
     with EmbeddedAdmin(
         admin_password=PASSWORD.reveal(), policy_deltas=request.param == "embedded with deltas"

@@ -40,7 +40,7 @@ def test_a_tag_policy_denies_what_carries_the_tag_until_either_goes(estate: Esta
 
         estate.done("PUT", path, upload(estate, "set", kind, "ns1"))
         assert readers("ns1") == [alice, bob]
-        rows = {"denyPolicyItems": [item("cdap:read", users=[bob])]}
+        rows: Json = {"denyPolicyItems": [item("cdap:read", users=[bob])]}
         form = new_policy(tags, "no pii for bob", {"tag": [kind]}, excludes=False, **rows)
         made = estate.done("POST", POLICIES, form)
         assert (readers("ns1"), readers("ns2")) == ([alice], [alice, bob])
@@ -58,7 +58,7 @@ def test_a_tag_policy_allows_where_no_policy_of_the_service_speaks(estate: Estat
     estate.set_up()
     tags, kind, alice = estate.tag_service(), estate.name("open"), estate.user("alice")
     estate.done("PUT", f"{V2}/service/{estate.service}/tags", upload(estate, "set", kind, "ns1"))
-    rows = {"policyItems": [item("cdap:read", users=[alice])]}
+    rows: Json = {"policyItems": [item("cdap:read", users=[alice])]}
     estate.done("POST", POLICIES, new_policy(tags, "open", {"tag": [kind]}, excludes=False, **rows))
     with estate.plugin() as plugin:
         allowed = [name for name in ("ns1", "ns2") if estate.may(plugin, alice, "read", namespace=name)]
@@ -69,7 +69,7 @@ def test_files_of_policies_have_the_tag_policies_too_and_show_no_difference(esta
     estate.set_up()
     tags, kind, alice = estate.tag_service(), estate.name("pii"), estate.user("alice")
     estate.done("PUT", f"{V2}/service/{estate.service}/tags", upload(estate, "set", kind, "ns1"))
-    rows = {"policyItems": [item("cdap:read", users=[alice])]}
+    rows: Json = {"policyItems": [item("cdap:read", users=[alice])]}
     estate.done("POST", POLICIES, new_policy(tags, "open", {"tag": [kind]}, excludes=False, **rows))
     files = estate.directory / "policies"
     assert estate.run("policies", "export", "--directory", str(files)) == 0
