@@ -1,6 +1,6 @@
 """Ranger's policy engine, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
 
-from ranger_cdap.engine.compiled.conditions import ConditionContext, ConditionFactory
+from ranger_cdap.engine.compiled.conditions import ConditionContext, ConditionFactory, ConditionOutcome, ContextTag
 from ranger_cdap.engine.compiled.options import EngineOptions
 from ranger_cdap.engine.decide.acl import AccessEntry, AccessStatus, ResourceAccess
 from ranger_cdap.engine.engine import PolicyEngine
@@ -28,6 +28,8 @@ __all__ = [
     "AccessStatus",
     "ConditionContext",
     "ConditionFactory",
+    "ConditionOutcome",
+    "ContextTag",
     "Decision",
     "ElementScope",
     "EngineOptions",

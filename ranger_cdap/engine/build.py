@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from ranger_cdap.engine.compiled.conditions import date_script
+from ranger_cdap.engine.compiled.conditions import AttributeStore, date_script
 from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry, load_policies
 from ranger_cdap.engine.compiled.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
 from ranger_cdap.engine.compiled.policy import PolicyCompiler
@@ -51,6 +51,7 @@ class EngineState:
     policy_problems: tuple[Problem, ...]
     tag_policy_problems: tuple[Problem, ...]
     filter_issues: tuple[PolicyIssue, ...]
+    attributes: AttributeStore | None = None
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -65,6 +66,7 @@ def build_state(
     roles: RangerRoles | None,
     tags: ServiceTags | None,
     options: EngineOptions,
+    attributes: AttributeStore | None = None,
 ) -> EngineState:
     """Build the state from a full download; raises PolicySetError as `PolicyEngine.build` does."""
     if service is not None and policies.service_name != service:
@@ -107,6 +109,7 @@ def build_state(
         policy_problems=tuple(problems),
         tag_policy_problems=tuple(tag_problems),
         filter_issues=tuple(filter_issues),
+        attributes=attributes,
     )
 
 

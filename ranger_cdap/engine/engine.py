@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import cast
 
 import msgspec
 
 from ranger_cdap.engine.build import EngineState, apply_deltas, build_state
-from ranger_cdap.engine.compiled.conditions import ConditionContext
+from ranger_cdap.engine.compiled.conditions import AttributeStore, ConditionContext
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, decode_raw
@@ -95,16 +96,21 @@ class PolicyEngine:
         service: str | None = None,
         roles: RangerRoles | None = None,
         tags: ServiceTags | None = None,
+        attributes: AttributeStore | None = None,
         options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
     ) -> PolicyEngine:
-        """Build an engine from a full download.
+        """Build an engine from a full download; `attributes` of users and groups are for custom conditions.
 
         Raises:
             PolicySetError: the policies belong to another service, the service definition is unusable, tags are
                 missing, or a policy is unusable in compatibility mode `ranger`.
         """
         with gc_paused():
-            return cls(build_state(policies, service, roles, tags, options))
+            return cls(build_state(policies, service, roles, tags, options, attributes))
+
+    def with_attributes(self, attributes: AttributeStore | None) -> PolicyEngine:
+        """Return a new engine with other attributes of users and groups; all else is shared."""
+        return PolicyEngine(replace(self._state, attributes=attributes))
 
     def with_deltas(self, document: ServicePolicies) -> PolicyEngine:
         """Return a new engine with the deltas applied, equivalent to one built from a full download.
@@ -240,15 +246,20 @@ class PolicyEngine:
     def named_values(self, request: AccessRequest, open_levels: Collection[str]) -> Mapping[str, NamedValues] | None:
         """Return the values named on the open levels, whose own values in the request mean nothing.
 
-        Resources that differ on these levels only, and match the same of these values there, are decided alike, by all
-        conditions that do not look at the resource. None if a policy takes too many steps to match some of them.
+        Resources that differ on these levels only, and match the same of these values there, are decided alike. None if
+        a policy takes too many steps to match some of them, or has a custom condition that may look at them.
         """
         path, values = requested_resource(request.resource, self._state.model)
         if path is None or not set(open_levels) <= set(path):
             return None
         state, resource = self._state, OpenResource(path, values, open_levels, tokens_of(request))
         repositories = (state.default, *state.zones.values())
-        return named_values(resource, repositories, (state.zone_table.resources, state.tag_table.resources))
+        custom = bool(state.options.conditions)
+        tag_entries = state.tag_repository.entries if custom and state.tag_repository is not None else ()
+        if any(entry.compiled.reads_resource for entry in tag_entries):
+            return None
+        maps = (state.zone_table.resources, state.tag_table.resources)
+        return named_values(resource, repositories, maps, custom_conditions=custom)
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume_conditions: bool | None = None
@@ -306,6 +317,8 @@ class PolicyEngine:
                 roles,
                 frozenset(t.type for t in tags),
                 frozenset(t.type for t in tags if t.certain),
+                tuple([t.in_conditions for t in tags]),
+                state.attributes,
             ),
         )
         return query, tags

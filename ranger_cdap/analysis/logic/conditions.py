@@ -72,13 +72,14 @@ class SymbolicCondition:
 
     def unknown(self, context: ConditionContext) -> bool:
         """Return True if a value that it needs is missing."""
-        return self.outcome(context) in (ConditionOutcome.UNKNOWN_HOLDS, ConditionOutcome.UNKNOWN_FAILS)
+        return self.outcome(context) not in (ConditionOutcome.HOLDS, ConditionOutcome.FAILS)
 
 
 @dataclass(frozen=True, slots=True)
 class TagPlace:
-    """The tag whose policy a condition belongs to, by its attributes."""
+    """The tag whose policy a condition belongs to."""
 
+    type: str
     attributes: tuple[tuple[str, str], ...]
 
     def seen(self, context: ConditionContext) -> ConditionContext:
@@ -105,13 +106,15 @@ def _symbolic(
     options = definition.evaluator_options if definition else {}
     kind = evaluator.removeprefix(PACKAGE)
     script = date_script(definition) if definition else None
+    template = _TEXTS.get(kind)
+    known = template is not None or script is not None or kind == "RangerValidityScheduleConditionEvaluator"
     attributes = tag.attributes if tag is not None and script is not None else ()
     key = (
         condition.type,
         evaluator,
         msgspec.json.encode(options),
         tuple(condition.values),
-        tag is not None,
+        tag is not None if known else tag,
         attributes,
     )
     candidates = _candidates(kind, condition.values, str(options.get("attributeName")))
@@ -119,13 +122,11 @@ def _symbolic(
         date = read_date(dict(attributes).get(script.attribute, ""))
         candidates = {"access_time": () if date is None else (date - _DAY, date + _DAY)}
     listed = " or ".join(condition.values)
-    template = _TEXTS.get(kind)
     text = (
         f"{condition.type} ({listed})"
         if template is None
         else template.format(listed, name=options.get("attributeName"))
     )
-    known = template is not None or script is not None or kind == "RangerValidityScheduleConditionEvaluator"
     inside: Condition = outcome if tag is None else _in_tag(outcome, tag)
     return SymbolicCondition(key, text, inside, candidates, not known or "Tags" in kind)
 

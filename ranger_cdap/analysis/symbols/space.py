@@ -185,7 +185,7 @@ class PolicySpace:
         # Without an enricher, tags of the download can only deny; so can one that may be on any resource.
         certain = one.tag.certain and table.enriched and one.resource is not None
         tag_zone = zone if zone is not None and zone in self.state.tag_zones else UNZONED
-        place = TagPlace(one.tag.attributes)
+        place = TagPlace(one.tag.type, one.tag.attributes)
         period = self.maker.tag_period(one.tag) if one.resource is not None else ()
         for compiled, entry in self._policies_of(one.tag):
             if compiled.zone in (tag_zone, None):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -34,12 +34,31 @@ _ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class ConditionOutcome(Enum):
-    """Outcome of a condition; the last two are unknown, with the result that Java returns."""
+    """Outcome of a condition; the last three are unknown, two of them with the result that Java returns."""
 
     HOLDS = "holds"
     FAILS = "fails"
     UNKNOWN_HOLDS = "unknown, Java: holds"
     UNKNOWN_FAILS = "unknown, Java: fails"
+    UNKNOWN = "unknown, and so is what Java returns"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextTag:
+    """Tag of the resource, as conditions see it; `match_type` is the name of Ranger's match type."""
+
+    type: str
+    match_type: str
+    attributes: tuple[tuple[str, str], ...] = ()
+
+
+class AttributeStore(Protocol):
+    """Attributes of users and groups by name; `UserStore` is one."""
+
+    @property
+    def user_attr_mapping(self) -> Mapping[str, Mapping[str, str]]: ...  # noqa: D102
+    @property
+    def group_attr_mapping(self) -> Mapping[str, Mapping[str, str]]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +66,9 @@ class ConditionContext:
     """Input of conditions; `access_time` in epoch milliseconds, 0 if unknown.
 
     `uncertain_tags` are those of `tags` that may not be effective. `tag_attributes` are those of the tag whose policy
-    is evaluated, None for a resource policy. User, groups, roles, access type and resource are there for custom
-    conditions (`ConditionFactory`).
+    is evaluated, None for a resource policy. The fields from `user` on are there for custom conditions
+    (`ConditionFactory`): `groups` and `roles` are incomplete unless `groups_known`, `tag` is the tag whose policy is
+    evaluated, and `attributes` is None if the attributes of users and groups are unknown.
     """
 
     client_ip: str | None = None
@@ -65,6 +85,11 @@ class ConditionContext:
     roles: frozenset[str] = frozenset()
     access_type: str = ""
     resource: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    owner: str | None = None
+    groups_known: bool = True
+    tag: ContextTag | None = None
+    resource_tags: tuple[ContextTag, ...] = ()
+    attributes: AttributeStore | None = None
 
 
 UNREADABLE_TAG = "\0"
@@ -72,11 +97,15 @@ UNREADABLE_TAG = "\0"
 
 Condition = Callable[[ConditionContext], ConditionOutcome]
 
-ConditionFactory = Callable[[Sequence[str], Mapping[str, Any]], Callable[[ConditionContext], bool | None] | None]
+ConditionFactory = Callable[
+    [Sequence[str], Mapping[str, Any]], Callable[[ConditionContext], bool | ConditionOutcome | None] | None
+]
 """Factory of conditions that this engine does not implement, such as JavaScript; takes values and evaluator options.
 
-The condition returns whether it holds, or None if unknown; it is called by several threads. The factory returns None
-if the values are unreadable. A factory or condition that raises makes the condition unknown, so it allows nothing.
+The condition returns whether it holds, or None if unknown; it is called by several threads. An outcome instead says
+what Java returns. The factory returns None if the values are unreadable. A factory or condition that raises makes the
+condition unknown, so it allows nothing. A condition with the attribute `reads_resource = False` holds or not whatever
+the resource is.
 """
 
 
@@ -135,17 +164,29 @@ def _custom_condition(
         evaluate = factory(tuple(values), evaluator_options)
     except Exception:
         return None
-    if evaluate is None:
-        return None
+    return None if evaluate is None else CustomCondition(evaluate)
 
-    def holds(c: ConditionContext) -> ConditionOutcome:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CustomCondition:
+    """Condition of a factory; one that raises, or returns anything else than it may, is unknown."""
+
+    evaluate: Callable[[ConditionContext], object]
+
+    @property
+    def reads_resource(self) -> bool:
+        """Return True if the outcome may depend on the requested resource."""
+        return getattr(self.evaluate, "reads_resource", True) is not False
+
+    def __call__(self, c: ConditionContext) -> ConditionOutcome:
+        """Return the outcome."""
         try:
-            result = evaluate(c)
+            result = self.evaluate(c)
         except Exception:
             result = None
+        if isinstance(result, ConditionOutcome):
+            return result
         return _outcome(result) if isinstance(result, bool) else ConditionOutcome.UNKNOWN_FAILS
-
-    return holds
 
 
 def _outcome(holds: bool) -> ConditionOutcome:

@@ -95,13 +95,23 @@ class ItemCompiler:
         """Compile conditions; one that cannot be evaluated is unknown, or dropped in compatibility mode `ranger`."""
         if not conditions:
             return ()
-        compiled = (compile_condition(self.model.conditions.get(c.type), c.values, self._options) for c in conditions)
-        return tuple(c or _unknown for c in compiled if c or self.fail_closed)
+        compiled = ((self._condition(c), c) for c in conditions)
+        return tuple(found or _unknown for found, c in compiled if found or not self.drops(c))
 
     def can_evaluate(self, condition: PolicyItemCondition) -> bool:
         """Return True if a condition can be evaluated."""
+        return self._condition(condition) is not None
+
+    def drops(self, condition: PolicyItemCondition) -> bool:
+        """Return True if a condition that cannot be evaluated is dropped, as in Java.
+
+        One that a factory rejects never is: Java may evaluate it.
+        """
         definition = self.model.conditions.get(condition.type)
-        return compile_condition(definition, condition.values, self._options) is not None
+        return not self.fail_closed and (definition is None or definition.evaluator not in self.custom)
+
+    def _condition(self, condition: PolicyItemCondition) -> Condition | None:
+        return compile_condition(self.model.conditions.get(condition.type), condition.values, self._options)
 
     @property
     def _options(self) -> ConditionOptions:
@@ -115,13 +125,16 @@ class ItemCompiler:
                 continue
             if outcome is ConditionOutcome.FAILS:
                 return False
-            if not (restricts if self.fail_closed else outcome is ConditionOutcome.UNKNOWN_HOLDS):
+            if self.fail_closed or outcome is ConditionOutcome.UNKNOWN:
+                if not restricts:
+                    return False
+            elif outcome is not ConditionOutcome.UNKNOWN_HOLDS:
                 return False
         return True
 
 
 def _unknown(_: ConditionContext) -> ConditionOutcome:
-    return ConditionOutcome.UNKNOWN_HOLDS
+    return ConditionOutcome.UNKNOWN
 
 
 def implied(accesses: Sequence[PolicyItemAccess], grants: Mapping[str, tuple[str, ...]]) -> frozenset[str]:

@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.engine.compiled import cost
-from ranger_cdap.engine.compiled.conditions import Condition, ConditionContext, ConditionFactory, ConditionOutcome
+from ranger_cdap.engine.compiled.conditions import (
+    Condition,
+    ConditionContext,
+    ConditionFactory,
+    ConditionOutcome,
+    CustomCondition,
+)
 from ranger_cdap.engine.compiled.items import ALL_USERS, Item, ItemCompiler
 from ranger_cdap.engine.compiled.order import SortKey, sort_key
 from ranger_cdap.engine.compiled.resource_match import (
@@ -86,6 +92,13 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True, gc=Fal
     def may_apply_to(self, principals: frozenset[str]) -> bool:
         """Return True if the policy may apply to a principal set."""
         return self.deny_all_else or not self.principals.isdisjoint(principals)
+
+    @property
+    def reads_resource(self) -> bool:
+        """Return True if a custom condition of the policy may look at the requested resource."""
+        items = (*self.deny, *self.deny_exceptions, *self.allow, *self.allow_exceptions)
+        found = (*self.conditions, *(condition for item in items for condition in item.conditions))
+        return any(isinstance(one, CustomCondition) and one.reads_resource for one in found)
 
     @property
     def has_items(self) -> bool:

@@ -71,6 +71,7 @@ def _item_issues(item: PolicyItem, place: str, compiler: PolicyCompiler) -> Iter
 
 def _condition_issues(condition: PolicyItemCondition, place: str, compiler: PolicyCompiler) -> Iterator[PolicyIssue]:
     if not compiler.item_compiler.can_evaluate(condition):
-        effect = "it allows nothing, and denials apply" if compiler.fail_closed else "it always holds"
+        dropped = compiler.item_compiler.drops(condition)
+        effect = "it always holds" if dropped else "it allows nothing, and denials apply"
         message = f"condition `{shown(condition.type)}` cannot be evaluated: {effect}"
         yield PolicyIssue(ProblemCode.UNUSABLE_CONDITION, place, message)

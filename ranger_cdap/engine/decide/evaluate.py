@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ranger_cdap.engine.compiled.conditions import Condition, ConditionContext
+from ranger_cdap.engine.compiled.conditions import Condition, ConditionContext, ContextTag
 from ranger_cdap.engine.compiled.items import Item, ItemCompiler
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType
@@ -30,11 +30,11 @@ class PolicyEvaluator:
     item_compiler: ItemCompiler
     trace: Tracer
     certain: bool = True
-    tag_attributes: Mapping[str, str] | None = None
+    tag: ContextTag | None = None
 
-    def for_tag(self, attributes: Mapping[str, str], *, certain: bool) -> PolicyEvaluator:
+    def for_tag(self, tag: ContextTag, *, certain: bool) -> PolicyEvaluator:
         """Return the evaluator for the policies of one tag."""
-        return replace(self, certain=certain, tag_attributes=attributes)
+        return replace(self, certain=certain, tag=tag)
 
     def evaluate_policies(self, policies: Iterable[CompiledPolicy], evaluation: Evaluation, *, fallback: bool) -> None:
         """Evaluate resource policies in order; stop when the result is final."""
@@ -183,6 +183,8 @@ class PolicyEvaluator:
     def _condition_context(self) -> ConditionContext:
         """Return the input of conditions; a request to tag policies does not carry the cluster (§14.4)."""
         context = self.query.condition_context
-        if self.tag_attributes is None:
+        if self.tag is None:
             return context
-        return replace(context, tag_attributes=self.tag_attributes, cluster_name=None, cluster_type=None)
+        return replace(
+            context, tag=self.tag, tag_attributes=dict(self.tag.attributes), cluster_name=None, cluster_type=None
+        )

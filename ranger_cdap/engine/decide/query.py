@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ranger_cdap.engine.compiled.conditions import ConditionContext
+from ranger_cdap.engine.compiled.conditions import AttributeStore, ConditionContext, ContextTag
 from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.matcher import Value
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
@@ -119,6 +119,8 @@ def condition_context(
     roles: frozenset[str],
     tags: frozenset[str],
     certain_tags: frozenset[str],
+    resource_tags: tuple[ContextTag, ...],
+    attributes: AttributeStore | None,
 ) -> ConditionContext:
     """Return the input of conditions."""
     return ConditionContext(
@@ -135,6 +137,10 @@ def condition_context(
         roles=roles,
         access_type=request.access_type,
         resource=request.resource,
+        owner=request.owner,
+        groups_known=request.groups_known,
+        resource_tags=resource_tags,
+        attributes=attributes,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from ranger_cdap.engine.compiled.conditions import UNREADABLE_TAG
+from ranger_cdap.engine.compiled.conditions import UNREADABLE_TAG, ContextTag
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, Tokens, Value
@@ -64,6 +64,11 @@ class ApplicableTag:
     match_type: MatchType
     certain: bool = True
     attributes: Attributes = ()
+
+    @property
+    def in_conditions(self) -> ContextTag:
+        """The tag as conditions see it."""
+        return ContextTag(self.type, self.match_type.name, self.attributes)
 
 
 def _pairs(attributes: Mapping[str, str]) -> Attributes:
@@ -270,7 +275,7 @@ class TagRepository:
         found: list[tuple[CompiledPolicy, MatchType, PolicyEvaluator]] = []
         for tag in tags:
             match_type: MatchType = MatchType.SELF if tag.match_type is MatchType.ANCESTOR else tag.match_type
-            tag_evaluator = evaluator.for_tag(dict(tag.attributes), certain=tag.certain)
+            tag_evaluator = evaluator.for_tag(tag.in_conditions, certain=tag.certain)
             found += (
                 (policy, match_type, tag_evaluator) for policy in self.of(tag.type) if policy.zone in (zone, None)
             )

@@ -45,16 +45,25 @@ class OpenResource(msgspec.Struct, frozen=True):
 
 
 def named_values(
-    resource: OpenResource, repositories: Iterable[PolicyRepository], maps: Iterable[ResourceMap[Any]]
+    resource: OpenResource,
+    repositories: Iterable[PolicyRepository],
+    maps: Iterable[ResourceMap[Any]],
+    *,
+    custom_conditions: bool = False,
 ) -> dict[str, NamedValues] | None:
-    """Return the values named on the open levels; None if a policy there takes too many steps to match some names."""
+    """Return the values named on the open levels.
+
+    None if a policy there takes too many steps to match some names, or has a custom condition that may look at them.
+    """
     depth, tokens = resource.depth, resource.tokens
     above = (resource.path[:depth], resource.values[:depth], tokens)
     matchers: list[PolicyResourceMatcher] = []
     for repository in repositories:
         entries = repository.candidates(resource.path, resource.values, tokens, include_descendants=False, depth=depth)
-        if any(entry.costly and any(map(resource.may_match, entry.resources)) for entry in entries):
-            return None
+        for entry in entries:
+            may_differ = entry.costly or (custom_conditions and entry.compiled.reads_resource)
+            if may_differ and any(map(resource.may_match, entry.resources)):
+                return None
         matchers += (matcher for entry in entries for matcher in entry.resources)
     for found in maps:
         matchers += found.at_or_below(*above)

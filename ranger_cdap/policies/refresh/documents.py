@@ -154,7 +154,7 @@ def after_deltas(policy_set: PolicySet, policies: bytes, service: str) -> Policy
 
 
 def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
-    """Return the set with other users and the same engine.
+    """Return the set with other users and the same policies.
 
     Raises:
         PolicySetError: the users are unreadable.
@@ -164,6 +164,7 @@ def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
         policy_set,
         documents=replace(policy_set.documents, users=users),
         versions=replace(policy_set.versions, users=NO_VERSION if store is None else store.user_store_version),
+        engine=policy_set.engine.with_attributes(store),
         user_groups=None if store is None else store.user_group_mapping,
         number=next(_numbers),
     )
@@ -181,7 +182,7 @@ def _compile(documents: Documents, service: str, options: EngineOptions) -> Poli
     users = decode_user_store(documents.users) if documents.users is not None else None
     _refuse_another_service("roles", roles.service_name, service)
     _refuse_another_service("tags", tags.service_name if tags is not None else "", service)
-    engine = PolicyEngine.build(policies, service=service, roles=roles, tags=tags, options=options)
+    engine = PolicyEngine.build(policies, service=service, roles=roles, tags=tags, attributes=users, options=options)
     versions = Versions(
         policies=engine.policy_version,
         roles=roles.role_version,
