@@ -104,7 +104,7 @@ def closure(extra: str) -> set[str]:
 def page() -> str:
     """THIRD-PARTY.md."""
     base = closure(BASE)
-    extras = {extra: closure(extra) - base for extra in ("service", "spark", "kerberos", "yaml", "ldap")}
+    extras = {extra: closure(extra) - base for extra in ("service", "spark", "kerberos", "yaml", "ldap", "expressions")}
     rows = []
     for name in sorted(base.union(*extras.values())):
         brings = ", ".join(extra for extra, names in extras.items() if name in names)

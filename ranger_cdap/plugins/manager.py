@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _OURS: Final = "ranger-cdap"
+_BUILT_IN_CONDITIONS: Final = "built-in conditions"
 
 
 class BuiltInSinks:
@@ -33,6 +34,18 @@ class BuiltInSinks:
         from ranger_cdap.audit import BUILT_IN_SINKS
 
         return BUILT_IN_SINKS
+
+
+class BuiltInConditions:
+    """The script conditions, which need the extra `expressions`; an installed plugin's take their place."""
+
+    @hookspecs.hookimpl
+    def ranger_cdap_conditions(self) -> Mapping[str, ConditionFactory]:
+        """Return the factory of `ranger_cdap.expressions`; none without the extra."""
+        # Only programs that decide need it, and reading its tables takes time.
+        from ranger_cdap.expressions import script_conditions
+
+        return script_conditions()
 
 
 class ConfiguredGroups:
@@ -63,6 +76,7 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     manager.register(BuiltInSinks(), name="built-in sinks")
+    manager.register(BuiltInConditions(), name=_BUILT_IN_CONDITIONS)
     if settings is not None and (settings.groups.sources or settings.groups.static):
         # Few programs take groups from anywhere but Ranger.
         from ranger_cdap.directory.group_directory import GroupDirectory
@@ -129,12 +143,15 @@ def audit_sinks(manager: pluggy.PluginManager) -> dict[str, SinkFactory]:
 
 
 def condition_factories(manager: pluggy.PluginManager) -> dict[str, ConditionFactory]:
-    """Return all condition factories by the class they replace.
+    """Return all condition factories by the class they replace; an installed plugin's go before the built-in ones.
 
     Raises:
         PluginError: two plugins register the same class.
     """
-    return _joined(manager.hook.ranger_cdap_conditions(), "conditions of class")
+    built_in = manager.get_plugin(_BUILT_IN_CONDITIONS)
+    installed = manager.subset_hook_caller("ranger_cdap_conditions", [] if built_in is None else [built_in])
+    own = {} if built_in is None else built_in.ranger_cdap_conditions()
+    return {**own, **_joined(installed(), "conditions of class")}
 
 
 def _names(implementation: pluggy.HookImpl) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ def test_the_command_shows_the_plugins_with_their_packages(capsys: pytest.Captur
     (sources,) = (one for one in found if one.hook == "ranger_cdap_event_sources")
     assert (sources.plugin, sources.package) == ("sync", "ranger-cdap")
     assert "audit" in sources.names
-    assert {one.plugin for one in found} == {"built-in commands", "built-in sinks", "sync"}
+    assert {one.plugin for one in found} == {"built-in commands", "built-in conditions", "built-in sinks", "sync"}
 
     assert main(["plugins"]) == 0
     assert re.search(r"^built-in sinks +ranger-cdap \S+ +ranger_cdap_audit_sinks +file, log, solr *$",

@@ -1,0 +1,210 @@
+"""Reading a script as Ranger does: macros, double brackets, and then only the subset of JavaScript that is evaluated.
+
+What the subset excludes either differs between JavaScript engines (regular expressions, dates, locales, objects of
+Java), or would let a script do more than look at the request (assignment, `new`, loops).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+MAX_LENGTH: Final = 8_192
+"""Longest script, in characters."""
+
+_DELIMITED: Final = re.compile(
+    r"\[\[([}{$\"a-zA-Z0-9_.\[\]]+)(?:,['\"]([^'\"\\\[\],\r\n\u0085\u2028\u2029]+)['\"])?\]\]"
+)
+_WORD: Final = re.compile(
+    r"""
+    (?P<space>[ \t\r\n]+|//[^\r\n\u2028\u2029]*|/\*(?s:.*?)\*/)
+  | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+  | (?P<number>(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?![0-9A-Za-z_.$]))
+  | (?P<text>'(?:[^'\\\r\n\u2028\u2029]|\\['"\\nrt])*'|"(?:[^"\\\r\n\u2028\u2029]|\\['"\\nrt])*")
+  | (?P<sign>===|!==|==|!=|<=|>=|=>|&&|\|\||\?\?|\?\.(?![0-9])|--|\+\+|\*\*|\.\.\.|[-+*%/]=|[-()\[\]{}.,;:?!<>=+*%])
+    """,
+    re.VERBOSE,
+)
+_REFUSED_SIGNS: Final = frozenset({"--", "++", "**", "...", "-=", "+=", "*=", "%=", "/="})
+_NAMES_OF_VARIABLES: Final = re.compile(r"[a-z_][A-Za-z0-9_]{0,63}")
+
+
+class NotInSubset(ValueError):
+    """Raised for a script that is not evaluated; its text says what of it."""
+
+
+class MissingEngine(Exception):
+    """Raised where scripts cannot be evaluated, because the extra `expressions` is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Script of the subset as JavaScript, and what it needs of the request.
+
+    `has_intersects` is true if Ranger adds `intersects` to lists, `texts` are its string literals.
+    """
+
+    text: str
+    names: frozenset[str]
+    methods: frozenset[str]
+    has_intersects: bool
+    texts: frozenset[str]
+
+    @property
+    def reads_resource(self) -> bool:
+        """Return True if it may look at the requested resource."""
+        return not self.names.isdisjoint(language()["names"]["resource"])
+
+
+@cache
+def language() -> Mapping[str, Any]:
+    """Return the tables of the subset."""
+    table = files(__package__).joinpath("language.toml").read_text(encoding="utf-8")
+    return tomllib.loads(table)
+
+
+def read_script(values: Sequence[str], options: Mapping[str, Any], context_methods: frozenset[str]) -> Script:
+    """Return the script of a condition; Ranger reads the first value only.
+
+    Raises:
+        NotInSubset: it is blank, or has a part that is not evaluated.
+    """
+    written = values[0] if values else ""
+    # Java's trim and Python's disagree on what a space is.
+    script = written.strip(" \t\r\n")
+    if not script:
+        raise NotInSubset("it is empty")
+    if len(script) > MAX_LENGTH:
+        raise NotInSubset(f"it is longer than {MAX_LENGTH} characters")
+    expanded = _expanded(script)
+    text = _without_double_brackets(expanded)
+    words = list(_words(text))
+    names, methods = _checked(words, context_methods)
+    given = names.intersection(language()["names"]["request"])
+    if given and str(options.get("enableJsonCtx") or "true").lower() != "true":
+        raise NotInSubset(f"`{min(given)}` is not there, because the condition's definition sets `enableJsonCtx`")
+    texts = frozenset(word[1:-1] for kind, word in words if kind == "text" and "\\" not in word)
+    return Script(text, names, methods, ".intersects(" in expanded, texts)
+
+
+def _expanded(script: str) -> str:
+    """Return a script with its macros replaced; refused where the end of a word depends on a letter's script."""
+    macros: Mapping[str, str] = language()["macros"]
+    words = "|".join(sorted(macros, key=len, reverse=True))
+    found = [re.sub(rf"\b({words})\b", lambda m: macros[m[1]], script, flags=flags) for flags in (re.ASCII, re.UNICODE)]
+    if found[0] != found[1]:
+        raise NotInSubset("a macro is next to a letter that is not ASCII")
+    return found[0]
+
+
+def _without_double_brackets(script: str) -> str:
+    """Return a script with `[[x]]` replaced by `x.split(",")`, and `[[x,'|']]` by `x.split("|")`."""
+    if "[[" not in script or "]]" not in script:
+        return script
+    replaced = script
+    for found in _DELIMITED.finditer(script):
+        replaced = replaced.replace(found[0], f'{found[1]}.split("{found[2] or ","}")')
+    if "[[" in replaced and "]]" in replaced:
+        raise NotInSubset("`[[` and `]]` hold something else than a name and a delimiter")
+    return replaced
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(text):
+        found = _WORD.match(text, at)
+        if found is None:
+            raise NotInSubset(f"`{_shown(text[at : at + 12])}` is not in the subset")
+        kind = str(found.lastgroup)
+        if kind == "sign" and found[0] in _REFUSED_SIGNS:
+            raise NotInSubset(f"`{found[0]}` is not in the subset")
+        if kind != "space":
+            yield kind, found[0]
+        at = found.end()
+
+
+def _checked(
+    words: Sequence[tuple[str, str]], context_methods: frozenset[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the request and the methods of `ctx` that are used."""
+    names, variables, methods = language()["names"], _variables(words), set[str]()
+    known = {*names["request"], *names["functions"], *names["constants"], *names["keywords"]}
+    used = set[str]()
+    for n, (kind, word) in enumerate(words):
+        before = words[n - 1][1] if n else ""
+        after = words[n + 1][1] if n + 1 < len(words) else ""
+        if kind == "sign":
+            _check_sign(word, before, words[n - 1][0] if n else "", words[n - 2][1] if n > 1 else "")
+        if kind != "name" or before in (".", "?."):
+            continue
+        if word == "ctx":
+            method = words[n + 2][1] if after == "." and n + 3 < len(words) and words[n + 3][1] == "(" else None
+            if method is None:
+                raise NotInSubset("`ctx` can only be used for calls of its methods")
+            if method not in context_methods:
+                raise NotInSubset(f"`ctx.{_shown(method)}()` is not in the subset")
+            methods.add(method)
+        elif word in names["request"]:
+            used.add(word)
+        elif word not in known and word not in variables:
+            raise NotInSubset(f"`{_shown(word)}` is not in the subset")
+    return frozenset(used), frozenset(methods)
+
+
+def _check_sign(word: str, before: str, kind_before: str, before_that: str) -> None:
+    """Refuse assignments other than of a new variable, literal objects, and calls of what has no name."""
+    if word == "=" and not (kind_before == "name" and before_that in ("var", "let", "const")):
+        raise NotInSubset("an assignment to something that exists is not in the subset; `==` compares")
+    if word == "{" and before not in (")", "else", "=>"):
+        raise NotInSubset("an object in braces is not in the subset")
+    if word == "(" and before in (")", "]", "}"):
+        raise NotInSubset("a call of something without a name is not in the subset")
+
+
+def _variables(words: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """Return the names that a script declares: variables, functions and their parameters."""
+    found = set[str]()
+    for n, (kind, word) in enumerate(words):
+        before = words[n - 1][1] if n else ""
+        if kind == "name" and before in ("var", "let", "const", "function"):
+            found.add(word)
+        if kind == "name" and n + 1 < len(words) and words[n + 1][1] == "=>":
+            found.add(word)
+        is_list = word == ")" and n + 1 < len(words) and words[n + 1][1] == "=>"
+        if is_list or (word == "function" and kind == "name"):
+            found.update(_parameters(words, n, backwards=is_list))
+    names = language()["names"]
+    taken = {name for kind in names.values() for name in kind}
+    for name in found:
+        if name in taken or not _NAMES_OF_VARIABLES.fullmatch(name):
+            raise NotInSubset(f"a variable cannot have the name `{_shown(name)}`")
+    return frozenset(found)
+
+
+def _parameters(words: Sequence[tuple[str, str]], at: int, *, backwards: bool) -> Iterator[str]:
+    """Yield the names of a list of parameters that ends here, or of the function that begins here."""
+    if backwards:
+        inside = at - 1
+        while inside >= 0 and words[inside][1] != "(":
+            inside -= 1
+        listed = words[inside + 1 : at]
+    else:
+        opening = at + 1 if at + 1 < len(words) and words[at + 1][1] == "(" else at + 2
+        closing = opening
+        while closing < len(words) and words[closing][1] != ")":
+            closing += 1
+        listed = words[opening + 1 : closing]
+    for n, (kind, word) in enumerate(listed):
+        if (kind == "name") is (n % 2 == 1) or (n % 2 == 1 and word != ","):
+            raise NotInSubset("a parameter that is more than a name is not in the subset")
+        if kind == "name":
+            yield word
+
+
+def _shown(text: str) -> str:
+    return "".join(c if c.isprintable() and c != "`" else "?" for c in text[:40])
