@@ -26,6 +26,8 @@ ALLOWED = frozenset(
 )
 # Under the LGPL, imported unchanged: only by the choice of who installs the extra, and in no image.
 BY_CHOICE = {"ldap3": "LGPL-3.0-only"}
+# Says it in its file LICENSE only.
+UNSAID = {"quickjs-ng": "MIT"}
 # What packages write instead of an SPDX expression.
 SPELLINGS = {
     "Apache 2.0": "Apache-2.0",
@@ -57,6 +59,8 @@ def licence(package: str) -> str:
     """The SPDX expression of a package, or as near to it as its metadata come."""
     if package in ELSEWHERE:
         return ELSEWHERE[package]
+    if package in UNSAID:
+        return UNSAID[package]
     said = metadata(package)
     classifiers = [text.rpartition(" :: ")[2] for text in said.get_all("Classifier", []) if "License ::" in text]
     short = [text for text in (said.get("License-Expression"), said.get("License")) if text and "\n" not in text]

@@ -15,9 +15,10 @@ from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.config import Settings
-from ranger_cdap.engine import EngineOptions, Problem
+from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.errors import NotReady, PolicySetError
+from ranger_cdap.expressions import has_engine
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
@@ -52,6 +53,10 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
             found = _look(files.read(invocation.settings.ranger.service), invocation.settings)
     else:
         found = _look(_download(invocation), invocation.settings)
+    if not has_engine() and any(one.code is ProblemCode.UNUSABLE_CONDITION for one in found):
+        invocation.messages.print(
+            "conditions that are scripts, such as `_expression`, need the extra: pip install 'ranger-cdap[expressions]'"
+        )
     if invocation.as_json:
         invocation.print_json([_document(one) for one in found])
     elif not found:

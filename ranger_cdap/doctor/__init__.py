@@ -15,6 +15,7 @@ from ranger_cdap.doctor.local import (
     examine_cache,
     examine_java_keys,
     examine_rules,
+    examine_scripts,
     examine_secrets,
     examine_state,
 )
@@ -55,6 +56,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     users = Users.of(settings)
     yield from examine_cache(settings, users, policies.policy_version if policies else None, now())
     yield from examine_rules(settings)
+    yield from examine_scripts()
     yield from examine_group_sources(settings)
     yield from examine_audit(settings, users)
     yield from examine_decision_service(settings, users)

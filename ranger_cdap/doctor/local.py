@@ -20,6 +20,7 @@ from ranger_cdap.doctor.directories import (
 from ranger_cdap.doctor.finding import Finding, Health, failed, note, skipped, well
 from ranger_cdap.doctor.users import ROOT, Users, name_of, owner_of
 from ranger_cdap.errors import AuditSinkError, CacheError, ConfigError, InvalidInput, PluginError
+from ranger_cdap.expressions import has_engine
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
 from ranger_cdap.policies.refresh.cache import PolicyCache
 
@@ -116,6 +117,13 @@ def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
     if age <= 3 * plugin.poll_interval:
         return well(check, f"{seen}, which the next refresh brings")
     return failed(check, seen, "start the plugin, or check its log: it does not refresh")
+
+
+def examine_scripts() -> Iterator[Finding]:
+    """Tell that conditions in JavaScript are not evaluated, if they are not."""
+    if not has_engine():
+        seen = "not evaluated: by policies with a condition such as `_expression` nothing is allowed"
+        yield note("conditions that are scripts", seen, "if there are any: pip install 'ranger-cdap[expressions]'")
 
 
 def examine_rules(settings: Settings) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ranger_cdap.engine import ConditionContext, ConditionFactory, ConditionOutcome
 from ranger_cdap.expressions.facts import facts_of, moments_in
 from ranger_cdap.expressions.sandbox import check_syntax, context_methods, evaluate
-from ranger_cdap.expressions.script import NotInSubset, Script, read_script
+from ranger_cdap.expressions.script import Script, read_script
 
 EVALUATOR: Final = "org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator"
 _PACKAGE: Final = "quickjs-ng"
@@ -50,14 +50,7 @@ def has_engine() -> bool:
 
 def script_conditions() -> Mapping[str, ConditionFactory]:
     """Return the factory of script conditions by the class it stands for; none without the extra `expressions`."""
-    return {EVALUATOR: _script_condition} if has_engine() else {}
-
-
-def _script_condition(values: Sequence[str], options: Mapping[str, Any]) -> ScriptCondition | None:
-    try:
-        return read_condition(values, options)
-    except NotInSubset:
-        return None
+    return {EVALUATOR: read_condition} if has_engine() else {}
 
 
 def read_condition(values: Sequence[str], options: Mapping[str, Any]) -> ScriptCondition:

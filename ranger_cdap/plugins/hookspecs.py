@@ -40,7 +40,7 @@ def ranger_cdap_groups(user: str) -> Collection[str] | None:
 
 @hookspec
 def ranger_cdap_conditions() -> Mapping[str, ConditionFactory]:  # type: ignore[empty-body]
-    """Return factories of conditions that the engine lacks, such as JavaScript, by the evaluator's full class name."""
+    """Return factories of conditions that the engine lacks, by the evaluator's full class name."""
 
 
 @hookspec

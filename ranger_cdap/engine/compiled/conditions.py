@@ -104,8 +104,8 @@ ConditionFactory = Callable[
 
 The condition returns whether it holds, or None if unknown; it is called by several threads. An outcome instead says
 what Java returns. The factory returns None if the values are unreadable. A factory or condition that raises makes the
-condition unknown, so it allows nothing. A condition with the attribute `reads_resource = False` holds or not whatever
-the resource is.
+condition unknown, so it allows nothing; the text of a ValueError of the factory says why.
+A condition with the attribute `reads_resource = False` holds or not whatever the resource is.
 """
 
 
@@ -165,6 +165,20 @@ def _custom_condition(
     except Exception:
         return None
     return None if evaluate is None else CustomCondition(evaluate)
+
+
+def reason_against(definition: PolicyConditionDef | None, values: Sequence[str], options: ConditionOptions) -> str:
+    """Return why a factory rejects a condition; empty if it does not say."""
+    factory = options.custom.get(definition.evaluator) if definition is not None else None
+    if factory is None or definition is None or _built_in(definition):
+        return ""
+    try:
+        factory(tuple(values), definition.evaluator_options)
+    except ValueError as e:
+        return str(e)
+    except Exception:
+        return ""
+    return ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

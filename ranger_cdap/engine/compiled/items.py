@@ -15,6 +15,7 @@ from ranger_cdap.engine.compiled.conditions import (
     ConditionOptions,
     ConditionOutcome,
     compile_condition,
+    reason_against,
 )
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.service_def import ServiceModel
@@ -101,6 +102,10 @@ class ItemCompiler:
     def can_evaluate(self, condition: PolicyItemCondition) -> bool:
         """Return True if a condition can be evaluated."""
         return self._condition(condition) is not None
+
+    def reason_against(self, condition: PolicyItemCondition) -> str:
+        """Return why a condition cannot be evaluated; empty if its kind is unknown, or does not say."""
+        return reason_against(self.model.conditions.get(condition.type), condition.values, self._options)
 
     def drops(self, condition: PolicyItemCondition) -> bool:
         """Return True if a condition that cannot be evaluated is dropped, as in Java.

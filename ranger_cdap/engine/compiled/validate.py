@@ -73,5 +73,7 @@ def _condition_issues(condition: PolicyItemCondition, place: str, compiler: Poli
     if not compiler.item_compiler.can_evaluate(condition):
         dropped = compiler.item_compiler.drops(condition)
         effect = "it always holds" if dropped else "it allows nothing, and denials apply"
-        message = f"condition `{shown(condition.type)}` cannot be evaluated: {effect}"
+        reason = compiler.item_compiler.reason_against(condition)
+        why = f", because {reason}" if reason else ""
+        message = f"condition `{shown(condition.type)}` cannot be evaluated{why}: {effect}"
         yield PolicyIssue(ProblemCode.UNUSABLE_CONDITION, place, message)
