@@ -1,4 +1,4 @@
-"""What a script knows of a request, as JSON: the fields of RangerRequestScriptEvaluator.toJson, and what is unknown."""
+"""Facts of a request, as JSON for a script: the fields of RangerRequestScriptEvaluator.toJson, and what is unknown."""
 
 from __future__ import annotations
 

@@ -108,7 +108,9 @@ def test_every_locked_file_has_its_hash_and_no_index_is_named(path: Path) -> Non
     assert "://" not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("image", "extras"), [("service", ["service"]), ("sync", ["service", "spark"])])
+@pytest.mark.parametrize(
+    ("image", "extras"), [("service", ["expressions", "service"]), ("sync", ["expressions", "service", "spark"])]
+)
 def test_an_image_has_what_its_extras_ask_for_in_the_versions_that_were_tested(image: str, extras: list[str]) -> None:
     pins = locked(IMAGES[image])
     asked = {canonicalize_name(each.name) for each in wanted([*DIRECT, *(r for e in extras for r in EXTRAS[e])])}
