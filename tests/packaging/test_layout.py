@@ -23,6 +23,7 @@ OF_NO_PACKAGE = {
     "jvm": "the Java sources",
     "lookup": "the jar for Ranger Admin, driven by Ranger's classes",
     "packaging": "what is installed, and the rules of this repository",
+    "real_ranger": "flows against Ranger's REST: of the embedded Ranger Admin, or of a real one",
     "security": "attacks that concern several packages",
     "simulation": "drawn histories of CDAP, and the laws of ownership",
     "threads": "what threads share on the path of a decision",
