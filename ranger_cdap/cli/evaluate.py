@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 import time
@@ -22,6 +23,7 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import POLICIES, POLICIES_HELP, WITHOUT_TAGS
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.ranger_model.decode import (
     decode_roles,
     decode_service_policies,
@@ -60,7 +62,12 @@ USE_RANGER_GROUPS = "use.rangerGroups"
 )
 @click.option("--roles", type=FILE, metavar="FILE", help="A role download.")
 @click.option("--tags", type=FILE, metavar="FILE", help="A tag download.")
-@click.option("--userstore", type=FILE, metavar="FILE", help="A user store download; used with use.rangerGroups=true.")
+@click.option(
+    "--userstore",
+    type=FILE,
+    metavar="FILE",
+    help="A user store download: attributes, and with use.rangerGroups=true the groups.",
+)
 @click.option("--deltas", type=FILE, metavar="FILE", help="A download with deltas, applied before the first request.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A key of the plugin's configuration. Repeatable.")
 @click.option(
@@ -97,16 +104,19 @@ def evaluate(
         download = decode_service_policies(read_policies(policies))
         if download.tag_policies is not None and tags is None:
             invocation.messages.print(WITHOUT_TAGS)
+        options = dataclasses.replace(options, conditions=condition_factories(plugin_manager()))
+        store = decoded(userstore, decode_user_store) if userstore else None
         engine = PolicyEngine.build(
             download,
             roles=decoded(roles, decode_roles) if roles else None,
             tags=decoded(tags, decode_service_tags) if tags else ServiceTags(service_name=download.service_name),
+            attributes=store,
             options=options,
         )
     if deltas:
         with usable(deltas):
             engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
-    users = decoded(userstore, decode_user_store) if userstore and use_groups else UserStore()
+    users = store if store is not None and use_groups else UserStore()
     for problem in engine.problems:
         invocation.messages.print(f"warning: {problem}")
     encode = msgspec.json.Encoder().encode

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -38,7 +37,6 @@ class ScriptCondition:
             return ConditionOutcome.UNKNOWN
 
 
-@cache
 def has_engine() -> bool:
     """Return True if scripts can be evaluated: `quickjs-ng` is installed, not its abandoned namesake `quickjs`."""
     try:
