@@ -97,6 +97,7 @@ def evaluate(
     The exit code does not depend on the decisions: it is 1 if a line could not be read, whose answer is an error.
     Problems with policies are reported on standard error. Without --tags a resource carries only the tags that its
     request names, as with a plugin whose service has none; if there are tag policies, a warning is printed.
+    Conditions of plugins and in JavaScript are evaluated with `safe`; `ranger` answers as Java does without JavaScript.
     """
     keys = dict(map(_key_and_value, conf))
     options, use_groups = read_options(keys, compatibility)
@@ -104,7 +105,8 @@ def evaluate(
         download = decode_service_policies(read_policies(policies))
         if download.tag_policies is not None and tags is None:
             invocation.messages.print(WITHOUT_TAGS)
-        options = dataclasses.replace(options, conditions=condition_factories(plugin_manager()))
+        if options.fail_closed:
+            options = dataclasses.replace(options, conditions=condition_factories(plugin_manager()))
         store = decoded(userstore, decode_user_store) if userstore else None
         engine = PolicyEngine.build(
             download,

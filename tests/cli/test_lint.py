@@ -10,6 +10,7 @@ import pytest
 
 import servicedef
 from ranger_cdap.cli.main import main
+from ranger_cdap.expressions import EVALUATOR
 
 
 def download(path: Path, *policies: dict[str, Any]) -> str:
@@ -71,3 +72,18 @@ def test_a_policy_that_would_stop_a_grant_is_a_note_and_only_with_a_sync_job(
     for settings in ([], merging, ["--set", "sync.username=sync"]):
         codes.append((main([*settings, *command]), "stops-grant" in capsys.readouterr().out))
     assert codes == [(0, False), (0, False), (0, True)]
+
+
+def test_a_script_that_is_refused_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kind = {"itemId": 1, "name": "_expression", "evaluator": EVALUATOR}
+    definition = servicedef.service_definition()
+    definition["policyConditions"] = [*definition.get("policyConditions", ()), kind]
+    condition = {"type": "_expression", "values": ["USER.dept = 'eng'"]}
+    path = tmp_path / "p.json"
+    document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": definition}
+    path.write_text(json.dumps({**document, "policies": [policy(conditions=[condition])]}))
+
+    assert main(["policies", "lint", "--policies", str(path), "--json"]) == 2
+    (problem,) = json.loads(capsys.readouterr().out)
+    assert (problem["place"], problem["code"]) == ("conditions[0]", "unusable-condition")
+    assert "`==` compares: it allows nothing, and denials apply" in problem["message"]
