@@ -41,7 +41,7 @@ class Capability(enum.IntEnum):
 
 
 # CDAP has no columns or rows to mask or filter, one plugin serves one service, and attributes of users, groups and tags
-# are for expressions in JavaScript, which are not evaluated.
+# are for expressions in JavaScript, which are evaluated in conditions only, and only with an extra.
 NOT_OURS: Final = frozenset(
     {Capability.MASKING_AND_ROW_FILTERING, Capability.CHAINED_PLUGINS, Capability.UGT_ATTRIBUTES_IN_POLICY}
 )
