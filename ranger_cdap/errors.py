@@ -124,10 +124,14 @@ class AuditSinkError(RangerCdapError):
 
 
 class AuditRefused(AuditSinkError):
-    """An audit sink rejects the records; sending them again would not help."""
+    """An audit sink rejects records; sending them again would not help. `rejected` has their ids, if it names them."""
 
     code = "audit-refused"
     remedy = "Compare the sink's schema with the audit records; the rejected ones are lost and counted."
+
+    def __init__(self, message: str, rejected: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.rejected = frozenset(rejected)
 
 
 class SyncError(RangerCdapError):

@@ -67,6 +67,7 @@ class Delivery:
         self._reported = False
         self._disk_works = True
         self._stay: Callable[[], object] | None = None
+        self._settled: set[str] = set()  # of a batch that was refused: the records given one by one
         restart_after_fork(self)
         if spool is not None and spool.waits:
             self._start()
@@ -77,6 +78,7 @@ class Delivery:
         self._queue = deque()
         self._changed = threading.Condition()
         self._thread = self._stay = None
+        self._settled = set()
         self._pause, self._retry_at, self._reported, self._disk_works = 0.0, 0.0, False, True
         if self._spool is not None and not self._closing:
             self._spool = self._spool.of_this_process()
@@ -158,27 +160,47 @@ class Delivery:
 
     def _deliver(self) -> None:
         if self._spool is not None and self._spool.waits:
-            self.counts.delivered += self._spool.send(self._give, _MOST_AT_ONCE)
+            self._spool.send(self._give, _MOST_AT_ONCE)
         while batch := self._first():
             self._give(batch)
             self._drop_first(len(batch))
-            self.counts.delivered += len(batch)
         if self._reported:
             logger.warning("audit sink `%s` works again", self.name)
         self._pause, self._retry_at, self._reported = 0.0, 0.0, False
 
     def _give(self, batch: Sequence[AuditRecord]) -> None:
-        """Write to the sink; records that it refuses one by one are lost and counted, and do not block the rest."""
+        """Write to the sink; records that it refuses are lost and counted, and do not block the rest.
+
+        Where the sink does not tell which, they are given one by one; if it fails meanwhile, the next attempt goes on
+        after the last one.
+        """
+        left = [record for record in batch if record.id not in self._settled]
         try:
-            self._sink.write(batch)
+            self._sink.write(left)
+            self.counts.delivered += len(left)
         except AuditRefused as e:
-            if len(batch) > 1:
-                for record in batch:
-                    self._give([record])
-                return
-            self.counts.lost += 1
-            self.counts.delivered -= 1
-            logger.warning("an audit record was rejected and is lost: %s", e)
+            if len(left) == 1 or e.rejected:
+                self._lose(len(left), len(e.rejected) or 1, e)
+            else:
+                for record in left:
+                    self._give_one(record)
+                    self._settled.add(record.id)
+        self._settled.clear()
+
+    def _give_one(self, record: AuditRecord) -> None:
+        try:
+            self._sink.write([record])
+            self.counts.delivered += 1
+        except AuditRefused as e:
+            self._lose(1, 1, e)
+
+    def _lose(self, of: int, count: int, error: AuditRefused) -> None:
+        self.counts.lost += count
+        self.counts.delivered += of - count
+        records = (
+            "an audit record was rejected and is" if count == 1 else f"{count} audit records were rejected and are"
+        )
+        logger.warning("%s lost: %s", records, _one_line(error))
 
     def _failed(self, error: Exception) -> None:
         self._pause = min(_LONGEST_PAUSE, self._pause * 2 or self._first_pause)

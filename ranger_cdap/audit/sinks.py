@@ -18,7 +18,7 @@ class AuditSink(Protocol):
     """Destination of audit records; called from one thread at a time."""
 
     def write(self, records: Sequence[AuditRecord]) -> None:
-        """Store the records or raise: `AuditRefused` if they are rejected for good, else they are sent again."""
+        """Store the records or raise: `AuditRefused` if some are rejected for good, else all are sent again."""
 
     def close(self) -> None:
         """Release all resources."""

@@ -65,38 +65,33 @@ class Spool:
             os.close(descriptor)
         return True
 
-    def send(self, deliver: Callable[[Sequence[AuditRecord]], None], most: int) -> int:
-        """Deliver the pending records, `most` at a time, and remove them; return how many.
+    def send(self, deliver: Callable[[Sequence[AuditRecord]], None], most: int) -> None:
+        """Deliver the pending records, `most` at a time, and remove them.
 
         Raises:
             Exception: from `deliver`; records it did not take stay.
         """
-        count = 0
         for path in list(self._held):
             if path.exists():
-                count += self._send_file(path, deliver, most)
+                self._send_file(path, deliver, most)
                 path.unlink()
             self._sent.pop(path, None)
             if path != self._own:
                 self._let_go(path)
-        return count
 
     def close(self) -> None:
         """Leave the pending records to the next process."""
         for path in list(self._held):
             self._let_go(path)
 
-    def _send_file(self, path: Path, deliver: Callable[[Sequence[AuditRecord]], None], most: int) -> int:
-        count = 0
+    def _send_file(self, path: Path, deliver: Callable[[Sequence[AuditRecord]], None], most: int) -> None:
         with path.open("rb") as lines:
             lines.seek(self._sent.get(path, 0))
             while batch := [line for _, line in zip(range(most), lines, strict=False)]:
                 records = [record for line in batch if (record := self._read(line)) is not None]
                 if records:
                     deliver(records)
-                count += len(records)
                 self._sent[path] = self._sent.get(path, 0) + sum(map(len, batch))
-        return count
 
     def _read(self, line: bytes) -> AuditRecord | None:
         """Return the record of a line; None for a line cut off by a kill."""
