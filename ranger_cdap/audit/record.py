@@ -97,6 +97,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     cliIP: str = ""  # noqa: N815
     zone_name: str = ""
+    cluster_name: str = ""
     repoType: int = 0  # noqa: N815
     enforcer: str = "ranger-acl"
     enforced: bool = True
@@ -115,15 +116,18 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditedService(msgspec.Struct, frozen=True):
-    """Ranger service whose policies decided, and the id of its service definition, 0 if it has none."""
+    """Ranger service whose policies decided, the id of its service definition (0 if it has none), and the cluster."""
 
     name: str
     definition_id: int
+    cluster: str = ""
 
     @classmethod
-    def of(cls, engine: PolicyEngine | None) -> Self:
+    def of(cls, engine: PolicyEngine | None, cluster: str = "") -> Self:
         """Return the service of an engine; without one it has no name."""
-        return cls("", 0) if engine is None else cls(engine.service_name, engine.service_def.id or 0)
+        if engine is None:
+            return cls("", 0, cluster)
+        return cls(engine.service_name, engine.service_def.id or 0, cluster)
 
 
 class AuditedAccess(msgspec.Struct, frozen=True):
@@ -168,6 +172,7 @@ def record_of(
         reason=reason,
         cliIP=audited.client_ip or "",
         zone_name=decision.zone or "",
+        cluster_name=service.cluster,
         repoType=service.definition_id,
         enforced=enforced,
         predecessor=msgspec.UNSET if predecessor is None else int(predecessor),

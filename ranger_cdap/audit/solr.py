@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Secret
 from ranger_cdap.config.address import SOLR, checked_address
@@ -20,33 +20,7 @@ _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0
 _LARGEST_ANSWER: Final = 1 << 20
 _SEEN_WITHIN_MS: Final = 15_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_ANSWER: Final = 200
-
-# The fields of Ranger's Solr schema, and their values.
-_FIELDS: Mapping[str, Callable[[AuditRecord], Any]] = {
-    "id": lambda r: r.id,
-    "access": lambda r: r.access,
-    "enforcer": lambda r: r.enforcer,
-    "agent": lambda r: r.agent,
-    "agentHost": lambda r: r.agentHost,
-    "repo": lambda r: r.repo,
-    "repoType": lambda r: r.repoType,
-    "reqUser": lambda r: r.reqUser,
-    "resource": lambda r: r.resource,
-    "resType": lambda r: r.resType,
-    "cliIP": lambda r: r.cliIP,
-    "logType": lambda r: r.logType,
-    "result": lambda r: r.result,
-    "policy": lambda r: r.policy,
-    "policyVersion": lambda r: r.policy_version,
-    "action": lambda r: r.action,
-    "reason": lambda r: r.reason if r.enforced else f"not enforced; {r.reason}".strip("; "),
-    "evtTime": lambda r: _moment(r.evtTime),
-    "zone": lambda r: r.zone_name,
-    "event_count": lambda r: r.event_count,
-    "event_dur_ms": lambda r: r.event_dur_ms,
-}
 
 
 class SolrSink:
@@ -106,15 +80,6 @@ class SolrSink:
     def close(self) -> None:
         """Close the session."""
         self._exchange.close()
-
-
-def document(record: AuditRecord) -> dict[str, Any]:
-    """Return the record as a document of Ranger's Solr schema."""
-    return {name: value for name, value in ((name, of(record)) for name, of in _FIELDS.items()) if value != ""}
-
-
-def _moment(milliseconds: int) -> str:
-    return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _succeeded(answer: bytes) -> bool:

@@ -15,13 +15,14 @@ from ranger_cdap.config import MasterSettings, Settings
 
 
 class AuthorizationConfig(msgspec.Struct, frozen=True):
-    """Authorization settings; `master` is the user CDAP itself runs as."""
+    """Authorization settings; `master` is the user CDAP itself runs as, `cluster` the name in audit records."""
 
     instance: str
     profile: Profile
     options: Options = msgspec.field(default_factory=Options)
     enforcement: Enforcement = msgspec.field(default_factory=Enforcement)
     master: str = MasterSettings().name
+    cluster: str = ""
 
     def with_master(self, context: Context) -> Context:
         """Return the context with this CDAP's master user, which no caller can choose."""
@@ -48,4 +49,5 @@ class AuthorizationConfig(msgspec.Struct, frozen=True):
             ),
             enforcement=enforcement(profile, enforce.operations, enforce.entity_types, outside),
             master=settings.master.name,
+            cluster=settings.plugin.cluster_name,
         )

@@ -102,7 +102,7 @@ class PluginSettings(Table, frozen=True):
     app_id: str = "cdap"
     """The name on Ranger's page of plugins."""
     cluster_name: str = ""
-    """The name of the cluster on Ranger's page of plugins; conditions do not use it."""
+    """The name of the cluster on Ranger's page of plugins and in audit records; conditions do not use it."""
     cache_dir: Path = msgspec.field(default_factory=UserDirectory("cache"))
     """The directory of cached policies, for the next start; private to its owner."""
     poll_interval: float = 30.0

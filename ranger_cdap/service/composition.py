@@ -150,6 +150,8 @@ def _deciding(
 ) -> tuple[Authorizer, dict[str, RangerService]]:
     hook = plugins.hook.ranger_cdap_groups
     groups = hook if hook.get_hookimpls() else None
-    services = {name: RangerService(name, source, audit, groups) for name, source in policies.items()}
+    services = {
+        name: RangerService(name, source, audit, groups, cluster=config.cluster) for name, source in policies.items()
+    }
     decider = Decider(policies[settings.ranger.service], config, audit=audit, plugins=plugins)
     return Authorizer(decider), services

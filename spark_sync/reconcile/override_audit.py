@@ -76,6 +76,7 @@ def audit_record(settings: Settings, override: Override, *, now: int) -> AuditRe
         result=1,
         policy=_NO_POLICY,
         reason=_reason(override),
+        cluster_name=settings.plugin.cluster_name,
         enforcer=_PROGRAM,
         agent=_PROGRAM,
     )

@@ -9,8 +9,9 @@ import pytest
 import requests
 import responses
 
+from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.audit.solr import SolrSink, document
+from ranger_cdap.audit.solr import SolrSink
 from ranger_cdap.config import Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 
@@ -38,7 +39,7 @@ def record(**more: Any) -> AuditRecord:
 
 
 def test_a_record_becomes_a_document_of_rangers_schema() -> None:
-    assert document(record(cliIP="10.0.0.1", zone_name="east")) == {
+    assert document(record(cliIP="10.0.0.1", zone_name="east", cluster_name="prod")) == {
         "id": "e1",
         "access": "dataset.get",
         "enforcer": "ranger-acl",
@@ -56,10 +57,17 @@ def test_a_record_becomes_a_document_of_rangers_schema() -> None:
         "policyVersion": 2,
         "action": "read",
         "evtTime": "2027-01-15T08:00:00.123Z",
-        "zone": "east",
+        "zoneName": "east",
+        "cluster": "prod",
         "event_count": 1,
         "event_dur_ms": 0,
     }
+
+
+def test_a_record_without_a_policy_has_no_version_which_the_page_would_show_as_it_is() -> None:
+    found = document(record(policy=-1, policy_version=-1))
+    assert found["policy"] == -1
+    assert "policyVersion" not in found
 
 
 def test_what_was_only_reported_says_so() -> None:

@@ -18,7 +18,7 @@ from ranger_cdap.questions.permitted_subjects import StoredUsers
 
 @dataclass(frozen=True, slots=True)
 class RangerService:
-    """Decider of Ranger requests for one service; safe to share between threads."""
+    """Decider of Ranger requests for one service; safe to share between threads. `cluster` is for audit records."""
 
     name: str
     refresher: PolicySource
@@ -26,6 +26,7 @@ class RangerService:
     groups: GroupHook | None = None
     clock: Callable[[], float] = time.time
     stored_users: StoredUsers = field(default_factory=StoredUsers)
+    cluster: str = ""
 
     @property
     def snapshot(self) -> Snapshot:

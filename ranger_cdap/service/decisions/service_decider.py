@@ -73,7 +73,7 @@ class ServiceDecider:
         request, action = checked
         return record_of(
             decision,
-            AuditedService.of(self.engine),
+            AuditedService.of(self.engine, self.service.cluster),
             AuditedAccess(
                 time=self.now,
                 user=request.user,
