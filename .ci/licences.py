@@ -108,7 +108,8 @@ def closure(extra: str) -> set[str]:
 def page() -> str:
     """THIRD-PARTY.md."""
     base = closure(BASE)
-    extras = {extra: closure(extra) - base for extra in ("service", "spark", "kerberos", "yaml", "ldap", "expressions")}
+    named = ("service", "spark", "kerberos", "yaml", "ldap", "expressions", "zookeeper")
+    extras = {extra: closure(extra) - base for extra in named}
     rows = []
     for name in sorted(base.union(*extras.values())):
         brings = ", ".join(extra for extra, names in extras.items() if name in names)

@@ -58,18 +58,16 @@ def _log_sink(_: AuditSettings) -> AuditSink:
 
 
 def _solr_sink(settings: AuditSettings) -> AuditSink:
-    if not settings.solr_url:
-        raise ConfigError("the audit sink `solr` needs the setting `audit.solr_url`, the address of the collection")
+    if not settings.solr_url and not settings.solr_zookeepers:
+        raise ConfigError(
+            "the audit sink `solr` needs the setting `audit.solr_url`, the address of the collection, or "
+            "`audit.solr_zookeepers`"
+        )
     # The client for HTTP is a third of a command's start.
     from ranger_cdap.audit.solr import SolrSink
+    from ranger_cdap.audit.solr_cloud import nodes_of
 
-    return SolrSink(
-        settings.solr_url,
-        settings.solr_username,
-        settings.solr_password,
-        ca_file=settings.solr_ca_file,
-        allow_plain_http=settings.solr_allow_plain_http,
-    )
+    return SolrSink(nodes_of(settings), settings.solr_username, settings.solr_password, ca_file=settings.solr_ca_file)
 
 
 BUILT_IN_SINKS: dict[str, SinkFactory] = {"file": _file_sink, "log": _log_sink, "solr": _solr_sink}

@@ -10,8 +10,8 @@ import msgspec
 
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.config import Secret
-from ranger_cdap.config.address import SOLR, checked_address
+from ranger_cdap.audit.solr_cloud import Nodes
+from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import BasicAuth, TlsFiles
@@ -24,22 +24,16 @@ _LONGEST_ANSWER: Final = 200
 
 
 class SolrSink:
-    """Sink for a Solr collection, like `https://solr:8983/solr/ranger_audits`; TLS is verified.
+    """Sink for a Solr collection; TLS is verified.
+
+    Records go to the first of the nodes that takes them; the password goes to every node that is tried.
 
     Raises:
-        ConfigError: the address, the password's file or the file of certificates cannot be used.
+        ConfigError: the password's file or the file of certificates cannot be used.
     """
 
-    def __init__(
-        self,
-        url: str,
-        username: str,
-        password: Secret,
-        *,
-        ca_file: str | None = None,
-        allow_plain_http: bool = False,
-    ) -> None:
-        self._url = checked_address(url, SOLR, allow_plain_http=allow_plain_http)
+    def __init__(self, nodes: Nodes, username: str, password: Secret, *, ca_file: str | None = None) -> None:
+        self._nodes = nodes
         self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
         self._username = username
         if username:
@@ -51,12 +45,23 @@ class SolrSink:
 
         Raises:
             AuditRefused: Solr rejects them (400).
-            AuditSinkError: Solr is unavailable, or returns anything but success.
+            AuditSinkError: no node is available, or one rejects the account.
         """
         body = msgspec.json.encode([document(record) for record in records])
+        problems: list[str] = []
+        for url in self._nodes.addresses():
+            problem = self._problem(url, body)
+            if not problem:
+                return
+            self._nodes.doubt()
+            problems.append(problem)
+        raise AuditSinkError("; ".join(problems))
+
+    def _problem(self, url: Address, body: bytes) -> str:
+        """Send the records to one node; return why another should be tried, empty if it has them."""
         try:
             status, answer = self._exchange.ask(
-                self._url,
+                url,
                 "POST",
                 "/update",
                 query={"commitWithin": str(_SEEN_WITHIN_MS), "wt": "json"},
@@ -65,17 +70,18 @@ class SolrSink:
                 largest=_LARGEST_ANSWER,
             )
         except (NoResponse, TooLarge, TooSlow) as e:
-            raise AuditSinkError(f"Solr at `{self._url}` cannot be reached: {e}") from None
+            return f"Solr at `{url}` cannot be reached: {e}"
         if status == HTTPStatus.BAD_REQUEST:
-            raise AuditRefused(f"Solr at `{self._url}` rejects audit records: {_one_line(answer)}")
+            raise AuditRefused(f"Solr at `{url}` rejects audit records: {_one_line(answer)}")
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             account = f"account `{self._username}`" if self._username else "requests without an account"
             raise AuditSinkError(
-                f"Solr at `{self._url}` rejects {account} (HTTP {status}): check `audit.solr_username` and "
+                f"Solr at `{url}` rejects {account} (HTTP {status}): check `audit.solr_username` and "
                 "`audit.solr_password`"
             )
         if status != HTTPStatus.OK or not _succeeded(answer):
-            raise AuditSinkError(f"Solr at `{self._url}` returned HTTP {status}: {_one_line(answer)}")
+            return f"Solr at `{url}` returned HTTP {status}: {_one_line(answer)}"
+        return ""
 
     def close(self) -> None:
         """Close the session."""

@@ -81,7 +81,7 @@ def configured_addresses(settings: Settings) -> Iterator[ConfiguredAddress]:
     for url in addresses(ranger.url) or ("",):
         yield ConfiguredAddress(RANGER, url, ranger.allow_plain_http)
     optional = [
-        ConfiguredAddress(SOLR, audit.solr_url, audit.solr_allow_plain_http),
+        *(ConfiguredAddress(SOLR, url, audit.solr_allow_plain_http) for url in addresses(audit.solr_url)),
         ConfiguredAddress(CONFIRM, confirm.url, confirm.allow_plain_http),
         ConfiguredAddress(DECISION_SERVICE, confirm.decision_service, confirm.allow_plain_http),
         ConfiguredAddress(JWKS, settings.service.jwt.jwks_url, allow_plain_http=False),

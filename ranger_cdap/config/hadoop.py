@@ -162,7 +162,6 @@ def _pem(text: str, row: Mapping[str, str]) -> str:
 
 _FORMS: Final[Mapping[str, Callable[[str, Mapping[str, str]], Any]]] = {
     "text": lambda text, _: text,
-    "first": lambda text, _: text.split(",")[0].strip(),
     "milliseconds": _milliseconds,
     "retries": _retries,
     "yes-no": _yes_no,

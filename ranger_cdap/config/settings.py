@@ -133,15 +133,21 @@ class AuditSettings(Table, frozen=True):
     file_keep: int = 10
     """Number of rotated files kept; the oldest is deleted."""
     solr_url: str = ""
-    """The collection of the sink `solr`, like `https://solr:8983/solr/ranger_audits`."""
+    """The collection of the sink `solr`, like `https://solr:8983/solr/ranger_audits`; several, separated by commas."""
     solr_allow_plain_http: bool = False
     """Plain http in `solr_url` beyond this machine; anyone on the network path can read password and records."""
+    solr_zookeepers: str = ""
+    """ZooKeeper of a SolrCloud, like `zk1:2281,zk2:2281/solr`, by TLS; wins over `solr_url` (extra `zookeeper`)."""
+    solr_allow_plain_zookeeper: bool = False
+    """ZooKeeper without TLS; anyone on the network path can direct password and records to another server."""
+    solr_collection: str = "ranger_audits"
+    """The collection, or its alias, with `solr_zookeepers`."""
     solr_username: str = ""
     """The account in Solr."""
     solr_password: Secret = Secret("")
     """Its password."""
     solr_ca_file: str | None = None
-    """The authorities trusted for `solr_url`, as PEM; default: those of the system."""
+    """The authorities trusted for `solr_url`, or ZooKeeper and its nodes, as PEM; default: those of the system."""
     queue_size: int = 10_000
     """Maximum records queued in memory per sink."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))

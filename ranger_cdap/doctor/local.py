@@ -62,7 +62,7 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
         return
     places = {
         "file": f"file `{audit.file}` ({_rotation(audit)})",
-        "solr": f"Solr `{audit.solr_url}`",
+        "solr": _solr_place(audit),
         "log": "the log",
     }
     extras = ["decisions that cannot be audited are denied"] * audit.required + ["records are chained"] * audit.chain
@@ -85,7 +85,13 @@ def _solr(audit: AuditSettings) -> Finding:
     except (AuditSinkError, ConfigError) as e:
         advice = f"start Solr, or correct `audit.solr_*`; until then records wait in `{audit.spool_dir}`"
         return failed(check, str(e), advice)
-    return well(check, f"`{audit.solr_url}` accepts records")
+    return well(check, f"{_solr_place(audit)} accepts records")
+
+
+def _solr_place(audit: AuditSettings) -> str:
+    if audit.solr_zookeepers:
+        return f"Solr's collection `{audit.solr_collection}` by ZooKeeper `{audit.solr_zookeepers}`"
+    return f"Solr `{audit.solr_url}`"
 
 
 def _rotation(audit: AuditSettings) -> str:

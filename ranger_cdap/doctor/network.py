@@ -10,7 +10,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
 from urllib.parse import urlsplit
 
-from ranger_cdap.config import Settings, SourceSettings, addresses, configured_addresses, is_exposed
+from ranger_cdap.config import AuditSettings, Settings, SourceSettings, addresses, configured_addresses, is_exposed
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import reason
 
@@ -46,8 +46,11 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
         seen = "plain http: anyone on the network path can read its secrets and change its answers"
         advice = f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out"
         yield note(f"encryption of `{address.setting.name}` {address.url}", seen, advice)
-    yield from (kafka := [found for source in settings.sync.sources if (found := _kafka(source))])
-    if not exposed and not kafka:
+    others = [found for source in settings.sync.sources if (found := _kafka(source))]
+    if zookeeper := _zookeeper(settings.audit):
+        others.append(zookeeper)
+    yield from others
+    if not exposed and not others:
         yield well("encryption", "no unencrypted connection leaves this machine")
 
 
@@ -63,6 +66,18 @@ def _kafka(source: SourceSettings) -> Finding | None:
         return None
     seen = f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator"
     return note(f"encryption of source `{source.name}`", seen, "set its option `kafka.security.protocol` to `SASL_SSL`")
+
+
+def _zookeeper(audit: AuditSettings) -> Finding | None:
+    """Report a ZooKeeper without TLS that names the nodes of Solr."""
+    exposed = [
+        server for server in addresses(audit.solr_zookeepers.partition("/")[0]) if is_exposed(f"http://{server}")
+    ]
+    if not exposed or not audit.solr_allow_plain_zookeeper:
+        return None
+    seen = f"without TLS: anyone on the network path to {', '.join(exposed)} can direct password and records elsewhere"
+    advice = "use ZooKeeper's port with TLS, and take `audit.solr_allow_plain_zookeeper = true` out"
+    return note("encryption of `audit.solr_zookeepers`", seen, advice)
 
 
 def no_connection(error: OSError) -> str:

@@ -9,10 +9,10 @@ import pytest
 import requests
 import responses
 
+from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.audit.solr import SolrSink
-from ranger_cdap.config import Secret
+from ranger_cdap.config import AuditSettings, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 
 URL = "https://solr.test:8983/solr/ranger_audits"
@@ -36,6 +36,11 @@ def record(**more: Any) -> AuditRecord:
         "id": "e1",
     }
     return AuditRecord(**(given | more))
+
+
+def sink_to(url: str, username: str = "ranger") -> AuditSink:
+    given = AuditSettings(solr_url=url, solr_username=username, solr_password=Secret("Solr-Passw0rd"))
+    return BUILT_IN_SINKS["solr"](given)
 
 
 def test_a_record_becomes_a_document_of_rangers_schema() -> None:
@@ -78,7 +83,7 @@ def test_what_was_only_reported_says_so() -> None:
 @responses.activate
 def test_records_are_sent_as_one_list_to_be_seen_soon() -> None:
     responses.post(f"{URL}/update", json=DONE)
-    sink = SolrSink(f"{URL}/", "ranger", Secret("Solr-Passw0rd"))
+    sink = sink_to(f"{URL}/")
     sink.write([record(), record(id="e2")])
     sink.close()
 
@@ -93,9 +98,9 @@ def test_records_are_sent_as_one_list_to_be_seen_soon() -> None:
 def test_a_rejected_account_is_named_with_its_settings(status: int) -> None:
     responses.post(f"{URL}/update", status=status, body="login")
     with pytest.raises(AuditSinkError, match=r"account `ranger` .*`audit\.solr_username` and `audit\.solr_password`"):
-        SolrSink(URL, "ranger", Secret("Solr-Passw0rd")).write([record()])
+        sink_to(URL).write([record()])
     with pytest.raises(AuditSinkError, match="rejects requests without an account"):
-        SolrSink(URL, "", Secret("")).write([record()])
+        sink_to(URL, username="").write([record()])
 
 
 @pytest.mark.parametrize(
@@ -116,7 +121,48 @@ def test_a_rejected_account_is_named_with_its_settings(status: int) -> None:
 def test_whatever_is_no_success_is_an_error_without_a_secret(answer: dict[str, Any], error: type[Exception]) -> None:
     responses.post(f"{URL}/update", **answer)
     with pytest.raises(AuditSinkError) as caught:
-        SolrSink(URL, "ranger", Secret("Solr-Passw0rd")).write([record()])
+        sink_to(URL).write([record()])
     assert type(caught.value) is error
     assert "Solr-Passw0rd" not in str(caught.value)
     assert len(responses.calls) == 1
+
+
+OTHER = "https://other.test:8983/solr/ranger_audits"
+AWAY: list[dict[str, Any]] = [
+    {"status": 503, "body": "away"},
+    {"status": 404, "body": "no such core"},
+    {"status": 200, "body": "<html>a login page</html>"},
+    {"body": requests.ConnectionError("refused")},
+    {"body": requests.ReadTimeout()},
+]
+
+
+@pytest.mark.parametrize("answer", AWAY)
+@responses.activate
+def test_the_next_of_several_addresses_takes_over_and_stays_first(answer: dict[str, Any]) -> None:
+    responses.post(f"{URL}/update", **answer)
+    responses.post(f"{OTHER}/update", json=DONE)
+    sink = sink_to(f"{URL}, {OTHER}")
+    for number in range(3):
+        sink.write([record(id=str(number))])
+    asked = [
+        (call.request.url.partition("/update")[0], json.loads(call.request.body)[0]["id"]) for call in responses.calls
+    ]
+    assert asked == [(URL, "0"), (OTHER, "0"), (OTHER, "1"), (OTHER, "2")]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+@responses.activate
+def test_what_every_node_would_answer_is_not_asked_again(status: int) -> None:
+    responses.post(f"{URL}/update", status=status)
+    with pytest.raises(AuditSinkError):
+        sink_to(f"{URL},{OTHER}").write([record()])
+    assert len(responses.calls) == 1
+
+
+@responses.activate
+def test_where_no_address_works_each_is_named() -> None:
+    responses.post(f"{URL}/update", status=503, body="away")
+    responses.post(f"{OTHER}/update", body=requests.ConnectionError("refused"))
+    with pytest.raises(AuditSinkError, match=rf"`{URL}` returned HTTP 503: away; Solr at `{OTHER}` cannot be reached"):
+        sink_to(f"{URL},{OTHER}").write([record()])

@@ -87,8 +87,15 @@ KEYS = [
         "xasecure.audit.destination.solr.urls",
         "https://s:8983/a, https://t:8983/a",
         "audit.solr_url",
-        "https://s:8983/a",
+        "https://s:8983/a, https://t:8983/a",
     ),
+    (
+        "xasecure.audit.destination.solr.zookeepers",
+        "z1:2181,z2:2181/solr",
+        "audit.solr_zookeepers",
+        "z1:2181,z2:2181/solr",
+    ),
+    ("xasecure.audit.destination.solr.collection", "audits", "audit.solr_collection", "audits"),
     ("xasecure.audit.destination.solr", "true", "audit.sinks", ("solr",)),
     ("xasecure.audit.destination.solr", "false", "audit.sinks", ("file",)),
 ]

@@ -45,6 +45,10 @@ EXPOSED = {
         "sync.notify[].allow_plain_http",
         Settings(sync=SyncSettings(notify=(NotifySettings(url=PLAIN, caller="c", secret=Secret("s")),))),
     ),
+    "`audit.solr_zookeepers`": (
+        "audit.solr_allow_plain_zookeeper",
+        Settings(audit=AuditSettings(solr_zookeepers="127.0.0.1,z:2181/solr", solr_allow_plain_zookeeper=True)),
+    ),
     "source `n`": ("kafka.security.protocol", kafka("127.0.0.1:9092, k.example:9092")),
 }
 

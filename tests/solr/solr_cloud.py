@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -92,8 +93,19 @@ class SolrCloud(AbstractContextManager["SolrCloud"]):
         self._command(f"stop {node}")
 
     def start(self, node: int) -> None:
-        """Start it again, at the same port."""
+        """Start it again, at the same port, and wait until it has what it missed."""
         self._command(f"start {node}")
+        deadline = time.monotonic() + START_SECONDS
+        while set(self._states()) != {"active"}:
+            assert time.monotonic() < deadline, self._states()
+            time.sleep(0.1)
+
+    def _states(self) -> list[str]:
+        query = {"action": "CLUSTERSTATUS", "collection": COLLECTION}
+        answer = self._ask(0, "/admin/collections", query)["cluster"]
+        replicas = answer["collections"][COLLECTION]["shards"]["shard1"]["replicas"].values()
+        live = {one["node_name"] in answer["live_nodes"] for one in replicas}
+        return [one["state"] for one in replicas] if live == {True} else ["down"]
 
     def page(
         self, node: int = 0, rows: int = 1000, collection: str = COLLECTION, **filters: Any

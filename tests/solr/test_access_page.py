@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.record import AuditRecord, event_id
-from ranger_cdap.audit.solr import SolrSink
-from ranger_cdap.config import Secret
+from ranger_cdap.config import AuditSettings
 from ranger_cdap.errors import AuditRefused
 from tests.solr.solr_cloud import COLLECTION, SolrCloud
 
@@ -66,8 +66,8 @@ def record(**more: Any) -> AuditRecord:
     return AuditRecord(**(given | more))
 
 
-def sink(solr: SolrCloud) -> SolrSink:
-    return SolrSink(f"{solr.nodes[0]}/{COLLECTION}", "", Secret(""))
+def sink(solr: SolrCloud) -> AuditSink:
+    return BUILT_IN_SINKS["solr"](AuditSettings(solr_url=f"{solr.nodes[0]}/{COLLECTION}"))
 
 
 def test_every_column_of_the_page_has_its_value_and_type(solr: SolrCloud) -> None:
