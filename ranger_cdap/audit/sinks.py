@@ -1,4 +1,4 @@
-"""Sinks for audit records: a rotated file, the log, Ranger's Solr, and those of plugins."""
+"""Sinks for audit records: a rotated file, the log, Ranger's Solr or Elasticsearch, and those of plugins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import msgspec
 
 from ranger_cdap.audit.file import FileSink
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, addresses
+from ranger_cdap.config.address import ELASTICSEARCH, checked_address
 from ranger_cdap.errors import ConfigError
 
 
@@ -70,4 +71,27 @@ def _solr_sink(settings: AuditSettings) -> AuditSink:
     return SolrSink(nodes_of(settings), settings.solr_username, settings.solr_password, ca_file=settings.solr_ca_file)
 
 
-BUILT_IN_SINKS: dict[str, SinkFactory] = {"file": _file_sink, "log": _log_sink, "solr": _solr_sink}
+def _elasticsearch_sink(settings: AuditSettings) -> AuditSink:
+    if not settings.elasticsearch_url:
+        raise ConfigError("the audit sink `elasticsearch` needs the setting `audit.elasticsearch_url`")
+    from ranger_cdap.audit.elasticsearch import ElasticsearchSink
+
+    allowed = settings.elasticsearch_allow_plain_http
+    return ElasticsearchSink(
+        [
+            checked_address(url, ELASTICSEARCH, allow_plain_http=allowed)
+            for url in addresses(settings.elasticsearch_url)
+        ],
+        settings.elasticsearch_index,
+        settings.elasticsearch_username,
+        settings.elasticsearch_password,
+        ca_file=settings.elasticsearch_ca_file,
+    )
+
+
+BUILT_IN_SINKS: dict[str, SinkFactory] = {
+    "file": _file_sink,
+    "log": _log_sink,
+    "solr": _solr_sink,
+    "elasticsearch": _elasticsearch_sink,
+}

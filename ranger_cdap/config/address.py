@@ -39,6 +39,9 @@ RANGER: Final = AddressSetting("ranger.url", "https://ranger.example:6182", "ran
 SOLR: Final = AddressSetting(
     "audit.solr_url", "https://solr.example:8983/solr/ranger_audits", "audit.solr_allow_plain_http = true"
 )
+ELASTICSEARCH: Final = AddressSetting(
+    "audit.elasticsearch_url", "https://elasticsearch.example:9200", "audit.elasticsearch_allow_plain_http = true"
+)
 SOURCE: Final = AddressSetting(
     "sync.sources[].url", "https://messaging.cdap.example:11018", "sync.sources[].allow_plain_http = true"
 )
@@ -82,6 +85,10 @@ def configured_addresses(settings: Settings) -> Iterator[ConfiguredAddress]:
         yield ConfiguredAddress(RANGER, url, ranger.allow_plain_http)
     optional = [
         *(ConfiguredAddress(SOLR, url, audit.solr_allow_plain_http) for url in addresses(audit.solr_url)),
+        *(
+            ConfiguredAddress(ELASTICSEARCH, url, audit.elasticsearch_allow_plain_http)
+            for url in addresses(audit.elasticsearch_url)
+        ),
         ConfiguredAddress(CONFIRM, confirm.url, confirm.allow_plain_http),
         ConfiguredAddress(DECISION_SERVICE, confirm.decision_service, confirm.allow_plain_http),
         ConfiguredAddress(JWKS, settings.service.jwt.jwks_url, allow_plain_http=False),

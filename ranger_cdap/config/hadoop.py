@@ -53,6 +53,8 @@ def known_keys() -> Iterator[tuple[str, str]]:
     for key, row in _rows().items():
         if "unusable" in row:
             yield key, f"not used: {row['unusable']}"
+        elif "part_of" in row:
+            yield key, f"becomes a part of `{row['part_of']}`"
         else:
             sink = f", as `{row['sink']}`" if "sink" in row else ""
             yield key, f"becomes `{row['setting']}`{sink}"
@@ -102,8 +104,11 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
         if row is None or "unusable" in row:
             not_used.append(NotUsed(key, found.file, row["unusable"] if row else "no equivalent setting"))
             continue
+        if "part_of" in row:
+            continue
+        text = _addresses(found.value, row, properties) if row.get("as") == "hosts" else found.value
         try:
-            value = _value(found.value, row)
+            value = _value(text, row)
         except _UnusableError as e:
             not_used.append(NotUsed(key, found.file, str(e)))
             continue
@@ -129,6 +134,25 @@ def _is_off(row: Mapping[str, str] | None, properties: Mapping[str, _Property]) 
         return False
     switch = properties.get(row["switch"])
     return switch is None or switch.value.lower() != "true"
+
+
+def _addresses(hosts: str, row: Mapping[str, str], properties: Mapping[str, _Property]) -> str:
+    """Return the hosts as addresses; what is one already stays."""
+
+    def said(key: str, default: str) -> str:
+        found = properties.get(row[key])
+        return default if found is None or found.value in _UNSET else found.value
+
+    protocol, port = said("protocol", "http"), said("port", "9200")
+    named = filter(None, (one.strip() for one in hosts.split(",")))
+    return ",".join(one if "://" in one else f"{protocol}://{one}:{port}" for one in named)
+
+
+def _password(text: str, row: Mapping[str, str]) -> str:
+    """Return a password; Ranger's Elasticsearch destination signs in by Kerberos where it names a file like this."""
+    if "keytab" in text and Path(text).exists():
+        raise _UnusableError(f"Kerberos is not supported there; set `{row['setting']}`")
+    return text
 
 
 def _value(text: str, row: Mapping[str, str]) -> Any:
@@ -162,6 +186,8 @@ def _pem(text: str, row: Mapping[str, str]) -> str:
 
 _FORMS: Final[Mapping[str, Callable[[str, Mapping[str, str]], Any]]] = {
     "text": lambda text, _: text,
+    "hosts": lambda text, _: text,
+    "password": _password,
     "milliseconds": _milliseconds,
     "retries": _retries,
     "yes-no": _yes_no,

@@ -43,6 +43,9 @@ NEEDS: Final[Mapping[str, SecretUse]] = {
     "audit.solr_password": SecretUse(
         _SERVICE | _SYNC, lambda s: "solr" in s.audit.sinks and bool(s.audit.solr_username)
     ),
+    "audit.elasticsearch_password": SecretUse(
+        _SERVICE | _SYNC, lambda s: "elasticsearch" in s.audit.sinks and bool(s.audit.elasticsearch_username)
+    ),
     "ldap.bind_password": SecretUse(_SERVICE, lambda s: "ldap" in s.groups.sources and bool(s.ldap.bind_dn)),
     "ranger.key_file": SecretUse(_SERVICE | _SYNC),
     "service.tls_key": SecretUse(_SERVICE),

@@ -121,7 +121,7 @@ class AuditSettings(Table, frozen=True):
     """The destinations of audit records ([audit.md](audit.md))."""
 
     sinks: tuple[str, ...] = ("file",)
-    """`file`, `solr`, `log`, and those of plugins; an empty list disables the audit."""
+    """`file`, `solr`, `elasticsearch`, `log`, and those of plugins; an empty list disables the audit."""
     required: bool = False
     """Deny what cannot be audited: nothing is allowed before its record is on disk. Needs the sink `file`."""
     chain: bool = False
@@ -148,6 +148,18 @@ class AuditSettings(Table, frozen=True):
     """Its password."""
     solr_ca_file: str | None = None
     """The authorities trusted for `solr_url`, or ZooKeeper and its nodes, as PEM; default: those of the system."""
+    elasticsearch_url: str = ""
+    """Elasticsearch or OpenSearch of the sink `elasticsearch`, like `https://es:9200`; several, separated by commas."""
+    elasticsearch_allow_plain_http: bool = False
+    """Plain http in `elasticsearch_url`; anyone on the network path can read password and records."""
+    elasticsearch_index: str = "ranger_audits"
+    """The index."""
+    elasticsearch_username: str = ""
+    """The account in Elasticsearch."""
+    elasticsearch_password: Secret = Secret("")
+    """Its password."""
+    elasticsearch_ca_file: str | None = None
+    """The authorities trusted for `elasticsearch_url`, as PEM; default: those of the system."""
     queue_size: int = 10_000
     """Maximum records queued in memory per sink."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))

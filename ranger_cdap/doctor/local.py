@@ -1,14 +1,14 @@
-"""Checks that do not need Ranger Admin: the cache, the audit and its Solr, enforcement, and accounts."""
+"""Checks that do not need Ranger Admin: the cache, the audit and its index, enforcement, and accounts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from ranger_cdap.audit import BUILT_IN_SINKS, check_audit
 from ranger_cdap.authz.config import AuthorizationConfig
-from ranger_cdap.config import AuditSettings, Settings
+from ranger_cdap.config import AuditSettings, Secret, Settings
 from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor.directories import (
     examine_audit_directories,
@@ -60,32 +60,39 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     if not audit.sinks:
         yield note(check, "nothing is audited: `audit.sinks` is empty", "remove `audit.sinks` to audit to a file")
         return
-    places = {
-        "file": f"file `{audit.file}` ({_rotation(audit)})",
-        "solr": _solr_place(audit),
-        "log": "the log",
-    }
     extras = ["decisions that cannot be audited are denied"] * audit.required + ["records are chained"] * audit.chain
-    where = ", ".join(places.get(name, f"`{name}`") for name in audit.sinks)
+    where = ", ".join(_places(audit).get(name, f"`{name}`") for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
     if "solr" in audit.sinks:
-        yield _solr(audit)
+        yield _index(audit, "solr", "Solr", audit.solr_password if audit.solr_username else None)
+    if "elasticsearch" in audit.sinks:
+        password = audit.elasticsearch_password if audit.elasticsearch_username else None
+        yield _index(audit, "elasticsearch", "Elasticsearch", password)
     yield from examine_audit_directories(settings, users)
 
 
-def _solr(audit: AuditSettings) -> Finding:
-    """Send an update without records to Solr: it proves address, TLS, account and collection, and adds nothing."""
-    check = "audit in Solr"
-    if audit.solr_username and audit.solr_password.problem:
-        seen = f"not tried: {audit.solr_password.problem}"
+def _index(audit: AuditSettings, sink_name: str, title: str, password: Secret | None) -> Finding:
+    """Send an update without records: it proves address, TLS, account and collection or index, and adds nothing."""
+    check = f"audit in {title}"
+    if password is not None and password.problem:
+        seen = f"not tried: {password.problem}"
         return note(check, seen, "run this as a user of a program that writes audit records as well")
     try:
-        with closing(BUILT_IN_SINKS["solr"](audit)) as sink:
+        with closing(BUILT_IN_SINKS[sink_name](audit)) as sink:
             sink.write(())
     except (AuditSinkError, ConfigError) as e:
-        advice = f"start Solr, or correct `audit.solr_*`; until then records wait in `{audit.spool_dir}`"
+        advice = f"start {title}, or correct `audit.{sink_name}_*`; until then records wait in `{audit.spool_dir}`"
         return failed(check, str(e), advice)
-    return well(check, f"{_solr_place(audit)} accepts records")
+    return well(check, f"{_places(audit)[sink_name]} accepts records")
+
+
+def _places(audit: AuditSettings) -> Mapping[str, str]:
+    return {
+        "file": f"file `{audit.file}` ({_rotation(audit)})",
+        "solr": _solr_place(audit),
+        "elasticsearch": f"Elasticsearch `{audit.elasticsearch_url}`, index `{audit.elasticsearch_index}`",
+        "log": "the log",
+    }
 
 
 def _solr_place(audit: AuditSettings) -> str:

@@ -137,6 +137,9 @@ HOLDERS = {
     # the setting, the one beside it: settings in which the first is plain http
     ("ranger.url", "ranger.allow_plain_http"): {"ranger": {"url": f"https://first.example, {PLAIN}"}},
     ("audit.solr_url", "audit.solr_allow_plain_http"): {"audit": {"solr_url": PLAIN}},
+    ("audit.elasticsearch_url", "audit.elasticsearch_allow_plain_http"): {
+        "audit": {"elasticsearch_url": f"https://first.example, {PLAIN}"}
+    },
     ("sync.sources[].url", "sync.sources[].allow_plain_http"): {
         "sync": {"sources": [{"name": "n", "kind": "audit-messaging", "url": PLAIN}]}
     },

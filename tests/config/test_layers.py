@@ -96,6 +96,21 @@ KEYS = [
         "z1:2181,z2:2181/solr",
     ),
     ("xasecure.audit.destination.solr.collection", "audits", "audit.solr_collection", "audits"),
+    ("xasecure.audit.destination.elasticsearch.index", "audits", "audit.elasticsearch_index", "audits"),
+    ("xasecure.audit.destination.elasticsearch.user", "ranger", "audit.elasticsearch_username", "ranger"),
+    (
+        "xasecure.audit.destination.elasticsearch.urls",
+        "127.0.0.1, 127.0.0.2",
+        "audit.elasticsearch_url",
+        "http://127.0.0.1:9200,http://127.0.0.2:9200",
+    ),
+    (
+        "xasecure.audit.destination.elasticsearch.urls",
+        "https://a.example:1",
+        "audit.elasticsearch_url",
+        "https://a.example:1",
+    ),
+    ("xasecure.audit.destination.elasticsearch", "true", "audit.sinks", ("elasticsearch",)),
     ("xasecure.audit.destination.solr", "true", "audit.sinks", ("solr",)),
     ("xasecure.audit.destination.solr", "false", "audit.sinks", ("file",)),
 ]
@@ -107,6 +122,33 @@ def test_a_key_of_java_becomes_a_setting(tmp_path: Path, key: str, text: str, se
 
     table, _, name = setting.partition(".")
     assert getattr(getattr(settings, table), name) == value
+
+
+@pytest.mark.parametrize(
+    ("hosts", "more", "url"),
+    [
+        ("a, b", {"protocol": "https", "port": "9243"}, "https://a:9243,https://b:9243"),
+        ("a", {"protocol": "https", "port": "NONE"}, "https://a:9200"),
+        ("127.0.0.1", {"protocol": "NONE", "port": "1"}, "http://127.0.0.1:1"),
+        ("NONE", {"protocol": "https"}, ""),
+    ],
+)
+def test_hosts_protocol_and_port_become_addresses(tmp_path: Path, hosts: str, more: dict[str, str], url: str) -> None:
+    below = {f"xasecure.audit.destination.elasticsearch.{key}": text for key, text in {"urls": hosts, **more}.items()}
+    found = read(tmp_path, audit=below)
+    assert found.settings.audit.elasticsearch_url == url
+    assert not found.not_used
+
+
+def test_a_key_table_is_no_password(tmp_path: Path) -> None:
+    """Ranger signs in by Kerberos where the password is the name of one; it must not be sent as a password."""
+    table = tmp_path / "ranger.keytab"
+    table.touch()
+    key = "xasecure.audit.destination.elasticsearch.password"
+    found = read(tmp_path, audit={key: str(table)})
+    assert not found.settings.audit.elasticsearch_password.is_set
+    (unused,) = found.not_used
+    assert unused.why == "Kerberos is not supported there; set `audit.elasticsearch_password`"
 
 
 @pytest.mark.parametrize(
@@ -198,9 +240,9 @@ def test_files_that_are_not_there_are_told(tmp_path: Path, variable: str) -> Non
 def test_every_row_of_the_table_names_a_setting_or_says_why_not() -> None:
     tables = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     for key, row in tomllib.loads((files("ranger_cdap.config") / "hadoop.toml").read_text()).items():
-        assert ("setting" in row) != ("unusable" in row), key
-        if "setting" in row:
-            table, _, name = row["setting"].partition(".")
+        (kind,) = {"setting", "part_of", "unusable"} & row.keys()
+        if kind != "unusable":
+            table, _, name = row[kind].partition(".")
             assert name in tables[table].__struct_fields__, key
 
 

@@ -32,6 +32,10 @@ def kafka(bootstrap: str, **options: str) -> Settings:
 EXPOSED = {
     f"`ranger.url` {PLAIN}": ("ranger.allow_plain_http", Settings(ranger=RangerSettings(url=f"https://a, {PLAIN}"))),
     f"`audit.solr_url` {PLAIN}": ("audit.solr_allow_plain_http", Settings(audit=AuditSettings(solr_url=PLAIN))),
+    f"`audit.elasticsearch_url` {PLAIN}": (
+        "audit.elasticsearch_allow_plain_http",
+        Settings(audit=AuditSettings(elasticsearch_url=f"https://a,{PLAIN}")),
+    ),
     f"`sync.sources[].url` {PLAIN}": ("sync.sources[].allow_plain_http", source(url=PLAIN)),
     f"`sync.confirm.url` {PLAIN}": (
         "sync.confirm.allow_plain_http",

@@ -12,6 +12,7 @@ TESTS = ROOT / "tests"
 
 OF_NO_PACKAGE = {
     "cdap_master": "a real CDAP, with our extension in it",
+    "elasticsearch": "real Elasticsearch and OpenSearch, searched as Ranger's page searches",
     "solr": "a real Solr, searched as Ranger's page searches",
     "corpus": "cases as data, asked of both engines",
     "examples": "what the examples promise",
