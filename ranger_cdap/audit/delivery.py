@@ -217,7 +217,7 @@ class Delivery:
         while self._spool is not None and (batch := self._first()):
             try:
                 fits = self._spool.append(batch)
-            except OSError as e:
+            except Exception as e:  # whatever fails, this thread must live
                 logger.warning("the audit spool of `%s` cannot be written: %s", self.name, _one_line(e))
                 self._disk_works = False
                 break

@@ -142,6 +142,11 @@ class AuditedAccess(msgspec.Struct, frozen=True):
     client_ip: str | None
 
 
+def _writable(text: str) -> str:
+    """Return a text that UTF-8 has a form for: half of a surrogate pair, as of undecodable bytes, is escaped."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def record_of(
     decision: Decision,
     service: AuditedService,
@@ -160,17 +165,17 @@ def record_of(
     """
     return AuditRecord(
         repo=service.name,
-        reqUser=audited.user or "",
+        reqUser=_writable(audited.user or ""),
         evtTime=audited.time,
-        access=audited.access,
-        resource="/".join(audited.resource),
+        access=_writable(audited.access),
+        resource=_writable("/".join(audited.resource)),
         resType=audited.resource_type,
-        action=audited.action,
+        action=_writable(audited.action),
         result=int(allowed),
         policy=decision.policy_id,
         policy_version=decision.policy_version,
-        reason=reason,
-        cliIP=audited.client_ip or "",
+        reason=_writable(reason),
+        cliIP=_writable(audited.client_ip or ""),
         zone_name=decision.zone or "",
         cluster_name=service.cluster,
         repoType=service.definition_id,

@@ -8,12 +8,15 @@ from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.audit.delivery import Delivery
-from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.record import AuditedAccess, AuditedService, AuditRecord, record_of
 from ranger_cdap.audit.spool import Spool
+from ranger_cdap.engine import Decision
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 from tests.audit.samples import numbered
 
@@ -69,6 +72,40 @@ class ScriptedStore:
 
     def close(self) -> None:
         pass
+
+
+TEXTS = st.text(st.characters(), max_size=20)
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_any_text_of_a_caller_has_a_record_that_can_be_written(user: str, level: str, access: str, why: str) -> None:
+    """Also half of a surrogate pair, which Python makes of undecodable bytes, and which UTF-8 does not have."""
+    asked = AuditedAccess(1, user, access, access, ("cdap", level), "dataset", "10.0.0.1")
+    decision = Decision(allowed=False, determined=False)
+    made = record_of(decision, AuditedService("dev", 1), asked, allowed=False, reason=why)
+    assert msgspec.json.decode(msgspec.json.encode(made), type=AuditRecord) == made
+    for given_, kept in ((user, made.reqUser), (f"cdap/{level}", made.resource), (why, made.reason)):
+        assert kept == given_ or not given_.isprintable()
+
+
+class UnwritableStore(ScriptedStore):
+    """A store that cannot be given records of one user, as one that a plugin brings might."""
+
+    def write(self, batch: Sequence[AuditRecord]) -> None:
+        msgspec.json.encode(batch)
+        super().write(batch)
+
+
+def test_a_record_that_cannot_be_encoded_does_not_end_the_delivery(caplog: pytest.LogCaptureFixture) -> None:
+    store = UnwritableStore((), frozenset(), names_them=False)
+    with TemporaryDirectory() as directory:
+        spool = Spool(Path(directory), "store", max_bytes=1 << 20)
+        delivery = Delivery("store", store, capacity=3, spool=spool, first_pause=SOON)
+        delivery.write([msgspec.structs.replace(numbered(1), reqUser="\udc80")])
+        delivery.write([numbered(number) for number in range(2, 9)])
+        delivery.close(timeout=PATIENCE)
+    assert delivery.counts.lost == 8
+    assert "8 audit records for sink `store` were lost" in caplog.text
 
 
 FAULTS = st.lists(st.sampled_from(list(Fault)), max_size=8)
