@@ -10,6 +10,7 @@ import gc
 import json
 import multiprocessing
 import statistics
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -20,7 +21,10 @@ import msgspec
 import servicedef
 from benchmarks.memory import private, resident
 from benchmarks.workload import NOW, changed_policy
-from ranger_cdap.engine import AccessRequest, Decision, MatchingScope, PolicyEngine
+from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, MatchingScope, PolicyEngine
+from ranger_cdap.policies.refresh.cache import PolicyCache
+from ranger_cdap.policies.refresh.documents import Documents, compile_set
+from ranger_cdap.policies.refresh.refresh_state import LastContact
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
 
 PASSES = 5
@@ -81,9 +85,25 @@ def measure(directory: Path, size: int, *, deltas: bool) -> dict[str, float]:
         figures["cold"] = _rate(fresh, (directory / "cold.json").read_bytes())
         del fresh
     if deltas:
+        figures["restart"] = restarted(document, (directory / "roles.json").read_bytes(), decoded(lines)[0])
         figures |= two_processes(engine, lines)
         figures |= with_deltas(engine, lines, size)
     return figures
+
+
+def restarted(policies: bytes, roles: bytes, asked: Request) -> float:
+    """Return the seconds from policies in the cache of a plugin until the first decision."""
+    service = decode_service_policies(policies).service_name
+    with tempfile.TemporaryDirectory() as directory:
+        cache = PolicyCache(Path(directory), "cdap", service, report=print)
+        written, now = Documents(policies, roles, None), time.time()
+        cache.write(written, LastContact(now, 0.0, now, compile_set(written, service, EngineOptions()).versions))
+        gc.collect()
+        began = time.perf_counter()
+        found = cache.load(now)
+        assert found is not None  # it was just written
+        run_requests(found[0].engine, [asked])
+        return time.perf_counter() - began
 
 
 def decoded(lines: bytes) -> list[Request]:
