@@ -22,6 +22,7 @@ from spark_sync.insights.report import InsightReport
 from spark_sync.insights.tally import LineSource, tally, undecided
 from tests.authz.fixtures import document, policy
 from tests.spark_sync.insights.audit_fixtures import ALWAYS, HDFS, NOON, SOLR, line, record, written
+from tests.spark_sync.installed_conditions import INSTALLED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +35,7 @@ POLICIES = [policy(1, {"namespace": "ns1", "dataset": "*"}, ["alice", "user1", "
 
 
 def basis() -> ReplayBasis:
-    return replay_basis("cdapdev", Documents(msgspec.json.encode(document(POLICIES)), b"{}"), {}, frozenset())
+    return replay_basis("cdapdev", Documents(msgspec.json.encode(document(POLICIES)), b"{}"), {}, INSTALLED)
 
 
 def read(spark: SparkSession, *paths: Path, by: ReplayBasis | None = None) -> AuditFacts:

@@ -33,6 +33,7 @@ from spark_sync.insights.request import (
 )
 from tests.authz.fixtures import Memory, authorizer, document, engine, policy
 from tests.spark_sync.insights.audit_fixtures import NOON, facts_of, line
+from tests.spark_sync.installed_conditions import INSTALLED
 
 ENTITIES = (
     entity_id("instance", []),
@@ -298,9 +299,9 @@ def test_what_is_only_reported_is_replayed_by_the_policies_decision() -> None:
 
 def test_executors_have_the_plugins_of_the_driver_or_fail() -> None:
     content = Documents(msgspec.json.encode(document(POLICIES)), b"{}")
-    assert replayer(replay_basis("cdapdev", content, {}, frozenset())).decide
+    assert replayer(replay_basis("cdapdev", content, {}, INSTALLED)).decide
     with pytest.raises(PluginError, match="differ in their plugins"):
-        replayer(replay_basis("cdapdev", content, {}, frozenset({"org.example.Moon"})))
+        replayer(replay_basis("cdapdev", content, {}, INSTALLED | {"org.example.Moon"}))
 
 
 def test_a_process_keeps_the_policies_it_was_given_last() -> None:
@@ -309,4 +310,4 @@ def test_a_process_keeps_the_policies_it_was_given_last() -> None:
     for users, allowed in ((["alice"], True), (["bob"], False), (["alice"], True)):
         policies = [policy(1, {"namespace": "ns1", "dataset": "purchases"}, users, ["read"])]
         content = Documents(msgspec.json.encode(document(policies)), b"{}")
-        assert replayer(replay_basis("cdapdev", content, {}, frozenset())).decide(event).allowed is allowed
+        assert replayer(replay_basis("cdapdev", content, {}, INSTALLED)).decide(event).allowed is allowed

@@ -34,6 +34,7 @@ from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, basis, unit
 from spark_sync.review.entities import read_entities
 from spark_sync.review.people import ReviewedUser, named_users, people, read_users, stored_users
 from tests.authz.fixtures import NOW, authorizer, policy
+from tests.spark_sync.installed_conditions import INSTALLED
 
 DATASET = entity_id("dataset", ["ns1", "a.b"])
 STREAM = entity_id("stream", ["ns1", "clicks"])
@@ -106,7 +107,7 @@ class Directory:
 
 
 def asked(documents: Documents, found: tuple[ReviewedUser, ...]) -> Basis:
-    return basis("cdapdev", "cdap", documents, frozenset(), found, int(NOW * 1000))
+    return basis("cdapdev", "cdap", documents, INSTALLED, found, int(NOW * 1000))
 
 
 def triples(basis: Basis, entities: Sequence[EntityId] = ENTITIES) -> dict[tuple[EntityId, str, str], tuple[Any, ...]]:
@@ -218,7 +219,7 @@ def test_policies_are_compiled_once_a_process_and_again_when_they_change(monkeyp
 def test_another_set_of_plugins_answers_nothing() -> None:
     triples(asked(documents(), (ReviewedUser("alice"),)))  # with the right ones they are compiled already
     with pytest.raises(PluginError, match=r"differ in their plugins: conditions `org\.example\.Moon`"):
-        answer(replace(asked(documents(), (ReviewedUser("alice"),)), conditions=frozenset({"org.example.Moon"})), [])
+        answer(replace(asked(documents(), (ReviewedUser("alice"),)), conditions=INSTALLED | {"org.example.Moon"}), [])
 
 
 @pytest.mark.parametrize("count", [1, PEOPLE_AT_ONCE, PEOPLE_AT_ONCE + 1])
