@@ -23,6 +23,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from spark_sync.review.people import ReviewedUser
 from spark_sync.review.policies import load_policies
 from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.installed_conditions import INSTALLED
 from tests.spark_sync.review.test_review import ENTITIES, asked, documents, line, triples
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def test_nothing_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
 def test_executors_without_the_plugins_of_the_driver_leave_no_answers(spark: SparkSession, tmp_path: Path) -> None:
     from spark_sync.review.review import review
 
-    decides = replace(asked(documents(), PEOPLE), conditions=frozenset({"org.example.Moon"}))
+    decides = replace(asked(documents(), PEOPLE), conditions=INSTALLED | {"org.example.Moon"})
     with pytest.raises(SyncError, match=r"differ in their plugins: conditions `org\.example\.Moon`"):
         review(spark, decides, ENTITIES, str(tmp_path / "out"), policy_version=9)
     assert not list(tmp_path.rglob("*.parquet"))
