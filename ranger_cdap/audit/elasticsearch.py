@@ -8,17 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
+from ranger_cdap.audit.index_exchange import account_text, index_exchange, one_line
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError
-from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
-from ranger_cdap.policies.client.sign_in import BasicAuth, TlsFiles
+from ranger_cdap.policies.client.exchange import NoResponse, TooLarge, TooSlow
 
-_CONNECT_SECONDS: Final = 5.0
-_READ_SECONDS: Final = 30.0
 _LARGEST_ANSWER: Final = 1 << 24
-_LONGEST_QUOTE: Final = 200
 _NOT_IN_AN_INDEX: Final = frozenset(' "*\\<|,>/?#:')
 _LONGEST_INDEX: Final = 255
 _LONGEST_KEYWORD: Final = 32_766  # bytes of UTF-8, of Lucene
@@ -64,11 +61,8 @@ class ElasticsearchSink:
         _check_index(index)
         self._urls = list(urls)
         self._path = f"/{index}/_bulk"
-        self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+        self._exchange = index_exchange(username, password, ca_file)
         self._username = username
-        if username:
-            password.reveal()  # an unreadable password ends the start, not the delivery of records
-            self._exchange.session.auth = BasicAuth(username, password)
 
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Index the records.
@@ -85,7 +79,7 @@ class ElasticsearchSink:
         try:
             found = msgspec.json.decode(answer, type=_BulkAnswer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise AuditSinkError(f"`{self._urls[0]}` does not answer as Elasticsearch: {_one_line(answer)}") from None
+            raise AuditSinkError(f"`{self._urls[0]}` does not answer as Elasticsearch: {one_line(answer)}") from None
         self._judge([item.index for item in found.items], records)
 
     def close(self) -> None:
@@ -129,14 +123,13 @@ class ElasticsearchSink:
                 if status == HTTPStatus.OK:
                     return status, answer
                 if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-                    account = f"account `{self._username}`" if self._username else "requests without an account"
                     raise AuditSinkError(
-                        f"Elasticsearch at `{url}` rejects {account} (HTTP {status}): check "
+                        f"Elasticsearch at `{url}` rejects {account_text(self._username)} (HTTP {status}): check "
                         "`audit.elasticsearch_username` and `audit.elasticsearch_password`"
                     )
                 if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:  # one by one they fit
                     raise AuditRefused(f"Elasticsearch at `{url}` rejects audit records: they are too large")
-                problems.append(f"Elasticsearch at `{url}` returned HTTP {status}: {_one_line(answer)}")
+                problems.append(f"Elasticsearch at `{url}` returned HTTP {status}: {one_line(answer)}")
             self._urls.append(self._urls.pop(0))
         raise AuditSinkError("; ".join(problems))
 
@@ -173,8 +166,4 @@ def _check_index(name: str) -> None:
 
 def _reason(result: _BulkResult) -> str:
     error = result.error or _BulkError()
-    return _one_line(f"HTTP {result.status} {error.type}: {error.reason or 'no reason'}".encode())
-
-
-def _one_line(answer: bytes) -> str:
-    return " ".join(answer[:_LONGEST_QUOTE].decode(errors="replace").split()) or "nothing"
+    return one_line(f"HTTP {result.status} {error.type}: {error.reason or 'no reason'}".encode())

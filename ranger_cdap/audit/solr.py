@@ -8,19 +8,16 @@ from typing import Final
 
 import msgspec
 
+from ranger_cdap.audit.index_exchange import account_text, index_exchange, one_line
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.audit.solr_cloud import Nodes
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
-from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
-from ranger_cdap.policies.client.sign_in import BasicAuth, TlsFiles
+from ranger_cdap.policies.client.exchange import NoResponse, TooLarge, TooSlow
 
-_CONNECT_SECONDS: Final = 5.0
-_READ_SECONDS: Final = 30.0
 _LARGEST_ANSWER: Final = 1 << 20
 _SEEN_WITHIN_MS: Final = 15_000
-_LONGEST_ANSWER: Final = 200
 
 
 class SolrSink:
@@ -34,11 +31,8 @@ class SolrSink:
 
     def __init__(self, nodes: Nodes, username: str, password: Secret, *, ca_file: str | None = None) -> None:
         self._nodes = nodes
-        self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+        self._exchange = index_exchange(username, password, ca_file)
         self._username = username
-        if username:
-            password.reveal()  # an unreadable password ends the start, not the delivery of records
-            self._exchange.session.auth = BasicAuth(username, password)
 
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Add the records; Solr replaces records of the same id, so sending twice changes nothing.
@@ -72,15 +66,14 @@ class SolrSink:
         except (NoResponse, TooLarge, TooSlow) as e:
             return f"Solr at `{url}` cannot be reached: {e}"
         if status == HTTPStatus.BAD_REQUEST:
-            raise AuditRefused(f"Solr at `{url}` rejects audit records: {_one_line(answer)}")
+            raise AuditRefused(f"Solr at `{url}` rejects audit records: {one_line(answer)}")
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            account = f"account `{self._username}`" if self._username else "requests without an account"
             raise AuditSinkError(
-                f"Solr at `{url}` rejects {account} (HTTP {status}): check `audit.solr_username` and "
-                "`audit.solr_password`"
+                f"Solr at `{url}` rejects {account_text(self._username)} (HTTP {status}): check `audit.solr_username` "
+                "and `audit.solr_password`"
             )
         if status != HTTPStatus.OK or not _succeeded(answer):
-            return f"Solr at `{url}` returned HTTP {status}: {_one_line(answer)}"
+            return f"Solr at `{url}` returned HTTP {status}: {one_line(answer)}"
         return ""
 
     def close(self) -> None:
@@ -95,7 +88,3 @@ def _succeeded(answer: bytes) -> bool:
     except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError):
         return False
     return status == 0
-
-
-def _one_line(answer: bytes) -> str:
-    return " ".join(answer[:_LONGEST_ANSWER].decode(errors="replace").split()) or "nothing"

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.authz.groups import GroupResolver, Membership
 from ranger_cdap.cdap.answer import Ask
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
@@ -37,8 +37,8 @@ class DecisionContext(msgspec.Struct, frozen=True):
         return self.engine.named_values(request, pattern.open_levels)
 
     def asking(self, person: str) -> Ask:
-        """Return `ask` for many entities: what follows from the user, or from the last entity, is worked out once."""
-        membership, evaluate = self.groups.membership(person), self.engine.evaluate
+        """Return `ask` of one user for many entities: each entity is worked out once for all its actions in a row."""
+        membership = self.groups.membership(person)
         last: EntityId | None = None
         resource: dict[str, str] = {}
 
@@ -46,29 +46,19 @@ class DecisionContext(msgspec.Struct, frozen=True):
             nonlocal last, resource
             if entity is not last:
                 last, resource = entity, to_resource(entity, self.instance)
-            access_type, matching_scope = _REQUESTED[action]
-            return evaluate(
-                AccessRequest(
-                    resource,
-                    access_type,
-                    person,
-                    membership.groups,
-                    access_time=self.now,
-                    matching_scope=matching_scope,
-                    client_ip=self.client_ip,
-                    groups_known=membership.known,
-                )
-            )
+            return self._decision(person, membership, resource, action)
 
         return ask
 
     def ask(self, person: str, entity: EntityId, action: str) -> Decision:
         """Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
-        membership = self.groups.membership(person)
+        return self._decision(person, self.groups.membership(person), to_resource(entity, self.instance), action)
+
+    def _decision(self, person: str, membership: Membership, resource: dict[str, str], action: str) -> Decision:
         access_type, matching_scope = _REQUESTED[action]
         return self.engine.evaluate(
             AccessRequest(
-                to_resource(entity, self.instance),
+                resource,
                 access_type,
                 person,
                 membership.groups,

@@ -12,7 +12,7 @@ from typing import Any, Final
 import requests
 
 from tests.differential.java_engine import java_command
-from tests.short_lived_java import QUICK_JAVA
+from tests.short_lived_java import QUICK_JAVA, end
 
 JVM: Final = Path(__file__).parents[2] / "jvm"
 MAIN: Final = {"elasticsearch": "rangercdap.ElasticsearchNode", "opensearch": "rangercdap.OpensearchNode"}
@@ -77,11 +77,7 @@ class SearchNode(AbstractContextManager["SearchNode"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._process is not None
-        try:
-            self._process.communicate(timeout=20)  # closing its input ends it
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
+        end(self._process)
 
     def make(self, index: str, **settings: Any) -> None:
         """Make an index with Ranger's fields."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import requests
 
 from tests.differential.java_engine import java_command
-from tests.short_lived_java import QUICK_JAVA
+from tests.short_lived_java import QUICK_JAVA, end
 
 SOLR: Final = Path(__file__).parents[2] / "jvm" / "solr"
 CLASSES: Final = SOLR / "target" / "classes"
@@ -73,11 +73,7 @@ class SolrCloud(AbstractContextManager["SolrCloud"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._process is not None
-        try:
-            self._process.communicate(timeout=20)  # closing its input ends it
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
+        end(self._process)
 
     def create(self, collection: str, *, replicas: int = 2, node: int = 0) -> None:
         """Make a collection with one shard."""

@@ -155,7 +155,7 @@ def test_ctrl_c_is_not_hidden_by_what_fails_after_it() -> None:
 
 def test_executors_without_the_plugins_of_the_driver_fail(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(line())
-    other = replay_basis("cdapdev", basis().documents, {}, frozenset({"org.example.Moon"}))
+    other = replay_basis("cdapdev", basis().documents, {}, INSTALLED | {"org.example.Moon"})
     with pytest.raises(SyncError, match="differ in their plugins"):
         read(spark, tmp_path, by=other)
 
