@@ -28,17 +28,19 @@ setup: $(STAMP) $(JARS)/.complete $(SLAPD)/.complete ## virtual environment, pac
 # The lock holds everything that the extras `all` and `dev` ask for, each file with its hash.
 $(STAMP): setup.cfg pyproject.toml $(LOCK)
 	@sh .ci/require-tools $(PYTHON)
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --require-hashes --requirement $(LOCK)
-	$(PIP) install --no-index --no-deps --no-build-isolation --editable '.[all,dev]'
+	@echo '$(VENV): a virtual environment of $(PYTHON), with the packages of $(LOCK) (PySpark is 450 MB)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes --requirement $(LOCK)
+	@$(PIP) install --no-index --no-deps --no-build-isolation --editable '.[all,dev]'
 	@touch $@
 
 $(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
-	sh .ci/fetch-jars $(JARS) .ci/jars.sha256
+	@echo '$(JARS): Delta's jars for Spark'
+	@sh .ci/fetch-jars $(JARS) .ci/jars.sha256
 	@[ ! -f $(JARS)/delta-storage-4.3.1.jar ] || touch $@
 
 $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
-	[ -x /usr/sbin/slapd ] || sh .ci/fetch-slapd $(SLAPD)
+	@[ -x /usr/sbin/slapd ] || { echo '$(SLAPD): an LDAP server for tests' && sh .ci/fetch-slapd $(SLAPD); }
 	@mkdir -p $(SLAPD) && touch $@
 
 demo: setup ## the main job, end to end, on recorded events
@@ -65,6 +67,10 @@ types: $(STAMP)
 test: setup lint types test-wheel test-plugin test-solr test-elasticsearch $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or alone)"
 	$(BIN)/pytest -q -m alone tests/service
+
+.PHONY: test-install
+test-install: dist ## the README's installation, by pipx and by uv, from a package index, with the demo
+	sh .ci/try-install $(BIN)/python dist/*.whl
 
 # Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
 test-wheel: export PYTHONSAFEPATH := 1
@@ -163,8 +169,8 @@ extension: ## the jars for CDAP's master and for Ranger Admin, into ranger_cdap/
 	mvn -q -B -f jvm/ranger-lookup clean package
 	cp jvm/extension*/target/ranger-cdap-extension-[56].*.jar jvm/ranger-lookup/target/ranger-cdap-lookup.jar ranger_cdap/extension/
 
-dist: $(STAMP) extension ## sdist and wheel, with the extension's jars, into dist/
-	sh .ci/build-dist $(BIN)/python dist
+dist: $(STAMP) extension ## sdist and wheel, with the jars, into dist/ (PROJECT_URL=https://…: where the sources are published)
+	$(BIN)/python .ci/build_dist.py dist
 
 lock: ## newest versions into the lock files (then: make licences test)
 	$(PYTHON) -m venv $(VENV)/lock

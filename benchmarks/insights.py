@@ -18,6 +18,7 @@ import msgspec
 from benchmarks.workload import ENTITY_LEVELS, NO_ROLES, NOW, POLICIES_PER_NAMESPACE, USERS, groups_of, service_policies
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import SyncSettings
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
 from spark_sync.insights.audit_files import list_audit
 from spark_sync.insights.differences import differences
@@ -73,7 +74,8 @@ def measured(path: Path, size: int) -> list[str]:
 def basis() -> ReplayBasis:
     """Return the policies that decide, with two groups of each user."""
     groups = {f"user{n}": frozenset(groups_of(n)) for n in range(USERS)}
-    return replay_basis("cdapdev", Documents(service_policies(POLICIES), NO_ROLES), groups, frozenset())
+    documents = Documents(service_policies(POLICIES), NO_ROLES)
+    return replay_basis("cdapdev", documents, groups, frozenset(condition_factories(plugin_manager())))
 
 
 def write_audit(path: Path, size: int) -> None:

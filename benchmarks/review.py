@@ -23,6 +23,7 @@ from benchmarks.workload import (
 )
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import SyncSettings
+from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
 from spark_sync.review.answers import Basis, answer, basis, units
 from spark_sync.review.people import ReviewedUser
@@ -77,7 +78,7 @@ def review_basis(policies: int) -> Basis:
     users = range(0, USERS, USERS // PEOPLE)
     people = tuple(ReviewedUser(f"user{n}", frozenset(groups_of(n))) for n in users)
     documents = Documents(service_policies(policies), NO_ROLES)
-    return basis("cdapdev", "cdap", documents, frozenset(), people, NOW)
+    return basis("cdapdev", "cdap", documents, frozenset(condition_factories(plugin_manager())), people, NOW)
 
 
 def entity(n: int) -> EntityId:

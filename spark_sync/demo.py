@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
@@ -28,7 +28,7 @@ from ranger_cdap.config import (
     SyncSettings,
 )
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.errors import InvalidInput, NotFound
+from ranger_cdap.errors import NotFound
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
@@ -40,6 +40,9 @@ from spark_sync.spark.on_demand import FEW, Few
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+RECORDING: Final = Path(__file__).parent / "recording"
+"""Events of a real CDAP, and the entities that it had before."""
 
 SERVICE = "cdapdev"
 INSTANCE = "cdap"
@@ -56,13 +59,12 @@ class DemoEnvironment:
 
     admin: RangerAdmin
     settings: Settings
-    examples: Path
     inbox: Path
 
     def deliver(self, part: str) -> None:
         """Copy one part of the recording (`1-until-the-deletions`) into the directories of the job's sources."""
         for source in SOURCES:
-            shutil.copy(self.examples / "events" / source / f"{part}.jsonl", self.inbox / source)
+            shutil.copy(RECORDING / "events" / source / f"{part}.jsonl", self.inbox / source)
 
     def policy_version(self) -> int:
         """Return the version of the service's policies; every write raises it.
@@ -78,7 +80,7 @@ class DemoEnvironment:
     def take_baseline(self) -> BaselineReport:
         """Enter the entities that existed before the recording."""
         now = time.time_ns() // 1_000_000
-        return take_baseline(self.settings, self.examples / "baseline.jsonl", now=now)
+        return take_baseline(self.settings, RECORDING / "baseline.jsonl", now=now)
 
     def run_sync(
         self, spark: Callable[[], SparkSession], progress: Callable[[str], None] = lambda _: None, few: Few = FEW
@@ -95,14 +97,8 @@ class DemoEnvironment:
 
 
 @contextmanager
-def open_demo(directory: Path, examples: Path, jars_dir: Path | None = None) -> Iterator[DemoEnvironment]:
-    """Start an embedded Ranger Admin with the service, its accounts, and first policies for two developers.
-
-    Raises:
-        InvalidInput: `examples` has no recording.
-    """
-    if not (examples / "baseline.jsonl").is_file():
-        raise InvalidInput(f"`{examples}` has no recorded events; run the demo from a clone, or name its `examples`")
+def open_demo(directory: Path, jars_dir: Path | None = None) -> Iterator[DemoEnvironment]:
+    """Start an embedded Ranger Admin with the service, its accounts, and first policies for two developers."""
     inbox = directory / "events"
     for source in SOURCES:
         (inbox / source).mkdir(parents=True)
@@ -132,7 +128,7 @@ def open_demo(directory: Path, examples: Path, jars_dir: Path | None = None) -> 
                 jars_dir=jars_dir,
             ),
         )
-        yield DemoEnvironment(admin, settings, examples, inbox)
+        yield DemoEnvironment(admin, settings, inbox)
 
 
 def run_demo(

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import click
 
-import spark_sync
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.run import print_report
 from spark_sync.spark.on_demand import SparkOnDemand
 from spark_sync.spark.session import require_spark
-
-EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
 
 
 @click.command(
@@ -24,17 +21,9 @@ EXAMPLES = Path(spark_sync.__file__).parents[1] / "examples"
     examples=("ranger-cdap demo",),
     exits={ExitCode.OK: "every step succeeded", ExitCode.ERROR: "a step failed"},
 )
-@click.option(
-    "--examples",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    default=EXAMPLES,
-    help="The folder `examples` of a clone.",
-    show_default=False,
-)
 @pass_invocation
 @click.pass_context
-def demo(context: click.Context, invocation: Invocation, examples: Path) -> None:
+def demo(context: click.Context, invocation: Invocation) -> None:
     """Show the main job on recorded events: a creation in CDAP becomes a grant in Ranger.
 
     Starts an embedded Ranger Admin on this machine, and removes everything afterwards.
@@ -45,7 +34,7 @@ def demo(context: click.Context, invocation: Invocation, examples: Path) -> None
     with tempfile.TemporaryDirectory(prefix="ranger-cdap-demo-") as directory:
         invocation.console.print("Starting an embedded Ranger Admin …")
         with (
-            open_demo(Path(directory), examples) as environment,
+            open_demo(Path(directory)) as environment,
             SparkOnDemand(environment.settings.sync, master="local[2]") as spark,
         ):
             wrong = run_demo(

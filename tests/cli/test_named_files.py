@@ -46,7 +46,7 @@ READING = [
 
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
 OTHER = {
-    "--out", "--junit", "--html", "--write-allow", "--database", "--directory", "--trace", "--examples",
+    "--out", "--junit", "--html", "--write-allow", "--database", "--directory", "--trace",
     "policies diff", "policies plan", "policies apply", "policies import", "shadow close", "insights report",
     "insights propose", "insights replay", "review", "sync inventory", "sync baseline", "sync reconcile",
     "--tags", "--deltas", "eval --userstore",

@@ -48,9 +48,9 @@ def test_what_the_readme_activates_puts_our_command_on_the_path(tmp_path: Path) 
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
-    first, *_ = blocks(README, "sh")
+    _from_a_wheel, in_a_clone, *_ = blocks(README, "sh")
     shown, *_ = blocks(README, "text")
-    command = first.text.splitlines()[0].partition("#")[0].strip()
+    command = in_a_clone.text.splitlines()[0].partition("#")[0].strip()
 
     ended = typed(command, tmp_path)
 

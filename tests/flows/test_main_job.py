@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.cli.main import main
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, DemoEnvironment, open_demo, run_demo
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import BOTH_WAYS, Way, way_of
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(params=BOTH_WAYS)
@@ -31,7 +28,7 @@ def policies_within(environment: DemoEnvironment, namespace: str) -> list[Policy
 
 
 def test_creations_become_grants_and_the_deletions_take_them_back(way: Way, tmp_path: Path) -> None:
-    with open_demo(tmp_path, EXAMPLES) as environment:
+    with open_demo(tmp_path) as environment:
         said: list[str] = []
         shown: list[RunReport] = []
 
@@ -63,7 +60,7 @@ def test_creations_become_grants_and_the_deletions_take_them_back(way: Way, tmp_
 
 
 def test_every_grant_is_one_policy_for_one_user_on_one_entity(way: Way, tmp_path: Path) -> None:
-    with open_demo(tmp_path, EXAMPLES) as environment:
+    with open_demo(tmp_path) as environment:
         before = {policy.id for policy in environment.admin.list_policies(SERVICE)}
         environment.take_baseline()
         environment.deliver("1-until-the-deletions")
@@ -122,8 +119,3 @@ def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(moment: str, tmp_path: 
     assert "interrupted" in errors
     assert not list(tmp_path.glob("ranger-cdap-demo-*"))
     assert processes_with(f"TMPDIR={tmp_path}") == []
-
-
-def test_the_command_needs_the_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--examples", str(tmp_path)]) == 3
-    assert "has no recorded events" in capsys.readouterr().err

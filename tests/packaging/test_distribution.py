@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import configparser
+import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("ranger_cdap", "servicedef", "spark_sync")
 # Made by `make extension`, so not in every clone.
 MADE = ".jar"
+ADDRESS = "https://forge.example/team/ranger-cdap"
 LICENCES = ("LICENSE", "NOTICE", "THIRD-PARTY.md")
 
 pytestmark = pytest.mark.slow
@@ -39,6 +42,9 @@ class Built:
         with tarfile.open(self.sdist) as file:
             return {member.name.partition("/")[2] for member in file.getmembers() if member.isfile()}
 
+    def sums(self) -> list[str]:
+        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in (self.wheel, self.sdist)]
+
     def metadata(self) -> bytes:
         with zipfile.ZipFile(self.wheel) as file:
             (name,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
@@ -47,8 +53,18 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    target = tmp_path_factory.mktemp("dist")
-    subprocess.run(["sh", ROOT / ".ci" / "build-dist", sys.executable, target], check=True)
+    return build(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return build(tmp_path_factory.mktemp("published"), PROJECT_URL=ADDRESS)
+
+
+def build(target: Path, umask: int = 0o022, **variables: str) -> Built:
+    kept = {name: value for name, value in os.environ.items() if name not in {"PROJECT_URL", "SOURCE_DATE_EPOCH"}}
+    program = [sys.executable, ROOT / ".ci" / "build_dist.py", target]
+    subprocess.run(program, check=True, umask=umask, cwd=target, env={**kept, **variables})
     ((wheel,), (sdist,)) = target.glob("*.whl"), target.glob("*.tar.gz")
     return Built(wheel, sdist)
 
@@ -119,3 +135,55 @@ def test_the_version_is_that_of_setup_cfg_and_stands_nowhere_else_in_the_code(bu
     assert str(parse_sdist_filename(built.sdist.name)[1]) == version
     code = (name for name in tracked() if name.endswith((".py", ".toml")))
     assert [name for name in code if f'"{version}"' in (ROOT / name).read_text(encoding="utf-8")] == []
+
+
+def test_the_same_sources_give_the_same_bytes(built: Built, tmp_path: Path) -> None:
+    private = build(tmp_path, umask=0o077, TZ="Asia/Kolkata", PYTHONHASHSEED="1", LC_ALL="C")
+    assert private.sums() == built.sums()
+
+
+def test_another_moment_of_the_sources_gives_other_bytes(built: Built, tmp_path: Path) -> None:
+    later = build(tmp_path, SOURCE_DATE_EPOCH="1800000000")
+    assert later.sums()[0] != built.sums()[0]
+
+
+def relative_links(text: str) -> list[str]:
+    outside_code = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [target for target in re.findall(r"\]\(([^)]+)\)", outside_code) if not target.startswith(("https://", "#"))]
+
+
+def test_the_page_on_an_index_has_links_that_lead_to_the_sources(published: Built) -> None:
+    metadata = Metadata.from_email(published.metadata(), validate=True)
+    version = metadata.version
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    shown = metadata.description or ""
+    assert relative_links(shown) == []
+    for target in relative_links(readme):
+        assert (ROOT / target.partition("#")[0]).exists()
+        kind = "raw" if target.endswith(".png") else "blob"
+        assert f"]({ADDRESS}/{kind}/v{version}/{target})" in shown
+    assert metadata.project_urls is not None
+    assert set(metadata.project_urls) == {"Source", "Documentation", "Issues"}
+    assert all(address.startswith(ADDRESS) for address in metadata.project_urls.values())
+
+
+def test_without_an_address_the_page_links_nowhere(built: Built) -> None:
+    metadata = Metadata.from_email(built.metadata(), validate=True)
+
+    assert relative_links(metadata.description or "") == []
+    assert not metadata.project_urls
+
+
+@pytest.mark.parametrize(
+    "address", ["http://forge.example/a", "forge.example/a", "https://x/a b", "https://x", "https://x/a)\n"]
+)
+def test_an_address_that_is_none_is_refused(address: str, tmp_path: Path) -> None:
+    program = [sys.executable, ROOT / ".ci" / "build_dist.py", tmp_path / "dist"]
+    done = subprocess.run(
+        program, env={**os.environ, "PROJECT_URL": address}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert "PROJECT_URL must be like `https://HOST/OWNER/NAME`" in done.stderr
+    assert not (tmp_path / "dist").exists()

@@ -13,7 +13,6 @@ from spark_sync.demo import open_demo
 from spark_sync.ledger.ledger_tables import LedgerTables
 from tests.spark_sync.conftest import BOTH_WAYS, WITHOUT_SPARK, Way, way_of
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 MARKER = "marked7markerOfTheAccessLog"
 LINE = (
     '10.1.2.3 - alice [21/Nov/2025:04:17:53 +0000] "PUT /v3/namespaces/ns9 HTTP/1.1" - {"secret":"in-a-body"} 200 46 -'
@@ -40,7 +39,7 @@ def test_what_the_job_keeps_and_says_holds_no_secret(
     (log / "access.log").write_text("\n".join(LINES) + "\n")
     kept = tmp_path / "kept"
     kept.mkdir()
-    with open_demo(kept, EXAMPLES) as stage:
+    with open_demo(kept) as stage:
         router = SourceSettings(name="router", kind="http-access", path=log, marker=Secret(MARKER))
         sync = msgspec.structs.replace(stage.settings.sync, sources=(router,))
         stage = replaced(stage, settings=msgspec.structs.replace(stage.settings, sync=sync))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PASSWORD = "Sync-Test-Passw0rd"
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def without_spark() -> NoReturn:

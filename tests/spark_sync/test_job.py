@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, LeaseHeld
+from spark_sync.demo import RECORDING
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
 from spark_sync.report import RunReport
-from tests.spark_sync.conftest import EXAMPLES, WITHOUT_SPARK, Ranger, Way, on_spark, settings_of
+from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way, on_spark, settings_of
 from tests.spark_sync.killing import Killed, Step, kill_at, raise_killed
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def recorded(uri: str, *, method: str, part: int = 0) -> list[dict[str, Any]]:
     lines = [
         json.loads(line)
         for name in (FIRST, SECOND)
-        for line in (EXAMPLES / "events" / "data-plane" / name).read_text(encoding="utf-8").splitlines()
+        for line in (RECORDING / "events" / "data-plane" / name).read_text(encoding="utf-8").splitlines()
     ]
     records = [line for line in lines if "record" in line]
     found = [line for line in records if (line["record"]["uri"], line["record"]["method"]) == (uri, method)]
@@ -131,7 +132,7 @@ def run(settings: Settings, way: Way, **given: Any) -> RunReport:
 def take_baseline(settings: Settings) -> None:
     from spark_sync.reconcile.baseline import take_baseline as take
 
-    take(settings, EXAMPLES / "baseline.jsonl", now=NOW)
+    take(settings, RECORDING / "baseline.jsonl", now=NOW)
 
 
 def ledger_of(settings: Settings) -> DeltaLedger:
@@ -150,7 +151,7 @@ def test_the_recordings_from_the_first_event_to_the_last(
     settings = settings_for(audit=source(inbox("audit"), "audit"), data_plane=source(inbox("data-plane")))
     take_baseline(settings)
     for name in ("audit", "data-plane"):
-        shutil.copy(EXAMPLES / "events" / name / FIRST, inbox(name))
+        shutil.copy(RECORDING / "events" / name / FIRST, inbox(name))
     report = run(settings, way)
     assert by_values(ranger.grants()) == by_values(NS1 | OTHERS)
     assert len(report.granted) == len(NS1 | OTHERS)
@@ -170,7 +171,7 @@ def test_the_recordings_from_the_first_event_to_the_last(
     assert ranger.policy_version() == version
 
     for name in ("audit", "data-plane"):
-        shutil.copy(EXAMPLES / "events" / name / SECOND, inbox(name))
+        shutil.copy(RECORDING / "events" / name / SECOND, inbox(name))
     report = run(settings, way)
     assert by_values(ranger.grants()) == by_values(OTHERS)
     assert len(report.revoked) == len(NS1)
@@ -203,7 +204,7 @@ def played(ranger: Ranger, directory: Path, ways: Sequence[Way]) -> dict[str, di
     take_baseline(settings)
     for part, way in zip((FIRST, SECOND), ways, strict=True):
         for name, path in inboxes.items():
-            shutil.copy(EXAMPLES / "events" / name / part, path)
+            shutil.copy(RECORDING / "events" / name / part, path)
         assert not run(settings, way).trouble
     rows = rows_of(settings)
     shutil.rmtree(settings.sync.state_dir / "checkpoints")

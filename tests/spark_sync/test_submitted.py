@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.config import Settings
+from spark_sync.demo import RECORDING
 from spark_sync.spark.jars import JARS
 from spark_sync.spark.on_demand import FEW
 from spark_sync.spark.spark_security import CLOSED, fresh_secret
@@ -58,7 +59,7 @@ def write_many(inbox: Path) -> None:
 @pytest.fixture
 def config(ranger: Ranger, tmp_path: Path) -> Path:
     """The recordings as two sources, with many lines more."""
-    shutil.copytree(ROOT / "examples" / "events", tmp_path / "events")
+    shutil.copytree(RECORDING / "events", tmp_path / "events")
     write_many(tmp_path / "events" / "audit")
     path = tmp_path / "c.toml"
     sources = "".join(
@@ -109,7 +110,7 @@ def test_a_run_on_a_closed_cluster_grants_what_the_recordings_tell(
 ) -> None:
     from spark_sync.reconcile.baseline import take_baseline
 
-    take_baseline(settings_for(), ROOT / "examples" / "baseline.jsonl", now=NOW)
+    take_baseline(settings_for(), RECORDING / "baseline.jsonl", now=NOW)
     secret = fresh_secret()
     done = submitted(CLOSED | secret)
     assert done.returncode == 0, done.stderr

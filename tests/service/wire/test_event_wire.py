@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from ranger_cdap.service.wire.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, stored_line
 from ranger_cdap.service.wire.json_body import Repeated, refuse_repeated_fields
+from spark_sync.demo import RECORDING
 from tests.service.event_samples import ID, Json, record, stamped
 
 INTAKE = Intake("cdap")
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "events.md"
-EXAMPLES = Path(__file__).parents[3] / "examples" / "events" / "data-plane"
+RECORDED = RECORDING / "events" / "data-plane"
 
 
 def read(content: Json | str) -> Record:
@@ -146,7 +147,7 @@ def test_null_is_a_missing_field(field: str) -> None:
 
 
 def test_every_record_of_the_examples_is_accepted() -> None:
-    lines = [json.loads(text) for path in sorted(EXAMPLES.iterdir()) for text in path.read_text().splitlines()]
+    lines = [json.loads(text) for path in sorted(RECORDED.iterdir()) for text in path.read_text().splitlines()]
     records = [stored["record"] for stored in lines if "record" in stored]
     assert any(one["user_ip"] is None for one in records)
     for one in records:

@@ -9,8 +9,8 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import InvalidInput
+from spark_sync.demo import RECORDING
 from spark_sync.reconcile.baseline import read_inventory
-from tests.spark_sync.conftest import EXAMPLES
 
 HEADER = '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}'
 TAKEN = 1795233600000
@@ -53,7 +53,7 @@ def test_the_versions_of_an_artifact(tmp_path: Path, versions: list[list[str]], 
 
 
 def test_the_example_is_older_than_the_first_recorded_event() -> None:
-    inventory = read_inventory(EXAMPLES / "baseline.jsonl", instance="cdap", now=2 * TAKEN)
+    inventory = read_inventory(RECORDING / "baseline.jsonl", instance="cdap", now=2 * TAKEN)
     assert inventory.taken < 1795233856933
     assert EntityId("namespace", ("default",)) in inventory.entities
 

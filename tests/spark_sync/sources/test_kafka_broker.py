@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from spark_sync.demo import RECORDING
 from spark_sync.spark.jars import JARS
 from tests.short_lived_java import QUICK_JAVA
-from tests.spark_sync.conftest import EXAMPLES, PASSWORD, Ranger
+from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.sources.kafka_broker import CONNECTOR, Broker, fetch, kafka_broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -24,7 +25,7 @@ Run = Callable[[], "subprocess.CompletedProcess[str]"]
 
 
 def lines_of(name: str) -> list[str]:
-    return (EXAMPLES / "events" / "audit" / name).read_text(encoding="utf-8").splitlines()
+    return (RECORDING / "events" / "audit" / name).read_text(encoding="utf-8").splitlines()
 
 
 def creators(lines: Sequence[str]) -> dict[str, str]:

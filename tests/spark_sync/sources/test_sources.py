@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.spark_sync.conftest import EXAMPLES
+from spark_sync.demo import RECORDING
 from tests.spark_sync.sources.reading import Found, found_in, frame_of, is_done, rows_in
 
 if TYPE_CHECKING:
@@ -341,13 +341,13 @@ def test_audit_messages(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_nothing_of_the_recordings_is_refused(spark: SparkSession) -> None:
     for kind, folder in (("audit", "audit"), ("data-plane", "data-plane")):
-        events, dead = extract(spark, kind, EXAMPLES / "events" / folder)
+        events, dead = extract(spark, kind, RECORDING / "events" / folder)
         assert dead == []
         assert events
 
 
 def test_nobody_is_believed_where_no_caller_is_configured(spark: SparkSession) -> None:
-    events, dead = extract(spark, "data-plane", EXAMPLES / "events" / "data-plane", callers=())
+    events, dead = extract(spark, "data-plane", RECORDING / "events" / "data-plane", callers=())
     assert events == []
     reasons = {letter.reason for letter in dead if letter.line}
     assert reasons == {"caller `cdap-master` is not one of the source's `callers`"}

@@ -11,8 +11,8 @@ import pytest
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
 from ranger_cdap.service.events.event_store import EventStore
 from ranger_cdap.service.wire.event_wire import Intake, JournalledCheck, journal_line, line_of
+from spark_sync.demo import RECORDING
 from spark_sync.ledger.event import NEVER
-from tests.spark_sync.conftest import EXAMPLES
 from tests.spark_sync.sources.reading import Found, found_in, rows_in
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ TIME = 1_795_234_768_000
 
 def recorded() -> list[dict[str, Any]]:
     """As the service takes them: it refuses a null where a field may be missing, which the recording has."""
-    files = sorted((EXAMPLES / "events" / "data-plane").glob("*.jsonl"))
+    files = sorted((RECORDING / "events" / "data-plane").glob("*.jsonl"))
     lines = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     records = [line["record"] for line in lines if "record" in line]
     return [{name: value for name, value in record.items() if value is not None} for record in records]
@@ -55,7 +55,7 @@ def test_all_of_the_store_is_read_and_means_the_same(spark: SparkSession, tmp_pa
     store(tmp_path / "events", recorded())
     (tmp_path / "events" / INCOMING / "1.jsonl").write_text('{"id":"half a li')
     assert len(list((tmp_path / "events").glob("*.jsonl"))) > 1
-    wanted, _ = found_in(spark, "data-plane", lines_in(spark, EXAMPLES / "events" / "data-plane"), callers=(CALLER,))
+    wanted, _ = found_in(spark, "data-plane", lines_in(spark, RECORDING / "events" / "data-plane"), callers=(CALLER,))
     events, dead = found_in(spark, "data-plane", lines_in(spark, tmp_path / "events"), callers=(CALLER,))
     assert dead == []
     assert events == wanted

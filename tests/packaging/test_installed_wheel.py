@@ -1,0 +1,48 @@
+"""An installed wheel is whole: its demo runs in an empty folder, without a clone, and without Java."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.markdown_pages import ROOT, blocks
+from tests.docs.test_first_commands import README, without_ids
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """An environment with the wheel and the packages of this one, but not the tree."""
+    environment = tmp_path / "environment"
+    subprocess.run(["sh", ROOT / ".ci" / "wheel-environment", sys.executable, environment], check=True)
+    (paths,) = environment.rglob("beside-the-wheel.pth")
+    packages, _tree = paths.read_text(encoding="utf-8").splitlines()
+    paths.write_text(packages + "\n", encoding="utf-8")
+    return environment / "bin"
+
+
+@pytest.mark.slow
+def test_the_demo_of_an_installed_wheel_prints_what_the_readme_shows(installed: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    install, command = (line.partition("#")[0].strip() for line in blocks(README, "sh")[0].text.splitlines())
+    shown, *_ = blocks(README, "text")
+
+    ended = subprocess.run(
+        ["sh", "-c", command],
+        cwd=home,
+        env={"HOME": str(home), "PATH": f"{installed}:/nowhere"},
+        executable="/bin/sh",
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+    assert install.startswith("pipx install ")
+    assert command == "ranger-cdap demo"
+    assert ended.returncode == 0, ended.stderr
+    assert without_ids(ended.stdout) == without_ids(shown.text)
+    assert [path.name for path in home.iterdir() if path.name != ".cache"] == []
