@@ -7,6 +7,10 @@ from enum import IntEnum
 from typing import Final
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, where it ends a command as Ctrl-C does."""
+
+
 class ExitCode(IntEnum):
     """Exit code of a command."""
 
@@ -18,6 +22,7 @@ class ExitCode(IntEnum):
     LEASE_HELD = 5
     ACCESS_CHANGED = 6
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 MEANINGS: Final[Mapping[ExitCode, str]] = {
@@ -29,4 +34,5 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.LEASE_HELD: "another run of the sync job is in progress",
     ExitCode.ACCESS_CHANGED: "access changes in a way that `--fail-on` forbids",
     ExitCode.INTERRUPTED: "interrupted, or a confirmation was declined",
+    ExitCode.TERMINATED: "SIGTERM ended the command, as Ctrl-C does",
 }

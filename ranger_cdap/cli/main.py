@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from ranger_cdap.cli.command import CommandGroup, add_lazily
-from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode, Terminated
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE, SETTING
 from ranger_cdap.errors import ConfigError, InvalidInput, NotReady, RangerAdminError, RangerCdapError, reason
@@ -55,7 +55,6 @@ COMMANDS: Final = {
 """The commands of the base install, in the order in which a newcomer needs them."""
 
 _COMPLETING = "_RANGER_CDAP_COMPLETE"
-_INTERRUPTED = "interrupted"
 _INTERNAL = "internal-error"
 _BY_SETTINGS = (ConfigError, NotReady, RangerAdminError)
 
@@ -136,9 +135,9 @@ def main(arguments: Sequence[str]) -> int:
         )
     except click.exceptions.Exit as e:
         return e.exit_code
-    except (click.Abort, KeyboardInterrupt):  # the latter while plugins are loaded
-        click.echo(_INTERRUPTED, err=True)
-        failure = _CommandFailure(ExitCode.INTERRUPTED, _INTERRUPTED, _INTERRUPTED)
+    except (click.Abort, KeyboardInterrupt) as e:  # the latter while plugins are loaded
+        failure = _TERMINATED if isinstance(e.__cause__ or e, Terminated) else _INTERRUPTED
+        click.echo(failure.message, err=True)
     except click.ClickException as e:
         e.show()
         failure = _CommandFailure(ExitCode.INVALID_INPUT, InvalidInput.code, e.format_message())
@@ -169,6 +168,10 @@ class _CommandFailure:
     exit_code: int
     code: str
     message: str
+
+
+_INTERRUPTED: Final = _CommandFailure(ExitCode.INTERRUPTED, "interrupted", "interrupted")
+_TERMINATED: Final = _CommandFailure(ExitCode.TERMINATED, "terminated", "terminated")
 
 
 def _failure_of(error: Exception) -> _CommandFailure:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ExitCode.ERROR: "something failed; pending grants stay in the ledger and are sent by the next run",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
         ExitCode.INTERRUPTED: "Ctrl-C, at once, also during a run; the next run resumes",
+        ExitCode.TERMINATED: "SIGTERM without --follow, as Ctrl-C",
     },
 )
 @click.option("--once", is_flag=True, help="Run once and exit (default).")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ranger_cdap.errors import ConfigError
+
 PREFIX: Final = "ranger-cdap-spark-"
 LOCATION: Final = "SPARK_LOCAL_DIRS"
 """The variable that names the parent of scratch directories; the default is that of Python's temporary files."""
@@ -34,8 +36,13 @@ def scratch() -> Iterator[Scratch]:
 
     Raises:
         OSError: it cannot be made.
+        ConfigError: nothing may be executed there, and Spark unpacks native libraries.
     """
     location = Path(os.environ.get(LOCATION, "").partition(",")[0] or tempfile.gettempdir()).absolute()
+    if os.statvfs(location).f_flag & os.ST_NOEXEC:
+        raise ConfigError(
+            f"`{location}` is mounted `noexec`, and Spark runs what it unpacks; set `{LOCATION}` to another"
+        )
     _remove_leftovers(location)
     made = _make(location)
     try:

@@ -254,6 +254,7 @@ def test_the_exit_codes_are_what_they_are_for_ever() -> None:
         "LEASE_HELD": 5,
         "ACCESS_CHANGED": 6,
         "INTERRUPTED": 130,
+        "TERMINATED": 143,
     }
     assert set(MEANINGS) == set(ExitCode)
     assert (errors.NotReady.exit_code, errors.LeaseHeld.exit_code) == (ExitCode.NOT_READY, ExitCode.LEASE_HELD)

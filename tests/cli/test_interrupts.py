@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a command, loading and ending included: no traceback."""
+"""Ctrl-C or SIGTERM at any moment of a command, loading and ending included: no traceback."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ COMMANDS = (["embedded-admin", "--port", "0"], ["serve"], ["policies", "refresh"
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_an_interrupt_at_any_moment_shows_no_traceback(command: list[str], tmp_path: Path) -> None:
-    moments = random.Random(command[0])
+def test_a_signal_at_any_moment_shows_no_traceback(command: list[str], number: signal.Signals, tmp_path: Path) -> None:
+    moments = random.Random(f"{command[0]} {number}")
     with ranger_admin() as (server, _):
         settings = configuration(tmp_path, server.url)
         for _ in range(8):
@@ -41,8 +42,8 @@ def test_an_interrupt_at_any_moment_shows_no_traceback(command: list[str], tmp_p
                 try:
                     process.wait(moments.uniform(0, LONGEST_RUN))
                 except subprocess.TimeoutExpired:
-                    process.send_signal(signal.SIGINT)
+                    process.send_signal(number)
             output, errors = process.communicate(timeout=60)
             assert "Traceback" not in output + errors
             assert "Exception ignored" not in errors
-            assert process.returncode in (ExitCode.OK, ExitCode.INTERRUPTED, -signal.SIGINT), errors
+            assert process.returncode in (ExitCode.OK, 128 + number, -number), errors

@@ -92,11 +92,14 @@ def processes_with(marker: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
 @pytest.mark.parametrize("moment", ["Starting", "Ranger has service", "Sync: "])
-def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(moment: str, tmp_path: Path) -> None:
+def test_a_signal_ends_the_demo_at_once_and_leaves_nothing(
+    moment: str, number: signal.Signals, said: str, tmp_path: Path
+) -> None:
     # As from a terminal: what a shell starts in the background ignores interrupts.
     interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{interruptible}; from ranger_cdap.cli.main import run; run()", "demo"]
+    command = [sys.executable, "-c", f"{interruptible}; from ranger_cdap.__main__ import run; run()", "demo"]
     with subprocess.Popen(
         command,
         env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
@@ -110,12 +113,12 @@ def test_ctrl_c_ends_the_demo_at_once_and_leaves_nothing(moment: str, tmp_path: 
             if line.startswith(moment):
                 break
         assert not any("java" in command for command in processes_with(f"TMPDIR={tmp_path}"))
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         _, errors = process.communicate(timeout=60)
 
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "Traceback" not in errors
     assert "Exception" not in errors
-    assert "interrupted" in errors
+    assert said in errors
     assert not list(tmp_path.glob("ranger-cdap-demo-*"))
     assert processes_with(f"TMPDIR={tmp_path}") == []

@@ -125,3 +125,22 @@ def test_what_belongs_to_another_user_is_left_alone(tmp_path: Path) -> None:
     os.chown(theirs, NOBODY, NOBODY)
     with scratch():
         assert (theirs / "blockmgr" / "rdd_0_0").exists()
+
+
+def test_a_place_where_nothing_may_be_executed_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    program = (
+        "from ranger_cdap.errors import ConfigError\n"
+        "from spark_sync.spark.scratch import scratch\n"
+        "try:\n    with scratch(): print('made')\nexcept ConfigError as e: print(e)"
+    )
+    command = f'mount -t tmpfs -o noexec none "{tmp_path}" && exec "{sys.executable}" -c "$PROGRAM"'
+    inside = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c", command]
+    done = subprocess.run(
+        inside, env={**os.environ, "PROGRAM": program}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    if not done.stdout and "unshare" in done.stderr:
+        pytest.skip(f"this machine makes no file systems of its own: {done.stderr.strip()}")
+    assert done.stdout == (
+        f"`{tmp_path}` is mounted `noexec`, and Spark runs what it unpacks; set `{LOCATION}` to another\n"
+    ), done.stderr
