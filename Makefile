@@ -35,7 +35,7 @@ $(STAMP): setup.cfg pyproject.toml $(LOCK)
 	@touch $@
 
 $(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
-	@echo '$(JARS): Delta's jars for Spark'
+	@echo '$(JARS): the jars of Delta Lake, for Spark'
 	@sh .ci/fetch-jars $(JARS) .ci/jars.sha256
 	@[ ! -f $(JARS)/delta-storage-4.3.1.jar ] || touch $@
 
@@ -46,7 +46,7 @@ $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not slow and not alone
+QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not images and not slow and not alone
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
@@ -65,8 +65,17 @@ types: $(STAMP)
 	$(BIN)/mypy --python-version 3.13
 
 test: setup lint types test-wheel test-plugin test-solr test-elasticsearch $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or alone)"
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or images or alone)"
 	$(BIN)/pytest -q -m alone tests/service
+
+.PHONY: images
+images: setup extension ## both images, built with buildah (BASE_IMAGE, MAVEN_IMAGE; else of Debian's packages) and tried; as root
+	sh .ci/build-images
+	$(BIN)/pytest -q -m images tests/images
+
+.PHONY: lock-images
+lock-images: ## the digests of the images that ours are built from, as a registry has them now (needs skopeo)
+	sh .ci/lock-images docker/Dockerfile
 
 .PHONY: test-install
 test-install: dist ## the README's installation, by pipx and by uv, from a package index, with the demo
@@ -196,7 +205,7 @@ ranger-up: $(STAMP) ## a real Ranger Admin in Docker, with our service definitio
 	@echo 'for the tests: export RANGER_URL=$(RANGER_CDAP_RANGER__URL) RANGER_PASSWORD=...'
 
 ranger-down: ## remove it with all it holds
-	docker compose --file docker/compose.yaml --profile cdap down --volumes
+	docker compose --file docker/compose.yaml --profile cdap --profile sync down --volumes
 
 clean: ## remove what was made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

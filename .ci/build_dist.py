@@ -44,7 +44,9 @@ def main() -> None:
         (sdist,) = build(tree, "sdist", built)
         repack(sdist, moment)
         with tarfile.open(sdist) as file:
-            file.extractall(unpacked, filter="data")
+            # The oldest Pythons 3.11 have no filters, and need none for what was packed here.
+            file.extraction_filter = getattr(tarfile, "data_filter", None)
+            file.extractall(unpacked)  # noqa: S202
         build(next(unpacked.iterdir()), "wheel", built)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(built, target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pwd
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranger_cdap.config import SyncSettings
-from ranger_cdap.errors import SparkMissing
+from ranger_cdap.errors import ConfigError, SparkMissing
 from spark_sync.spark.jars import check_fetched, spark_jars
 from spark_sync.spark.spark_security import (
     CLOSED,
@@ -111,6 +112,7 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             check_closed(loaded, command, allowed=settings.allow_open_spark)
             check_fetched(loaded.get("spark.jars", ""), only_known=True)
         else:
+            _check_user()
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
             temporary = stack.enter_context(scratch())
@@ -137,6 +139,20 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             spark.stop()
             raise
         spark.stop()
+
+
+def _check_user() -> None:
+    """Check that the user has a name on this machine: Hadoop's sign-in ends with `invalid null input` otherwise.
+
+    Raises:
+        ConfigError: the user has none.
+    """
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        raise ConfigError(
+            f"user {os.getuid()} has no name on this machine, and Spark needs one; run as a user of `/etc/passwd`"
+        ) from None
 
 
 def _started(configuration: Mapping[str, str]) -> SparkSession:

@@ -9,7 +9,9 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
+import threading
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +47,7 @@ def test_there_are_ranger_admin_its_database_and_solr_of_one_version() -> None:
     images = {name: service["image"].partition(":") for name, service in RANGERS.items()}
     assert {name: image for name, (image, _, _) in images.items()} == IMAGES
     (version,) = {tag for _, _, tag in images.values()}
-    assert re.fullmatch(r"2\.\d+\.\d+", version)
+    assert re.fullmatch(r"\$\{RANGER_VERSION:-2\.\d+\.\d+\}", version)
 
 
 @pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICES)
@@ -98,9 +100,48 @@ def test_there_are_setup_decision_service_and_sync() -> None:
     assert list(OURS) == ["setup", "decision-service", "sync"]
     conditions = {name: dict(service["depends_on"]) for name, service in OURS.items()}
     assert conditions["setup"] == {"ranger-admin": {"condition": "service_healthy"}}
-    assert conditions["decision-service"] == {"setup": {"condition": "service_completed_successfully"}}
+    assert conditions["decision-service"] == {"ranger-admin": {"condition": "service_healthy"}}
     assert conditions["sync"] == {"decision-service": {"condition": "service_healthy"}}
-    assert all(service["profiles"] == ["cdap"] for service in OURS.values())
+    profiles = {name: service["profiles"] for name, service in OURS.items()}
+    assert profiles == {"setup": ["cdap"], "decision-service": ["cdap"], "sync": ["sync"]}
+
+
+def test_the_health_check_of_the_service_is_that_of_its_image() -> None:
+    (image,) = [rest for stage, word, rest in instructions() if stage == "service" and word == "HEALTHCHECK"]
+    options, _, command = image.partition(" CMD ")
+    given = dict(option.removeprefix("--").split("=") for option in options.split())
+    check = OURS["decision-service"]["healthcheck"]
+    assert ["CMD", *json.loads(command)] == check["test"]
+    assert {name.replace("-", "_"): value for name, value in given.items()} == {
+        name: str(value) for name, value in check.items() if name != "test"
+    }
+
+
+@pytest.mark.parametrize("answer", ["200 ", "503 Service Unavailable"])
+def test_ranger_is_healthy_when_its_page_is_there(answer: str) -> None:
+    (program,) = [part for part in RANGERS["ranger-admin"]["healthcheck"]["test"] if "exec" in part]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        asked: list[bytes] = []
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as lines:
+                asked.extend([lines.readline(), lines.readline()])
+                connection.sendall(f"HTTP/1.1 {answer}\r\n\r\n".encode())
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        here = program.replace("localhost/6080", f"127.0.0.1/{server.getsockname()[1]}")
+        done = subprocess.run(["bash", "-c", here], capture_output=True, timeout=60, check=False)
+        thread.join()
+    assert asked == [b"GET /login.jsp HTTP/1.0\r\n", b"\r\n"]
+    assert (done.returncode == 0) == answer.startswith("200")
+
+
+def test_room_for_temporary_files_is_bounded() -> None:
+    for name in ("decision-service", "sync"):
+        (mount,) = OURS[name]["tmpfs"]
+        assert re.fullmatch(r"/tmp:size=\d+[mg],mode=1777(,exec)?", mount)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -181,7 +222,10 @@ def test_the_two_containers_are_two_users_that_share_the_events_and_the_network(
 
 def test_the_images_have_the_users_and_the_group_that_the_service_gives_events_to() -> None:
     for target, uid in (("service", "10001"), ("sync", "10002")):
-        given = dict(rest.split("=") for stage, word, rest in instructions() if stage == target and word == "ARG")
+        given = dict(
+            (rest + "=").split("=")[:2] for stage, word, rest in instructions() if stage == target and word == "ARG"
+        )
+        given.pop("JAVA_PACKAGE", None)
         assert given == {"UID": uid, "EVENTS_GID": "10000"}
         made = " ".join(rest for stage, word, rest in instructions() if stage == target and word == "RUN")
         assert 'groupadd --gid "${EVENTS_GID}" ranger-cdap-events' in made
@@ -242,13 +286,33 @@ def copied() -> list[tuple[str, list[str]]]:
     return found
 
 
-def test_images_it_is_built_from_are_pinned() -> None:
+def test_images_it_is_built_from_name_a_version_and_digests_that_a_registry_gave() -> None:
     given = dict(re.findall(r"^ARG (\w+_IMAGE)=(\S+)$", DOCKERFILE, re.MULTILINE))
     bases = {rest.split()[0] for _, word, rest in instructions() if word == "FROM"}
     stages = {stage for stage, word, _ in instructions() if word == "FROM"}
     outside = {re.sub(r"\$\{(\w+)\}", lambda found: given[found[1]], base) for base in bases - stages}
     assert outside
-    assert all(re.search(r":\d+\.\d+\.\d+", image) for image in outside)
+    assert all(re.fullmatch(r"[a-z]+:\d+[\w.-]*(@sha256:[0-9a-f]{64})?", image) for image in outside)
+
+
+def test_digests_are_added_and_renewed_where_a_registry_answers(tmp_path: Path) -> None:
+    file, path = tmp_path / "Dockerfile", {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    shutil.copy(DOCKER / "Dockerfile", file)
+    before = file.read_text(encoding="utf-8")
+    asks = tmp_path / "skopeo"
+    for number in "12":
+        asks.write_text(f"#!/bin/sh\necho sha256:{number * 64}\n", encoding="utf-8")
+        asks.chmod(0o755)
+        subprocess.run(["sh", ROOT / ".ci" / "lock-images", file], env=path, capture_output=True, check=True)
+        now = file.read_text(encoding="utf-8")
+        assert re.sub(f"@sha256:{number * 64}$", "", now, flags=re.MULTILINE) == re.sub(
+            r"@sha256:\w+$", "", before, flags=re.MULTILINE
+        )
+        assert now.count(f"@sha256:{number * 64}\n") == 2
+    asks.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    refused = subprocess.run(["sh", ROOT / ".ci" / "lock-images", file], env=path, capture_output=True, check=False)
+    assert refused.returncode == 1
+    assert file.read_text(encoding="utf-8") == now
 
 
 def test_what_is_copied_exists_and_is_not_ignored() -> None:
@@ -263,10 +327,10 @@ def test_what_is_copied_exists_and_is_not_ignored() -> None:
 
 
 def test_every_package_is_checked_by_its_hash_or_is_our_wheel() -> None:
-    installs = re.findall(r"pip install ([^&\n]*)", re.sub(r"\\\n", " ", DOCKERFILE))
-    assert len(installs) >= 5
+    installs = re.findall(r"(?<=/pip )([^&\n]*)", re.sub(r"\\\n", " ", DOCKERFILE))
+    assert len(installs) >= 6
     for arguments in installs:
-        assert "--require-hashes" in arguments or "--no-index --no-deps /dist/*.whl" in arguments
+        assert "--require-hashes" in arguments or re.search(r"--no-index --no-deps.* /(dist|wheels)/\*\.whl", arguments)
 
 
 @pytest.mark.parametrize("target", ["service", "sync"])

@@ -15,6 +15,7 @@ OF_NO_PACKAGE = {
     "elasticsearch": "real Elasticsearch and OpenSearch, searched as Ranger's page searches",
     "solr": "a real Solr, searched as Ranger's page searches",
     "corpus": "cases as data, asked of both engines",
+    "images": "what runs in the built images",
     "examples": "what the examples promise",
     "data": "recordings of real systems",
     "differential": "Ranger's Java engine as the judge of ours",
