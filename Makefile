@@ -181,6 +181,24 @@ extension: ## the jars for CDAP's master and for Ranger Admin, into ranger_cdap/
 dist: $(STAMP) extension ## sdist and wheel, with the jars, into dist/ (PROJECT_URL=https://…: where the sources are published)
 	$(BIN)/python .ci/build_dist.py dist
 
+.PHONY: sbom
+sbom: $(STAMP) ## a CycloneDX document of the wheel in dist/ and what it is used with (after `make dist`)
+	test -x $(VENV)/sbom/bin/python || $(PYTHON) -m venv $(VENV)/sbom
+	$(VENV)/sbom/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/sbom.lock
+	$(VENV)/sbom/bin/python .ci/sbom.py dist/*.whl dist/ranger-cdap.cdx.json
+
+# Go brings actionlint: `make test` does without it.
+ACTIONLINT := $(VENV)/go/actionlint
+.PHONY: workflows
+workflows: $(ACTIONLINT) ## the workflow files, as actionlint and zizmor see them (needs Go)
+	$(ACTIONLINT) -color .github/workflows/*.yml
+	test -x $(VENV)/workflows/bin/python || $(PYTHON) -m venv $(VENV)/workflows
+	$(VENV)/workflows/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/workflows.lock
+	$(VENV)/workflows/bin/zizmor --offline --pedantic .github
+
+$(ACTIONLINT): | $(STAMP)
+	GOBIN=$(CURDIR)/$(VENV)/go go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
 lock: ## newest versions into the lock files (then: make licences test)
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
