@@ -51,7 +51,9 @@ def test_every_path_of_ours_that_is_named_exists(page: Path) -> None:
     named = [code.partition("::")[0] for code in re.findall(r"`([^`\s]+/[^`\s]*)`", prose_of(page))]
     ours = {path.split("/")[0] for path in tracked()}
     there = [*tracked(), *MADE]
-    lost = [path for path in named if path.split("/")[0] in ours and not fnmatch.filter(there, path.rstrip("/"))]
+    beside = [path for path in named if (page.parent / path).exists()]
+    elsewhere = [path for path in named if path not in beside and path.split("/")[0] in ours]
+    lost = [path for path in elsewhere if not fnmatch.filter(there, path.rstrip("/"))]
     assert lost == []
 
 
