@@ -68,6 +68,10 @@ test: setup lint types test-wheel test-plugin test-solr test-elasticsearch $(if 
 	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or images or alone)"
 	$(BIN)/pytest -q -m alone tests/service
 
+.PHONY: dashboard
+dashboard: $(STAMP) ## the Grafana dashboard, from its table of panels
+	$(BIN)/python examples/dashboard/make_dashboard.py
+
 .PHONY: images
 images: setup extension ## both images, built with buildah (BASE_IMAGE, MAVEN_IMAGE; else of Debian's packages) and tried; as root
 	sh .ci/build-images

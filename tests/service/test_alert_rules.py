@@ -37,6 +37,7 @@ from tests.service.fixtures import World, serving
 from tests.service.journal_fixtures import ask, question
 
 FILE = Path(__file__).parents[2] / "examples" / "alerts" / "ranger-cdap.rules.yaml"
+RUNBOOKS = Path(__file__).parents[2] / "docs" / "how-to" / "runbooks.md"
 RULES: dict[str, dict[str, Any]] = {
     rule["alert"]: rule
     for group in yaml.safe_load(FILE.read_text(encoding="utf-8"))["groups"]
@@ -123,8 +124,16 @@ def test_names_and_their_meaning() -> None:
         assert name.startswith("RangerCdap")
         assert rule["labels"].keys() == {"severity"}
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
-        assert rule["annotations"].keys() == {"summary"}
+        assert rule["annotations"].keys() == {"summary", "runbook"}
         assert rule["annotations"]["summary"].endswith(".")
+
+
+def test_each_alert_leads_to_its_runbook_and_each_runbook_is_of_an_alert() -> None:
+    sections = re.findall(r"^### (\w+)\n((?:(?!^#).*\n)+)", RUNBOOKS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for name, _ in sections] == list(RULES)
+    for name, text in sections:
+        assert RULES[name]["annotations"]["runbook"] == f"docs/how-to/{RUNBOOKS.name}#{name.lower()}"
+        assert [word for word in ("- **Look:** ", "- **Do:** ") if text.count(word) != 1] == []
 
 
 @pytest.fixture(scope="module")
