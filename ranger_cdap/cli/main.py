@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
     "cdap-extension": "ranger_cdap.cli.cdap_extension:cdap_extension",
     "ranger-extension": "ranger_cdap.cli.ranger_extension:ranger_extension",
+    "install-units": "ranger_cdap.cli.install_units:install_units",
     "completion": "ranger_cdap.cli.completion:completion",
     "reference": "ranger_cdap.cli.reference:reference",
     "errors": "ranger_cdap.cli.errors:errors",

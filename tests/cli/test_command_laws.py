@@ -59,7 +59,7 @@ ASKED_ELSEWHERE = {
     "setup", "check", "doctor", "policies diff", "policies plan", "policies apply", "policies import",
     "policies refresh", "policies rewrite", "serve", "embedded-admin",
     "shadow report", "shadow close",
-    "cdap-extension", "ranger-extension",
+    "cdap-extension", "ranger-extension", "install-units",
     "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip

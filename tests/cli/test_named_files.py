@@ -49,7 +49,7 @@ OTHER = {
     "--out", "--junit", "--html", "--write-allow", "--database", "--directory", "--trace",
     "policies diff", "policies plan", "policies apply", "policies import", "shadow close", "insights report",
     "insights propose", "insights replay", "review", "sync inventory", "sync baseline", "sync reconcile",
-    "--tags", "--deltas", "eval --userstore",
+    "install-units", "--tags", "--deltas", "eval --userstore",
 }  # fmt: skip
 
 

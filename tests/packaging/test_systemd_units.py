@@ -1,4 +1,4 @@
-"""The units of examples/systemd: options that systemd knows, two users, and the places that the guide names."""
+"""The units of ranger_cdap/units: options that systemd knows, two users, and the places that the guide names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ranger_cdap.config.secret_files import NEEDS, Program
 from tests.docker.fixtures import parse_command
 
 ROOT = Path(__file__).parents[2]
-UNITS = ROOT / "examples" / "systemd"
+UNITS = ROOT / "ranger_cdap" / "units"
 GUIDE = (ROOT / "docs" / "how-to" / "run-in-production.md").read_text(encoding="utf-8")
 
 KNOWN = {
@@ -141,5 +141,5 @@ def test_the_guide_gives_every_secret_to_the_user_that_needs_it() -> None:
 
 
 def test_the_guide_points_to_every_file() -> None:
-    for path in UNITS.iterdir():
-        assert f"examples/systemd/{path.name}" in GUIDE
+    for name in NAMES:
+        assert f"ranger_cdap/units/{name}" in GUIDE
