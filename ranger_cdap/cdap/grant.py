@@ -13,7 +13,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
-from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 ACCESS_TYPES = ("read", "write", "admin", "execute")
 
@@ -84,6 +84,21 @@ def grant_for(
     if checked.type == "application" and with_programs:
         resource["program"] = "*"
     return Grant(resource, user, tuple(access for access in ACCESS_TYPES if access in actions))
+
+
+def resources_of(grant: Grant) -> dict[str, PolicyResource]:
+    """Return the resource of a grant in a policy's form: exactly one value per level."""
+    return {level: PolicyResource(values=[value]) for level, value in grant.resource.items()}
+
+
+def items_of(grant: Grant, *, delegate_admin: bool, group: str = "") -> list[PolicyItem]:
+    """Return the items that allow exactly this grant; grant and group passed the allow-list, so no list is empty.
+
+    The group gets the access types of the user, but never delegated administration.
+    """
+    accesses = [PolicyItemAccess(type=access) for access in grant.accesses]
+    items = [PolicyItem(accesses=accesses, users=[grant.user], delegate_admin=delegate_admin)]
+    return [*items, PolicyItem(accesses=accesses, groups=[group])] if group else items
 
 
 def check_grantee(user: str, *, non_creators: Collection[str]) -> None:

@@ -6,8 +6,8 @@ import hashlib
 
 import msgspec
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, grant_guid
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, grant_guid, items_of, resources_of
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.life import Life
 
 DESCRIPTION = (
@@ -24,30 +24,18 @@ def guid_of(life: Life, instance: str) -> str:
 
 
 def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, group: str = "") -> Policy:
-    """Return the policy of exactly this grant; grant and group passed the allow-list, so no list is empty.
-
-    The group gets the access types of the user, but never delegated administration.
-    """
+    """Return the policy of exactly this grant; grant and group passed the allow-list, so no list is empty."""
     guid = guid_of(life, grant.resource["instance"])
     entity = str(life.entity).replace(":", " ").replace("/", "_")[:NAME_LENGTH]
-    accesses = [PolicyItemAccess(type=access) for access in grant.accesses]
-    items = [PolicyItem(accesses=accesses, users=[grant.user], delegate_admin=delegate_admin)]
-    if group:
-        items.append(PolicyItem(accesses=accesses, groups=[group]))
     return Policy(
         guid=guid,
         name=f"creator of {entity} {life.number} {guid[:8]}",
         service=service,
         description=DESCRIPTION,
         resources=resources_of(grant),
-        policy_items=items,
+        policy_items=items_of(grant, delegate_admin=delegate_admin, group=group),
         policy_labels=[CREATORS_LABEL],
     )
-
-
-def resources_of(grant: Grant) -> dict[str, PolicyResource]:
-    """Return the resource of a grant in a policy's form: exactly one value per level."""
-    return {level: PolicyResource(values=[value]) for level, value in grant.resource.items()}
 
 
 def content_of(policy: Policy) -> str:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, resources_of
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem
-from spark_sync.grants.grant_policy import resources_of
 
 Signs = Mapping[str, Callable[[Policy], object]]
 
@@ -44,6 +43,17 @@ def removal_obstacle(policy: Policy, grant: Grant) -> str | None:
     if any(grant.user in item.users for item in taking_away):
         return f"has denials or exceptions for `{grant.user}`"
     return _reason(policy, grant, _OUT_OF_REACH)
+
+
+def is_rival(policy: Policy, grant: Grant) -> bool:
+    """Return whether Ranger refuses a policy for exactly this grant, because that policy has its resource.
+
+    Ranger compares the resources, priority, validity periods, conditions and zones of enabled policies
+    (`RangerPolicyResourceSignature`). It does not compare a policy of several resources with those of a single one.
+    """
+    alike = not (policy.policy_type or policy.zone_name or policy.policy_priority)
+    plain = not (policy.validity_schedules or policy.conditions or policy.additional_resources)
+    return policy.is_enabled and alike and plain and policy.resources == resources_of(grant)
 
 
 def duplicate_policy(policy: Policy, others: Iterable[Policy]) -> Policy | None:

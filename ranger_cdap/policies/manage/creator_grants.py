@@ -1,7 +1,7 @@
 """Recognition of the grants of the sync job among other policies. Pure.
 
 Law: a policy is taken for such a grant only if it gives what the sync job may give: exactly one user, and the
-configured group, accesses on exactly one entity, under the guid that is derived for it; its label alone proves nothing.
+configured group, accesses on single entities, under the guid that is derived for it; its label alone proves nothing.
 A user with delegated administration of that entity can still make one: `ranger-cdap sync reconcile` compares them with
 the ledger.
 """
@@ -15,8 +15,10 @@ from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
 from ranger_cdap.cdap.grant import CREATORS_LABEL, grant_for, grant_guid
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.cdap.shared_policy import read_shared
+from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.policies.manage.transfer import portable
+from ranger_cdap.ranger_model.decode import convert_policy
 
 _NAME: Final = re.compile(r"creator of .+ ([1-9][0-9]{0,8}) ([0-9a-f]{8})")
 _MEMBERS: Final = frozenset({"name", "description", "resources", "policyItems", "policyLabels"})
@@ -34,7 +36,7 @@ class CreatorGrants:
         """Return whether a policy, from Ranger or from a file, has the form of a grant of the sync job."""
         named = _NAME.fullmatch(str(policy.get("name")))
         if named is None:
-            return False
+            return self._includes_shared(policy)
         try:
             kept = portable(policy)
             if kept.keys() - _MEMBERS or CREATORS_LABEL not in kept["policyLabels"]:
@@ -48,6 +50,19 @@ class CreatorGrants:
         guid = grant_guid(instance, entity, int(named[1]))
         same_resource = kept["resources"] == {name: {"values": [value]} for name, value in grant.resource.items()}
         return same_resource and guid.startswith(named[2]) and policy.get("guid", guid) == guid
+
+    def _includes_shared(self, policy: Mapping[str, Any]) -> bool:
+        """Return whether a policy is one of several entities; in a file, only its name shows the guid."""
+        try:
+            kept = convert_policy(portable(policy) | {"guid": ""})
+        except (PolicySetError, LookupError, TypeError, AttributeError):
+            return False
+        content = read_shared(kept, any_guid=True)
+        if content is None or policy.get("guid", content.place.guid) != content.place.guid:
+            return False
+        terms = content.terms
+        group = self.extra_group.replace("{namespace}", next(iter(content.entities)).namespace or "")
+        return terms.group in ("", group) and (self.delegate_admin or not terms.delegate_admin)
 
     def _grantee(self, items: Sequence[Any], entity: EntityId) -> tuple[str, list[str]]:
         """Return the user and the accesses of the items.

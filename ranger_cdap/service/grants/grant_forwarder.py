@@ -172,10 +172,11 @@ class GrantForwarder:
     def _granted(self, change: _GrantChange) -> GrantReply:
         grant = change.grant
         for policy in policies_of(self.rights.engine(), grant.resource):
+            if policy is not None:
+                _refuse_creators_policy(policy, change.entity)
             if policy is None or not is_plain(policy):
                 which = f"policy {policy.id}" if policy is not None else "a policy that cannot be read"
                 raise NotDone(f"{which} on {change.entity} has more than permissions, which a grant might undo")
-            _refuse_creators_policy(policy, change.entity)
             if set(grant.accesses) <= held(policy, grant.user, change.kind):
                 return self._outcome(change, wanted=True, changed=False)
         self.admin.grant_access(self.rights.service.name, grant, grantor=change.caller, to=change.kind)

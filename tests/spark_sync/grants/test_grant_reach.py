@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import EntityId, entity_types, to_resource
-from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held, resources_of
 from ranger_cdap.embedded_admin.model import documents
 from ranger_cdap.embedded_admin.model.documents import GrantRevoke
 from ranger_cdap.embedded_admin.rules.grant_rules import granted, revoked
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from spark_sync.grants.grant_policy import resources_of
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
 from spark_sync.grants.unmanaged import merge_obstacle, removal_obstacle
 from spark_sync.ledger.event import Position
