@@ -26,7 +26,7 @@ class GrantGroup:
     """Lives that are alike in everything settings decide.
 
     `terms`: `None` if an earlier release decided. `has_creator`: they have a creator. `has_policy`: a policy of ours
-    holds the grant. `by_settings`: a reason of `BY_SETTINGS`.
+    holds the grant, `is_shared`: one of several entities. `by_settings`: a reason of `BY_SETTINGS`.
     """
 
     state: State
@@ -36,6 +36,7 @@ class GrantGroup:
     has_creator: bool
     has_policy: bool
     by_settings: bool
+    is_shared: bool = False
 
     @classmethod
     def of(cls, life: Life) -> GrantGroup:
@@ -48,6 +49,7 @@ class GrantGroup:
             has_creator=life.creator is not None,
             has_policy=life.policy_id >= 0 and not life.merged,
             by_settings=life.reason in BY_SETTINGS,
+            is_shared=bool(life.places),
         )
 
     @property
@@ -80,6 +82,12 @@ def counts_of(groups: Iterable[tuple[GrantGroup, int]]) -> Counter[State]:
     for group, size in groups:
         counts[group.state] += size
     return counts
+
+
+def in_other_layout(groups: Iterable[tuple[GrantGroup, int]], *, shared: bool) -> int:
+    """Return the number of applied grants in policies of ours of the other layout than that of `shared` policies."""
+    ours = ((group, size) for group, size in groups if group.state is State.APPLIED and group.has_policy)
+    return sum(size for group, size in ours if group.is_shared != shared)
 
 
 @dataclass(frozen=True, slots=True)

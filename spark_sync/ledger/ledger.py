@@ -78,6 +78,12 @@ class Ledger(Protocol):
     def lives(self, states: Collection[State]) -> list[Life]:
         """Return the lives in one of those states, by entity and number."""
 
+    def lives_in(self, places: Collection[str]) -> list[Life]:
+        """Return the lives whose grant may be in one of those policies of several entities, by entity and number."""
+
+    def place_sizes(self, creators: Collection[str]) -> Mapping[str, int]:
+        """Return the number of grants of these creators that belong into each policy of several entities."""
+
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
         """Return the groups of lives that are alike in everything settings decide, each with its size."""
 

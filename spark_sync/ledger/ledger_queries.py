@@ -23,9 +23,18 @@ OF_OTHERS: Final = f"entity NOT IN (SELECT entity FROM lives WHERE {EXISTING})"
 """The condition for lives of all other entities."""
 
 
+PLACED: Final = "coalesce(cardinality(places), 0) > 0"
+"""The condition for lives whose grant is, or may be, in a policy of several entities."""
+
+
 def quoted(*texts: str) -> str:
     """Return texts as literals of SQL with commas, `NULL` for none."""
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts) or "NULL"
+
+
+def in_place(place: str) -> str:
+    """Return the condition for lives whose grant may be in that policy of several entities."""
+    return f"array_has(places, {quoted(place)})"
 
 
 def columns(names: Iterable[str]) -> str:
@@ -79,9 +88,15 @@ class LedgerQueries:
         selected = (
             "state, type, accesses, terms, creator IS NOT NULL AS has_creator,"
             " coalesce(policy_id >= 0 AND coalesce(cardinality(merged), 0) = 0, false) AS has_policy,"
-            f" coalesce(reason IN ({quoted(*sorted(BY_SETTINGS))}), false) AS by_settings, count(*) AS lives"
+            f" coalesce(reason IN ({quoted(*sorted(BY_SETTINGS))}), false) AS by_settings, {PLACED} AS is_shared,"
+            " count(*) AS lives"
         )
-        return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5, 6, 7"
+        return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
+
+    def place_sizes(self, creators: Iterable[str]) -> str:
+        """Select the places that grants of these creators belong into, and the number of grants of each."""
+        here = f"{PLACED} AND state <> {quoted(State.CLOSED.value)} AND creator IN ({quoted(*creators)})"
+        return f"{self.lives(here, 'array_element(places, -1) AS place, count(*) AS lives')} GROUP BY 1"
 
     def newest_baseline(self) -> str:
         """Select the newest inventory."""

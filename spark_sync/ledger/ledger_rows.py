@@ -64,6 +64,7 @@ LIVES: Final = pa.schema(
         *_fields(pa.bool_(), "revoke"),
         *_fields(_TEXTS, "versions"),
         *_fields(pa.int32(), "rule"),
+        *_fields(_TEXTS, "places"),
         pa.field(
             "terms",
             pa.struct(
@@ -90,7 +91,7 @@ PLACE: Final = ("entity", "type", "parts", "namespace", "application")
 """The columns that name an entity and what it is in."""
 
 _LIFE_TEXTS = ("source", "event", "written", "conflict", "former")
-_LIFE_LISTS = ("accesses", "applied", "merged", "candidates")
+_LIFE_LISTS = ("accesses", "applied", "merged", "candidates", "places")
 _LIFE_SAME = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
 _EVENT_TEXTS = ("requester", "clock", "check", "request", "version", "child", "caller")
 _EVENT_TIMES = ("started", "ended", "received")
@@ -173,6 +174,7 @@ def life_row(instance: str, life: Life) -> dict[str, Any]:
         "revoke": life.revoke,
         "versions": life.versions,
         "rule": life.rule,
+        "places": life.places,
         "terms": msgspec.to_builtins(life.terms),
     }
 
