@@ -301,6 +301,13 @@ class AdminFailed(RangerAdminError):
     remedy = "Look at Ranger Admin's log and database; run it again once Ranger Admin works."
 
 
+class RangerTooOld(RangerAdminError):
+    """Ranger Admin ignores a part of a policy that its release does not know."""
+
+    code = "ranger-admin-too-old"
+    remedy = "Use a newer Ranger, or the setting that does without that part, which the message names."
+
+
 class UnexpectedAnswer(RangerAdminError):
     """The response is not from Ranger Admin: another program's page, invalid, or truncated."""
 

@@ -123,6 +123,8 @@ class SyncSettings(Table, frozen=True):
     """A group that gets the same grant as the creator, like `cdap_{namespace}`; must contain `{namespace}`."""
     regrant: Literal["manual", "auto"] = "manual"
     """Grants decided by former settings: changed by `sync regrant` only, or `auto`: by every run."""
+    layout: Literal["entity", "creator"] = "entity"
+    """A policy per entity, or per creator, type and namespace ([details](../explanation/grants.md#layouts))."""
     merge_into_foreign: bool = False
     """Merge grants into existing policies on exactly the entity ([details](../explanation/grants.md))."""
     concurrency: int = 4

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ranger_cdap.cdap.shared_policy import shared_name
 from spark_sync.cli.lives import as_json
-from spark_sync.grants.plan import CreateGrant, Merge, NoOp, RevokeMerged, RevokePolicy, Step
+from spark_sync.grants.plan import CreateGrant, Join, Leave, Merge, NoOp, RevokeMerged, RevokePolicy, Step
 
 HEAD = ["would", "entity", "user", "access", "policy"]
 
@@ -25,11 +26,11 @@ def to_json(step: Step) -> dict[str, object]:
 
 def _action(step: Step) -> str:
     match step:
-        case CreateGrant():
+        case CreateGrant() | Join():
             return "change" if step.life.policy_id >= 0 else "grant"
         case Merge():
             return "grant in another's policy"
-        case RevokePolicy():
+        case RevokePolicy() | Leave():
             return "revoke"
         case RevokeMerged():
             return "revoke from another's policy"
@@ -39,9 +40,9 @@ def _action(step: Step) -> str:
 
 def _accesses(step: Step) -> tuple[str, ...]:
     match step:
-        case CreateGrant() | Merge() | RevokeMerged():
+        case CreateGrant() | Merge() | RevokeMerged() | Join():
             return step.grant.accesses
-        case RevokePolicy():
+        case RevokePolicy() | Leave():
             return step.life.applied or step.life.accesses
         case NoOp():
             return ()
@@ -51,4 +52,9 @@ def _policy(step: Step) -> str:
     """Return the policy's id or, for a new one, its name."""
     if step.life.policy_id >= 0:
         return str(step.life.policy_id)
-    return step.policy.name if isinstance(step, CreateGrant) else ""
+    match step:
+        case CreateGrant():
+            return step.policy.name
+        case Join():
+            return shared_name(step.shared, step.place)
+    return ""

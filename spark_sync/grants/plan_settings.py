@@ -41,6 +41,7 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
         profile=settings.cdap.profile,
         gives=given_accesses(settings),
         plugins=plugins,
+        layout=sync.layout,
     )
 
 

@@ -11,12 +11,14 @@ from itertools import product
 from typing import Any
 
 from ranger_cdap.cdap.grant import ACCESS_TYPES, held
+from ranger_cdap.cdap.shared_policy import Place, named_entities, read_shared
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.plan import (
     WITHOUT_GRANT,
     CreateGrant,
+    Join,
     Merge,
     NoOp,
     PlanSettings,
@@ -92,13 +94,15 @@ class _Change:
             return self._pending()[0] if self.outdated and there is None else life
         if there is None:
             return self._blocked(f"edited: policy {life.policy_id} was deleted manually")
-        if content_of(there) != life.written:
+        if not self._is_unedited(there):
             return self._blocked(f"edited: policy {there.id} was changed manually")
-        if life.terms is None and not _is_ours(life, there, self.settings):
+        if life.terms is None and not life.home and not _is_ours(life, there, self.settings):
             return replace(life, terms=MANUAL_TERMS)  # adopted in an earlier release
         pending, step = self._pending()
         match step:
             case CreateGrant() if content_of(step.policy) == life.written:
+                return self._in_terms()
+            case Join() if step.shared.key == step.place.key:
                 return self._in_terms()
             case NoOp():
                 return self._refused(step)
@@ -123,6 +127,8 @@ class _Change:
         life, there = self.life, self.there
         if self.given["accesses"] == life.accesses:
             return life
+        if life.places:  # the push finds by itself where the grant may be
+            return replace(life, **self.given)
         if life.merged or (there is None and life.policy_id < 0):
             return replace(life, **self.given)
         if there is None:
@@ -133,6 +139,14 @@ class _Change:
             return life  # edited manually, as the push finds too
         sent: dict[str, Any] = {"written": content, "policy_id": there.id, "policy_version": there.version}
         return replace(life, **self.given, **sent)
+
+    def _is_unedited(self, there: Policy) -> bool:
+        """Return whether a policy is as we wrote it; of one of several entities the push compares the others."""
+        if not self.life.home:
+            return content_of(there) == self.life.written
+        content = read_shared(there)
+        at_home = content is not None and content.place == Place.parse(self.life.home)
+        return at_home and self.life.entity in named_entities(there, self.settings.instance)
 
     def _pending(self) -> tuple[Life, Step]:
         pending = self.life.become(State.PENDING, **self.given, reason="")

@@ -1,4 +1,4 @@
-"""`StepExecutor`: concurrent steps; those of one entity run in sequence, and outcomes follow the plan's order.
+"""`StepExecutor`: concurrent steps; those of one entity or policy run in sequence, outcomes follow the plan's order.
 
 A step that met a concurrent modification is retried with growing, random pauses; so is every step while Ranger Admin is
 unavailable, until the patience is exhausted. Then, or if the account is rejected, no further step is started.
@@ -10,10 +10,9 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Final
 
 from ranger_cdap.errors import (
@@ -23,9 +22,13 @@ from ranger_cdap.errors import (
     RangerAdminError,
     UnexpectedAnswer,
 )
+from spark_sync.grants.outcome import StepOutcome
 from spark_sync.grants.plan import Step
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.writer import StepOutcome, carry_out
+from spark_sync.grants.rival_check import RivalCheck
+from spark_sync.grants.shared_write import SharedWrite
+from spark_sync.grants.shared_writer import write_shared
+from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import State
 
 TRIES: Final = 6
@@ -33,7 +36,10 @@ TRIES: Final = 6
 FAILURES: Final = 5
 """Steps in a row that fail in Ranger Admin before the cause is taken to be Ranger Admin, not the steps."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
-_AHEAD: Final = 8  # entities waiting for each one that is worked on, so that no worker ever waits for the plan
+_AHEAD: Final = 8  # lanes waiting for each one that is worked on, so that no worker ever waits for the plan
+
+Lane = Sequence[Step] | SharedWrite | RivalCheck
+"""What is carried out in sequence: the steps of one entity, all changes to one policy of several, or a look-up."""
 
 
 @dataclass
@@ -47,19 +53,18 @@ class StepExecutor:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _failed: int = 0
 
-    def carry_out(self, steps: Iterable[Step], ranger: PolicyRest) -> Iterator[StepOutcome]:
-        """Return the outcomes of all steps, or of those done before an error; `steps` in the order of `plan`.
+    def carry_out(self, lanes: Iterable[Lane], ranger: PolicyRest) -> Iterator[StepOutcome]:
+        """Return the outcomes of all lanes, or of those done before an error.
 
-        The first entity goes alone: a rejected password must not be tried by all threads at once.
+        The first lane goes alone: a rejected password must not be tried by all threads at once.
         """
-        entities = (list(lives) for _, lives in groupby(steps, key=lambda step: step.life.entity))
         waiting: deque[Future[list[StepOutcome]]] = deque()
         with ThreadPoolExecutor(self.size, thread_name_prefix="grants") as threads:
             try:
-                for n, lives in enumerate(entities):
+                for n, lane in enumerate(lanes):
                     if self._over.is_set():
                         break
-                    waiting.append(threads.submit(self._one_entity, lives, ranger))
+                    waiting.append(threads.submit(self._one_lane, lane, ranger))
                     if n == 0 or len(waiting) >= self.size * _AHEAD:
                         yield from waiting.popleft().result()
                 while waiting:
@@ -67,52 +72,61 @@ class StepExecutor:
             finally:  # a caller that stops early, as by Ctrl-C, does not wait for pauses
                 self._over.set()
 
-    def _one_entity(self, steps: list[Step], ranger: PolicyRest) -> list[StepOutcome]:
+    def _one_lane(self, lane: Lane, ranger: PolicyRest) -> list[StepOutcome]:
+        if isinstance(lane, SharedWrite):
+            return self._with_retries(lambda: write_shared(lane, ranger), lane.steps)
+        if isinstance(lane, RivalCheck):
+            return self._with_retries(lambda: lane.carry_out(ranger), lane.steps)
         done: list[StepOutcome] = []
-        for step in steps:
+        for step in lane:
             if done and done[-1].life.state is State.CLOSING:
                 break  # the earlier life's grant must be gone before the next one's comes
-            if (outcome := self._with_retries(step, ranger)) is None:
+            outcomes = self._with_retries(lambda step=step: [carry_out(step, ranger)], [step])  # type: ignore[misc]
+            if not outcomes:
                 break
-            done.append(outcome)
+            done += outcomes
         return done
 
-    def _with_retries(self, step: Step, ranger: PolicyRest) -> StepOutcome | None:
-        """Return the outcome; an unchanged life with a reason if this step cannot be done now; None if none can."""
+    def _with_retries(self, action: Callable[[], list[StepOutcome]], steps: Sequence[Step]) -> list[StepOutcome]:
+        """Return the outcomes; unchanged lives with a reason if these steps cannot be done now; none if none can."""
         tries, deadline = 0, time.monotonic() + self.patience
         while not self._over.is_set():
             tries += 1
             try:
-                outcome = carry_out(step, ranger)
+                outcomes = action()
             except ConflictingChange as e:
                 if tries >= TRIES:
-                    return StepOutcome(step, replace(step.life, reason=str(e)))
+                    return _unchanged(steps, e)
             except AdminUnreachable as e:
                 if time.monotonic() >= deadline:
                     self._stop(e)
             except (AdminFailed, UnexpectedAnswer) as e:
                 if tries >= TRIES or isinstance(e, UnexpectedAnswer):
-                    return self._failed_step(step, e)
+                    return self._failed_steps(steps, e)
             except RangerAdminError as e:
                 self._stop(e)
             else:
                 self._failed = 0
-                return outcome
+                return outcomes
             self._over.wait(_pause(tries))
-        return None
+        return []
 
     def _stop(self, error: RangerAdminError) -> None:
         with self._lock:
             self.error = self.error or error
         self._over.set()
 
-    def _failed_step(self, step: Step, error: RangerAdminError) -> StepOutcome:
+    def _failed_steps(self, steps: Sequence[Step], error: RangerAdminError) -> list[StepOutcome]:
         with self._lock:
             self._failed += 1
             self.error = self.error or error
         if self._failed >= FAILURES:
             self._over.set()
-        return StepOutcome(step, replace(step.life, reason=str(error)))
+        return _unchanged(steps, error)
+
+
+def _unchanged(steps: Sequence[Step], error: RangerAdminError) -> list[StepOutcome]:
+    return [StepOutcome(step, replace(step.life, reason=str(error))) for step in steps]
 
 
 def _pause(tries: int) -> float:

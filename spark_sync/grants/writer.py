@@ -5,30 +5,16 @@ The optional exception is `spark_sync.grants.merger`.
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
-from ranger_cdap.errors import NotFound, RequestRejected
+from ranger_cdap.errors import NotFound, RequestRejected, SyncError
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants import merger
 from spark_sync.grants.grant_policy import content_of
-from spark_sync.grants.plan import CreateGrant, Merge, NoOp, RevokeMerged, RevokePolicy, Step
+from spark_sync.grants.outcome import StepOutcome
+from spark_sync.grants.plan import CreateGrant, Join, Leave, Merge, NoOp, RevokeMerged, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.grants.refusals import RESOURCE_TAKEN, is_taken, other_name, other_policy, unknown_principal
 from spark_sync.ledger.life import Life, State
-
-NAME_TAKEN, RESOURCE_TAKEN = 3006, 3010
-_UNKNOWN = re.compile(r"(User|Group) name: .* does not exist in ranger admin", re.DOTALL)
-_POLICY_ID = re.compile(r"policy-id=\[([0-9.,\s]+)\]")
-_POLICY_NAME = re.compile(r"policy-name=\[(.*?)\], service=", re.DOTALL)
-
-
-class StepOutcome(NamedTuple):
-    """A step and the resulting life; `revoked`: the step removed a grant from Ranger, which had not gone before."""
-
-    step: Step
-    life: Life
-    revoked: bool = False
 
 
 def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
@@ -44,11 +30,14 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
         case Merge():
             return StepOutcome(step, merger.merge(step, ranger))
         case RevokePolicy():
-            return StepOutcome(step, *_revoke(step, ranger))
+            life, revoked = _revoke(step, ranger)
+            return StepOutcome(step, life, revoked and step.life.state is not State.APPLIED)  # one that moved is kept
         case RevokeMerged():
             return StepOutcome(step, *merger.remove(step, ranger))
         case NoOp():
             return StepOutcome(step, step.done)
+        case Join() | Leave():
+            raise SyncError("changes to a policy of several entities are carried out together, by `write_shared`")
 
 
 def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
@@ -57,7 +46,7 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
             return _bring_up_to_date(step, _ours(step, ranger), ranger)
         return _applied(step, ranger.create_policy(step.policy))
     except RequestRejected as e:
-        if step.life.policy_id < 0 and {NAME_TAKEN, RESOURCE_TAKEN} & set(e.reason_codes):
+        if step.life.policy_id < 0 and is_taken(e):
             return _existing_policy(step, e, ranger)
         return _refused(step, e)
 
@@ -83,12 +72,9 @@ def _existing_policy(step: CreateGrant, refusal: RequestRejected, ranger: Policy
 
 def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> tuple[Policy | None, str]:
     """Return the policy that Ranger's refusal names, if it can be found, and its name for messages."""
-    if name := _POLICY_NAME.search(refusal.ranger_message):
-        other = ranger.policy_by_name(step.policy.service, name[1])
-        return other, f"policy {other.id} (`{name[1]}`)" if other else f"policy `{name[1]}`"
-    if number := _POLICY_ID.search(refusal.ranger_message):
-        return None, f"policy {re.sub('[^0-9]', '', number[1])}"
-    return None, "a policy for this resource"
+    name = other_name(refusal)
+    other = None if name is None else ranger.policy_by_name(step.policy.service, name)
+    return other, f"policy {other.id} (`{name}`)" if other else other_policy(refusal)
 
 
 def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest) -> Life:
@@ -127,10 +113,7 @@ def _ours(step: CreateGrant, ranger: PolicyRest) -> Policy | None:
 
 
 def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
-    if unknown := _UNKNOWN.search(refusal.ranger_message):
-        groups = {group for item in step.policy.policy_items for group in item.groups}
-        who = step.life.creator if unknown[1] == "User" else ", ".join(sorted(groups))
-        reason = f"unknown {unknown[1].lower()}: Ranger has no `{who}`"
+    if reason := unknown_principal(refusal, step.policy, step.life.creator or ""):
         return step.life.become(State.PENDING, reason=reason)
     return step.life.become(State.FAILED, reason=str(refusal))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.shared_policy import Place, named_entities
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
@@ -26,7 +27,6 @@ from spark_sync.reconcile.drift import (
     drift_of,
     find_drift,
     may_be_ours,
-    named_entity,
     survey,
     unexplained,
 )
@@ -112,7 +112,7 @@ def lives_to_compare(
     Most lives of a large ledger are none of these: known without a creator, or ended.
     """
     granted = {life.entity for life in ledger.lives_with_grants()}
-    named = {entity for policy in policies if may_be_ours(policy) and (entity := named_entity(policy, instance))}
+    named = {entity for policy in filter(may_be_ours, policies) for entity in named_entities(policy, instance)}
     if len(touched := {*granted, *named, *entities}) <= FEW_EVENTS:
         lives = ledger.find_lives(entities=touched) if touched else []
         if not any(unexplained(lives, policies, instance)):
@@ -144,7 +144,8 @@ def gather_facts(
         if life.merged:
             found = ranger.policy_by_id(life.policy_id)
         else:
-            found = ranger.policy_by_guid(settings.service, guid_of(life, settings.instance))
+            guid = Place.parse(life.home).guid if life.home else guid_of(life, settings.instance)
+            found = ranger.policy_by_guid(settings.service, guid)
         if found is not None:
             found_too.append(found)
     known = survey(lives, [*policies, *found_too], inventory, settings)

@@ -14,11 +14,11 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
-from spark_sync.grants.plan import PlanSettings, Step, plan
+from spark_sync.grants.outcome import StepOutcome
+from spark_sync.grants.plan import PlanSettings, Step
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import SENDING, push, ranger_admin
+from spark_sync.grants.push import SENDING, first_steps, push, ranger_admin
 from spark_sync.grants.regrant import is_changed, regranted
-from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.ledger import Ledger, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
@@ -67,7 +67,7 @@ def regrant(
         changes = regrants(ledger, settings, planning, entities=entities, ranger=ranger)
         sent = [after for before, after in changes if is_changed(before, after)]
         kept = tuple(after for _, after in changes if after.state is State.BLOCKED)
-        planned = tuple(plan(sent, planning))
+        planned = tuple(first_steps(ledger, sent, planning))
         if not send:
             return RegrantReport(planned, kept)
         record(ledger, changes)

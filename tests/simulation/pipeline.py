@@ -7,21 +7,25 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.plan import Layout
 from spark_sync.grants.push import Pushed, push
+from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
-from spark_sync.grants.writer import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import History, Ledger, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.matching import concerns
+from tests.spark_sync.reconcile.drift_fixtures import signature
 
 
 class Killed(Exception):
@@ -60,7 +64,7 @@ class MemoryRanger:
         for known in self.policies.values():
             if known.name == policy.name:
                 raise _refused(NAME_TAKEN, policy.name)
-            if known.resources == policy.resources:
+            if signature(known) == signature(policy):
                 raise _refused(RESOURCE_TAKEN, known.name)
         self.last += 1
         self.policies[self.last] = replaced(policy, id=self.last, version=1)
@@ -99,15 +103,15 @@ class MemoryRanger:
 
     def grants(self) -> dict[tuple[str, ...], str]:
         """Who holds the grant on each resource."""
-        found = {}
+        found: dict[tuple[str, ...], str] = {}
         for policy in self.policies.values():
-            levels = tuple(
-                f"{level}={values.values[0]}"
-                for level, values in sorted(policy.resources.items())
-                if level != "instance"
-            )
-            (item,) = policy.policy_items
-            found[levels] = item.users[0]
+            for resources in (policy.resources, *policy.additional_resources):
+                levels = tuple(
+                    f"{level}={values.values[0]}" for level, values in sorted(resources.items()) if level != "instance"
+                )
+                (item,) = policy.policy_items
+                assert found.get(levels, item.users[0]) == item.users[0], "two users hold a grant"
+                found[levels] = item.users[0]
         return found
 
     def holder(self, entity: EntityId) -> str:
@@ -145,6 +149,13 @@ class MemoryLedger:
     def lives(self, states: Collection[State]) -> list[Life]:
         found = (life for life in self.rows.values() if life.state in states)
         return sorted(found, key=lambda life: (life.entity, life.number))
+
+    def lives_in(self, places: Collection[str]) -> list[Life]:
+        return [life for life in self.lives(list(State)) if not set(places).isdisjoint(life.places)]
+
+    def place_sizes(self, creators: Collection[str]) -> dict[str, int]:
+        mine = (life for life in self.rows.values() if life.creator in creators and life.state is not State.CLOSED)
+        return dict(Counter(life.home for life in mine if life.home))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.killer.step()
@@ -186,6 +197,7 @@ class Pipeline:
     """The sync job: folds what the ledger has, asks CDAP, and pushes."""
 
     settings: FoldSettings
+    layout: Layout = "entity"
     killer: Killer = field(default_factory=Killer)
     look_up: Callable[[MemoryLedger, FoldSettings], list[EntityEvent]] | None = None
 
@@ -204,7 +216,7 @@ class Pipeline:
         self.fold(settings)
         answers = tuple(self.look_up(self.ledger, settings)) if self.look_up is not None else ()
         self.ledger.add(answers)
-        pushed = send(self.ledger, self.ranger)  # type: ignore[arg-type]
+        pushed = send(self.ledger, self.ranger, self.layout)  # type: ignore[arg-type]
         revoked = {(each.step.life.entity, each.step.life.number) for each in pushed.outcomes if each.revoked}
         self.runs.append(Run(batch, settings, answers, frozenset(revoked)))
 
@@ -213,9 +225,10 @@ class Pipeline:
         self.ledger.record([change for change in changes if change])
 
 
-def send(ledger: Ledger, ranger: MemoryRanger) -> Pushed:
+def send(ledger: Ledger, ranger: MemoryRanger, layout: Layout = "entity") -> Pushed:
     """Push what is pending in the ledger."""
-    pushed = push(ledger, _SETTINGS, ranger, resultant=unchanged_accesses)
+    settings = msgspec.structs.replace(_SETTINGS, sync=msgspec.structs.replace(_SETTINGS.sync, layout=layout))
+    pushed = push(ledger, settings, ranger, resultant=unchanged_accesses)
     assert pushed.error is None, pushed.error
     return pushed
 

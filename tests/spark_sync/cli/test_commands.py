@@ -16,8 +16,8 @@ from spark_sync.cli.planned import rows
 from spark_sync.cli.regrant import print_regrant
 from spark_sync.cli.regrant import to_json as regrant_to_json
 from spark_sync.cli.run import print_planned, print_report, print_result, to_json
+from spark_sync.grants.outcome import StepOutcome
 from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
-from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import GrantTerms, Life, State

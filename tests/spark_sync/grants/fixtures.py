@@ -98,6 +98,13 @@ class MemoryLedger:
             for life in change.lives:
                 self.rows[life.entity, life.number] = life
 
+    def lives_in(self, places: Collection[str]) -> list[Life]:
+        return [life for life in self.lives(list(State)) if not set(places).isdisjoint(life.places)]
+
+    def place_sizes(self, creators: Collection[str]) -> dict[str, int]:
+        mine = (life for life in self.rows.values() if life.creator in creators and life.state is not State.CLOSED)
+        return dict(Counter(life.home for life in mine if life.home))
+
     def states(self) -> Counter[State]:
         return Counter(life.state for life in self.rows.values())
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from msgspec.structs import replace as replaced
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import Grant, held
+from ranger_cdap.cdap.grant import Grant, held, resources_of
 from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
-from spark_sync.grants.grant_policy import content_of, resources_of
+from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
@@ -64,6 +65,12 @@ def changed(lives: Iterable[Life], changes: Iterable[LedgerChange]) -> list[Life
     return [rows[key] for key in sorted(rows)]
 
 
+def signature(policy: Policy) -> list[str]:
+    """The resources of a policy in any order, which Ranger allows to one enabled policy."""
+    own = "" if policy.is_enabled else policy.guid
+    return [*sorted(map(str, (policy.resources, *policy.additional_resources))), own]
+
+
 class RangerInMemory:
     """As much of Ranger as the writer meets: a guid, a name and a resource are there once."""
 
@@ -74,7 +81,7 @@ class RangerInMemory:
         for there in self.policies.values():
             if there.name == policy.name or there.guid == policy.guid:
                 raise RequestRejected("name", reason_codes=(3006,), ranger_message=f"policy-name=[{there.name}]")
-            if there.resources == policy.resources:
+            if signature(there) == signature(policy):
                 raise RequestRejected("resource", reason_codes=(3010,), ranger_message=f"policy-id=[{there.id}]")
         new = replaced(policy, id=max([100, *(n for n in self.policies if n)]) + 1, version=1)
         self.policies[new.id] = new
@@ -138,5 +145,6 @@ def push(lives: Iterable[Life], ranger: RangerInMemory) -> list[Life]:
     """What the next run does: the ledger after it."""
     before = list(lives)
     owed = [life for life in before if life.state in PUSH_STATES]
-    outcomes = StepExecutor(1, 0).carry_out(plan(owed, SETTINGS), ranger)
+    lanes = (list(steps) for _, steps in groupby(plan(owed, SETTINGS), key=lambda step: step.life.entity))
+    outcomes = StepExecutor(1, 0).carry_out(lanes, ranger)
     return changed(before, [LedgerChange(life.entity, (life,)) for _, life, _ in outcomes])

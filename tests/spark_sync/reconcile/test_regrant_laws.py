@@ -37,7 +37,7 @@ from spark_sync.reconcile.overrides import assign, forget, retry
 from spark_sync.reconcile.regrant import record, regrants
 from spark_sync.reconcile.repair import RepairAction, repair_all
 from tests.spark_sync.grants.fixtures import MemoryLedger, item
-from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory, changed
+from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory, changed, signature
 
 ENTITIES: Final = (
     EntityId("namespace", ("ns1",)),
@@ -74,7 +74,7 @@ class Mortal(RangerInMemory):
     def create_policy(self, policy: Policy) -> Policy:
         self._live()
         for there in self.policies.values():
-            if there.resources == policy.resources and there.guid != policy.guid:
+            if signature(there) == signature(policy) and there.guid != policy.guid:
                 raise RequestRejected(
                     "resource", reason_codes=(3010,), ranger_message=f"policy-name=[{there.name}], service=[cdapdev]"
                 )
