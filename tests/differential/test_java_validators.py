@@ -11,6 +11,9 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.cdap.shared_policy import SharedPolicy, SharedTerms, shared_policy
+from ranger_cdap.embedded_admin.model.documents import AdminPolicy
+from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.policies.manage.service_setup import CurrentState, DesiredState, PolicyStep, SetupAction, plan
 from ranger_cdap.ranger_model.policy import Policy
 from servicedef import service_definition
@@ -51,12 +54,30 @@ def synchronised() -> list[Policy]:
     return policies
 
 
+def shared(*entities: EntityId, user: str = "alice", repeats: int = 0) -> Policy:
+    grant = grant_for(entities[0], user, "cdap", ACCESS_TYPES, non_creators=())
+    terms = SharedTerms.of(entities[0], grant, delegate_admin=False)
+    return shared_policy(SharedPolicy(terms, 1, frozenset(entities)), SERVICE, repeats=repeats)
+
+
+def of_creators() -> list[Policy]:
+    """What `ranger-cdap sync` writes in the layout of creators: every type of entity, one and several of it."""
+    kinds = sorted(set(entity_types()) - {"instance"})
+    policies = []
+    for kind, count in product(kinds, (1, 2, 5)):
+        names = [f"worker.p{n}" if kind == "program" else f"p{n}" for n in range(count)]
+        above = [f"in{count}" for _ in entity_types()[kind].path[2:]]
+        policies.append(shared(*(EntityId(kind, (*above, name)) for name in names), user=f"user{count}"))
+    return policies
+
+
 PEOPLE: dict[str, Any] = {"admin_users": ("alice",), "admin_groups": ("admins",)}
 SETS: dict[str, list[Policy]] = {
     "set-up of administrators": set_up(**PEOPLE),
     "set-up of administrators and the master user": set_up(**PEOPLE, master_user="cdap"),
     "set-up of a master user who creates": set_up(master_user="cdap", master_may_create=True),
     "what the sync writes": synchronised(),
+    "what the sync writes for creators": of_creators(),
 }
 
 
@@ -91,6 +112,35 @@ def test_the_validators_do_refuse(java: JavaEngine, fields: dict[str, Any], text
     _, (accepted, refused) = java.validate(service_definition(), SERVICE, [first, second])
     assert accepted is None
     assert text in str(refused)
+
+
+def test_ranger_compares_lists_of_resources_only_as_a_whole(java: JavaEngine) -> None:
+    """So ours never stand in the way of a policy on one entity, and one repetition tells two equal lists apart."""
+    one, other = (EntityId("dataset", ("ns1", name)) for name in ("a", "b"))
+    life = Life(one, 1, "alice", Position(1, False, "s", "1"), State.PENDING, accesses=ACCESS_TYPES)
+    grant = grant_for(one, "alice", "cdap", ACCESS_TYPES, non_creators=())
+    single = policy_for(life, grant, service=SERVICE, delegate_admin=False)
+    ours = [single, shared(one), shared(one, other, user="dave"), shared(one, other, user="bob", repeats=1)]
+    again = [shared(one, user="bob"), shared(other, one, user="carol")]
+    _, found = java.validate(service_definition(), SERVICE, map(sent, [*ours, *again]))
+    assert found[:4] == [None] * 4
+    assert all("error code[3010]" in str(text) for text in found[4:])
+
+
+def test_ranger_compares_the_conditions_of_policies_too(java: JavaEngine) -> None:
+    item = {"users": ["alice"], "accesses": [{"type": "read", "isAllowed": True}]}
+    plain = {"service": SERVICE, "resources": {"instance": {"values": ["cdap"]}}, "policyItems": [item]}
+    several = [
+        {**plain, "name": f"{n}", "conditions": conditions}
+        for n, conditions in enumerate(([], [{"type": "ip", "values": ["b", "a"]}], [{"type": "ip", "values": ["b"]}]))
+    ]
+    again = {**plain, "name": "again", "conditions": [{"type": "ip", "values": ["a", "b"]}]}
+    _, found = java.validate(service_definition(), SERVICE, [*several, again])
+    assert list(found[:3]) == [None] * 3
+    assert "error code[3010]" in str(found[3])
+    signs = [signature(msgspec.convert(policy, AdminPolicy)) for policy in (*several, again)]
+    assert len(set(signs)) == 3
+    assert signs[3] == signs[1]
 
 
 def test_the_validators_do_refuse_a_definition(java: JavaEngine) -> None:

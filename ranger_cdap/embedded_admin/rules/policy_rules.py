@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ranger_cdap.embedded_admin.model.documents import AdminPolicy, AdminResourceDef, AdminServiceDef, to_json_object
 from ranger_cdap.embedded_admin.model.validation import NO_HIERARCHIES, ValidationFailure, failure, of_rule
 from ranger_cdap.embedded_admin.rules.definitions import hierarchies
-from ranger_cdap.ranger_model.policy import PolicyItem, PolicyResource
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemCondition, PolicyResource
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 
 MAX_NAME_LENGTH = 255
@@ -34,7 +34,7 @@ class Neighbours:
 
 
 def signature(policy: AdminPolicy) -> str:
-    """Return SHA-256 of the resource set, including priority and schedules; independent of order."""
+    """Return SHA-256 of the resource sets, with priority, schedules, zone and conditions; independent of order."""
     return _digest(policy, "")
 
 
@@ -50,7 +50,7 @@ def _digest(policy: AdminPolicy, own: str) -> str:
         text += f"[{', '.join(_canonical_schedule(schedule) for schedule in policy.validity_schedules)}]"
     if policy.policy_priority:
         text += str(policy.policy_priority)
-    text += policy.zone_name + own
+    text += policy.zone_name + _canonical_conditions(policy.conditions) + own
     return hashlib.sha256(f"{{version=1,type={policy.policy_type},resource={text}}}".encode()).hexdigest()
 
 
@@ -59,6 +59,12 @@ def _canonical_schedule(of: ValiditySchedule) -> str:
     times = ", ".join(f"{name}={schedule.get(name, 'null')}" for name in ("startTime", "endTime", "timeZone"))
     recurrences = ", ".join(json.dumps(row, sort_keys=True) for row in schedule.get("recurrences") or ())
     return f"RangerValiditySchedule={{, {times}, recurrences=[{recurrences}]}}"
+
+
+def _canonical_conditions(conditions: Iterable[PolicyItemCondition]) -> str:
+    values = {condition.type: sorted(condition.values) for condition in conditions if condition.type}
+    by_type = ", ".join(f"{name}=[{', '.join(values[name])}]" for name in sorted(values))
+    return f"{{RangerPolicyConditions={{{by_type}}}}}" if values else ""
 
 
 def _canonical(resources: Mapping[str, PolicyResource]) -> str:
