@@ -331,6 +331,18 @@ def test_the_policy_of_an_entitys_creator_is_left_to_the_sync_job(ranger: Ranger
     assert f"policy {theirs.id} belongs to dataset:ns1.kv's creator" in answer["reason"]
 
 
+@pytest.mark.parametrize("what", ["grant", "revoke"])
+def test_a_creators_policy_of_several_entities_is_left_to_the_sync_job(ranger: Ranger, what: str) -> None:
+    others = [{level: PolicyResource(values=[value]) for level, value in (RESOURCE | {"dataset": "kv2"}).items()}]
+    his = [item("bob", "read")] if what == "revoke" else []
+    alice = item("alice", "read", "write", "admin", delegate=True)
+    theirs = ranger.write(RESOURCE, alice, *his, policy_labels=[CREATORS_LABEL], additional_resources=others)
+    before = ranger.version()
+    answer = ranger.ask(what, request())
+    assert (answer["done"], ranger.version()) == (False, before)
+    assert f"policy {theirs.id} belongs to dataset:ns1.kv's creator" in answer["reason"]
+
+
 def test_what_another_policy_says_is_told(ranger: Ranger) -> None:
     ranger.write({"instance": "cdap", "namespace": "ns1", "dataset": "kv*"}, item("bob", "read"))
     assert ranger.ask("grant", request()) == DONE

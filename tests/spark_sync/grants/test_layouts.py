@@ -6,7 +6,7 @@ killed anywhere. Everything is compared with a model that knows who holds what.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -15,7 +15,14 @@ import msgspec
 import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES
@@ -32,6 +39,7 @@ from spark_sync.ledger.life_changes import ended, restored
 from spark_sync.reconcile.drift import survey
 from spark_sync.reconcile.overrides import assign
 from spark_sync.reconcile.regrant import changes_of
+from tests.spark_sync.conftest import Ranger
 from tests.spark_sync.grants.fixtures import MemoryLedger
 from tests.spark_sync.grants.test_grant_reach import engine_with
 from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory
@@ -61,27 +69,27 @@ class Mortal(RangerInMemory):
 
     left = -1
 
-    def _live(self) -> None:
+    def live(self) -> None:
         if self.left == 0:
             raise Killed
         self.left -= 1
 
     def create_policy(self, policy: Policy) -> Policy:
-        self._live()
+        self.live()
         made = super().create_policy(policy)
-        self._live()
+        self.live()
         return made
 
     def update_policy(self, policy: Policy) -> Policy:
-        self._live()
+        self.live()
         made = super().update_policy(policy)
-        self._live()
+        self.live()
         return made
 
     def delete_policy(self, policy_id: int) -> None:
-        self._live()
+        self.live()
         super().delete_policy(policy_id)
-        self._live()
+        self.live()
 
 
 class MortalLedger(MemoryLedger):
@@ -90,9 +98,9 @@ class MortalLedger(MemoryLedger):
     ranger: Mortal
 
     def record(self, changes: Any) -> None:
-        self.ranger._live()
+        self.ranger.live()
         super().record(changes)
-        self.ranger._live()
+        self.ranger.live()
 
 
 @dataclass
@@ -116,10 +124,17 @@ class World:
         for life in lives:
             self.ledger.rows[life.entity, life.number] = life
 
+    @property
+    def service(self) -> str:
+        return "cdapdev"
+
+    def planning(self, planning: PlanSettings) -> PlanSettings:
+        return replace(planning, layout=self.layout, service=self.service)
+
     def run(self, planning: PlanSettings, kill_at: int) -> None:
         self.ranger.left = kill_at
         try:
-            found = push(self.ledger, RUN, self.ranger, planning=replace(planning, layout=self.layout))  # type: ignore[arg-type]
+            found = push(self.ledger, RUN, self.ranger, planning=self.planning(planning))  # type: ignore[arg-type]
             assert found.error is None
         except Killed:
             pass
@@ -197,8 +212,9 @@ class Layouts(RuleBasedStateMachine):
     @rule()
     def regrant(self) -> None:
         for world in self.worlds:
-            known = survey(world.ledger.rows.values(), world.policies(), None, self.planning)
-            world.write(*(after for _, after in changes_of(known, self.planning)))
+            planning = world.planning(self.planning)
+            known = survey(world.ledger.rows.values(), world.policies(), None, planning)
+            world.write(*(after for _, after in changes_of(known, planning)))
         self.settled = False
 
     @rule()
@@ -207,7 +223,7 @@ class Layouts(RuleBasedStateMachine):
 
     @rule()
     def relayout(self) -> None:
-        planning = replace(self.planning, layout=self.mixed.layout)
+        planning = self.mixed.planning(self.planning)
         known = survey(self.mixed.ledger.lives([State.APPLIED]), self.mixed.policies(), None, planning)
         held = [(life, facts.holding(life)) for facts in known for life in facts.lives]
         found = relaid(held, self.mixed.policies(), self.mixed.ledger.place_sizes(USERS), planning)
@@ -353,6 +369,60 @@ class Restless(Layouts):
 
     def change_layout(self) -> None:
         """Keep the layout."""
+
+
+class Remote:
+    """The client of a real server that is killed as `Mortal` is."""
+
+    def __init__(self, ranger: Ranger) -> None:
+        self.ranger, self.left = ranger, -1
+
+    def live(self) -> None:
+        if self.left == 0:
+            raise Killed
+        self.left -= 1
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        request = getattr(self.ranger.sync, name)
+        if name.split("_")[0] not in ("create", "update", "delete"):
+            found: Callable[..., Any] = request
+            return found
+
+        def mortal(*args: Any) -> Any:
+            self.live()
+            answer = request(*args)
+            self.live()
+            return answer
+
+        return mortal
+
+
+class RemoteWorld(World):
+    """One layout in the embedded Ranger Admin."""
+
+    def __init__(self, layout: Layout, ranger: Ranger) -> None:
+        super().__init__(layout)
+        self.remote = ranger
+        self.ranger = self.ledger.ranger = Remote(ranger)  # type: ignore[assignment]
+
+    @property
+    def service(self) -> str:
+        return self.remote.service
+
+    def policies(self) -> list[Policy]:
+        return self.remote.policies()
+
+
+@pytest.mark.slow
+def test_the_same_in_the_embedded_ranger_admin(new_ranger: Callable[[], Ranger]) -> None:
+    class Embedded(Layouts):
+        def __init__(self) -> None:
+            super().__init__()
+            self.mixed = RemoteWorld("entity", new_ranger())
+            self.worlds = (RemoteWorld("entity", new_ranger()), RemoteWorld("creator", new_ranger()), self.mixed)
+
+    few = hypothesis_settings(max_examples=25, stateful_step_count=20, deadline=None)
+    run_state_machine_as_test(Embedded, settings=few)
 
 
 Layouts.TestCase.settings = Restless.TestCase.settings = hypothesis_settings(
