@@ -55,7 +55,7 @@ class SharedTerms(msgspec.Struct, frozen=True):
         return str(uuid5(_GUIDS, json.dumps(msgspec.structs.astuple(self))))
 
 
-class Place(NamedTuple):
+class PolicyPlace(NamedTuple):
     """One of the policies of equal terms, numbered from 1; the text `<key>/<number>` stands for it in the ledger."""
 
     key: str
@@ -88,9 +88,9 @@ class SharedPolicy(NamedTuple):
     entities: frozenset[EntityId]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PolicyPlace:
         """Return the place that the terms give the policy."""
-        return Place(self.terms.key, self.number)
+        return PolicyPlace(self.terms.key, self.number)
 
 
 def shared_policy(content: SharedPolicy, service: str, *, repeats: int = 0) -> Policy:
@@ -121,7 +121,7 @@ def shared_policy(content: SharedPolicy, service: str, *, repeats: int = 0) -> P
     )
 
 
-def shared_name(terms: SharedTerms, place: Place) -> str:
+def shared_name(terms: SharedTerms, place: PolicyPlace) -> str:
     """Return the name of a policy; the guid's beginning keeps policies of other terms apart."""
     user = terms.user.replace("/", "_")[:_LONGEST_USER]
     within = f" in {terms.namespace}" if terms.namespace else ""
@@ -157,7 +157,7 @@ def read_shared(policy: Policy, *, any_guid: bool = False) -> SharedPolicy | Non
 
 
 def named_entities(policy: Policy, instance: str) -> frozenset[EntityId]:
-    """Return the entities that single resources of a policy are exactly on, whoever wrote it."""
+    """Return the entities that single resources of a policy are exactly on, of any author."""
     found = (_entity(resources) for resources in (policy.resources, *policy.additional_resources))
     return frozenset(entity for there, entity in filter(None, found) if there == instance)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby
 
-from ranger_cdap.cdap.shared_policy import MOST_ENTITIES, Place, SharedTerms
+from ranger_cdap.cdap.shared_policy import MOST_ENTITIES, PolicyPlace, SharedTerms
 from spark_sync.grants.plan import CreateGrant, Join, PlanSettings, plan, shared_terms
 from spark_sync.ledger.life import OWN_POLICY, Life, State
 
@@ -21,7 +21,7 @@ LifeKey = tuple[object, int]
 
 @dataclass(frozen=True, slots=True)
 class Obstacles:
-    """What a push has found in Ranger.
+    """Obstacles that a push has found in Ranger.
 
     `edited`: places whose policy a person changed or deleted. `taken`: new lives whose resource has a policy, so that
     only a policy of its own shows whether the grant may be written; `free`: those whose resource has none.
@@ -83,7 +83,7 @@ def _housed(life: Life, settings: PlanSettings, taken: Counter[str], obstacles: 
     own = key_of(life) in obstacles.taken or (settings.layout == "entity" and life.policy_id < 0)
     if own:
         return _moved(life, OWN_POLICY) if life.places else life
-    if life.home and Place.parse(life.home).key == wanted.key and life.home not in obstacles.edited:
+    if life.home and PolicyPlace.parse(life.home).key == wanted.key and life.home not in obstacles.edited:
         return life
     home = free_place(wanted, taken, obstacles.edited)
     taken[home] += 1
@@ -98,7 +98,7 @@ def _moved(life: Life, home: str) -> Life:
 def free_place(terms: SharedTerms, taken: Mapping[str, int], edited: Collection[str]) -> str:
     """Return the first place of these terms with room; `taken`: the grants of each place, `edited`: unusable places."""
     key = terms.key
-    places = (str(Place(key, number)) for number in count(1))
+    places = (str(PolicyPlace(key, number)) for number in count(1))
     return next(place for place in places if taken.get(place, 0) < MOST_ENTITIES and place not in edited)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for
-from ranger_cdap.cdap.shared_policy import Place, SharedTerms
+from ranger_cdap.cdap.shared_policy import PolicyPlace, SharedTerms
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, policy_for
@@ -116,7 +116,7 @@ class Join:
     life: Life
     grant: Grant
     shared: SharedTerms
-    place: Place
+    place: PolicyPlace
     service: str
     terms: GrantTerms | None = None
 
@@ -126,7 +126,7 @@ class Leave:
     """Remove the grant of the life's creator from a policy of several entities; `done` is the resulting life."""
 
     life: Life
-    place: Place
+    place: PolicyPlace
     service: str
     done: Life
 
@@ -194,7 +194,7 @@ def _granting(life: Life, settings: PlanSettings) -> Step:
     former = frozenset(former_contents(life, settings))
     if life.home != OWN_POLICY:
         shared = shared_terms(life.entity, grant, settings)
-        return Join(life, grant, shared, Place.parse(life.home), settings.service, terms)
+        return Join(life, grant, shared, PolicyPlace.parse(life.home), settings.service, terms)
     if any(life.places):  # the policy that the ledger records is not its own
         life = replace(life, policy_id=-1, policy_version=-1)
     return CreateGrant(life, grant, _policy(life, grant, settings), former, settings.merge_into_foreign, terms)
@@ -242,7 +242,7 @@ def _moving_out(life: Life, settings: PlanSettings) -> Step:
     former = life.places[0]
     done = life.without_place(former)
     if former != OWN_POLICY:
-        return Leave(life, Place.parse(former), settings.service, done)
+        return Leave(life, PolicyPlace.parse(former), settings.service, done)
     contents = frozenset(_contents(life, settings))
     guid = guid_of(life, settings.instance)
     return RevokePolicy(life, settings.service, guid, contents, replace(done, written=""))
@@ -253,7 +253,7 @@ def _revocation(life: Life, done: Life, settings: PlanSettings) -> Step:
     if shared := next(filter(None, life.places), None):
         left = life.without_place(shared)
         more = bool(left.places or OWN_POLICY in life.places or life.merged)
-        return Leave(life, Place.parse(shared), settings.service, left if more else done)
+        return Leave(life, PolicyPlace.parse(shared), settings.service, left if more else done)
     if life.merged:
         return RevokeMerged(life, _grant(life, life.merged, settings), settings.service, settings.grantor, done)
     contents = frozenset(_contents(life, settings))

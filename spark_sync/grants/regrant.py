@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from ranger_cdap.cdap.grant import ACCESS_TYPES, held
-from ranger_cdap.cdap.shared_policy import Place, named_entities, read_shared
+from ranger_cdap.cdap.shared_policy import PolicyPlace, named_entities, read_shared
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
@@ -145,7 +145,7 @@ class _Change:
         if not self.life.home:
             return content_of(there) == self.life.written
         content = read_shared(there)
-        at_home = content is not None and content.place == Place.parse(self.life.home)
+        at_home = content is not None and content.place == PolicyPlace.parse(self.life.home)
         return at_home and self.life.entity in named_entities(there, self.settings.instance)
 
     def _pending(self) -> tuple[Life, Step]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.shared_policy import Place, SharedPolicy, named_entities, read_shared
+from ranger_cdap.cdap.shared_policy import PolicyPlace, SharedPolicy, named_entities, read_shared
 from ranger_cdap.errors import SyncError
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.outcome import StepOutcome
@@ -29,7 +29,7 @@ TOO_OLD: Final = (
 class SharedWrite:
     """Changes to the policy at one place; `others`: the other lives whose grant is in it, or may be."""
 
-    place: Place
+    place: PolicyPlace
     instance: str
     service: str
     joins: tuple[Join, ...] = ()
@@ -48,7 +48,7 @@ class SharedWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PolicyInRanger:
     """A policy as it was read: the entities in it, and whether a person edited or deleted it."""
 
     policy: Policy | None
@@ -56,18 +56,18 @@ class Found:
     edited: bool
 
 
-def found(write: SharedWrite, policy: Policy | None) -> Found:
+def found(write: SharedWrite, policy: Policy | None) -> PolicyInRanger:
     """Return what a policy at the place of these changes is; `None` if Ranger has none there."""
     if policy is None:
-        return Found(None, frozenset(), edited=bool(write.staying))
+        return PolicyInRanger(None, frozenset(), edited=bool(write.staying))
     content = read_shared(policy)
     if content is None or content.place != write.place or content.terms.instance != write.instance:
-        return Found(policy, named_entities(policy, write.instance), edited=True)
+        return PolicyInRanger(policy, named_entities(policy, write.instance), edited=True)
     known = {step.life.entity for step in write.steps} | {life.entity for life in write.others}
-    return Found(policy, content.entities, edited=not write.staying <= content.entities <= known)
+    return PolicyInRanger(policy, content.entities, edited=not write.staying <= content.entities <= known)
 
 
-def after_edit(write: SharedWrite, there: Found) -> list[StepOutcome]:
+def after_edit(write: SharedWrite, there: PolicyInRanger) -> list[StepOutcome]:
     """Return the outcomes if the policy was edited: what is not in it is unaffected, and the rest stays as it is.
 
     A grant that is not in it goes into another policy.
@@ -76,7 +76,7 @@ def after_edit(write: SharedWrite, there: Found) -> list[StepOutcome]:
     return [_after_edit(step, number if step.life.entity in there.entities else None) for step in write.steps]
 
 
-def wanted(write: SharedWrite, there: Found) -> SharedPolicy | None:
+def wanted(write: SharedWrite, there: PolicyInRanger) -> SharedPolicy | None:
     """Return the content after all joins and leaves; `None` if no entity is left.
 
     Raises:
@@ -109,7 +109,7 @@ def applied(join: Join, policy: Policy | None) -> StepOutcome:
     )
 
 
-def left(write: SharedWrite, there: Found, reason: str = "") -> Iterator[StepOutcome]:
+def left(write: SharedWrite, there: PolicyInRanger, reason: str = "") -> Iterator[StepOutcome]:
     """Return the outcomes of the leaves after the policy was written; a grant that only moved is not revoked."""
     for step in write.leaves:
         revoked = step.life.entity in there.entities and step.life.state is not State.APPLIED
@@ -122,7 +122,7 @@ def elsewhere(join: Join) -> StepOutcome:
     return StepOutcome(join, there.become(State.PENDING, reason=""))
 
 
-def displaced(lives: Iterable[Life], place: Place) -> Iterator[StepOutcome]:
+def displaced(lives: Iterable[Life], place: PolicyPlace) -> Iterator[StepOutcome]:
     """Return the outcomes of applied grants whose policy had to be deleted: they are pending again."""
     for life in lives:
         if life.state is State.APPLIED:

@@ -19,7 +19,7 @@ from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.refusals import RESOURCE_TAKEN, is_taken, other_policy, unknown_principal
 from spark_sync.grants.shared_write import (
     TOO_OLD,
-    Found,
+    PolicyInRanger,
     SharedWrite,
     after_edit,
     applied,
@@ -58,7 +58,7 @@ def write_shared(write: SharedWrite, ranger: PolicyRest) -> list[StepOutcome]:
 
 
 def _create(
-    write: SharedWrite, there: Found, joins: Sequence[Join], content: SharedPolicy | None, ranger: PolicyRest
+    write: SharedWrite, there: PolicyInRanger, joins: Sequence[Join], content: SharedPolicy | None, ranger: PolicyRest
 ) -> list[StepOutcome]:
     if content is None:
         return list(left(write, there))
@@ -75,7 +75,7 @@ def _create(
 
 
 def _update(
-    write: SharedWrite, there: Found, joins: Sequence[Join], content: SharedPolicy, ranger: PolicyRest
+    write: SharedWrite, there: PolicyInRanger, joins: Sequence[Join], content: SharedPolicy, ranger: PolicyRest
 ) -> list[StepOutcome]:
     if there.policy is None or there.policy.id is None:
         raise ValueError("only a policy that was read is updated")
@@ -112,7 +112,7 @@ def _accepted(content: SharedPolicy, write: SharedWrite, send: Callable[[Policy]
 
 
 def _give_up(
-    write: SharedWrite, there: Found, joins: Sequence[Join], policy_id: int, ranger: PolicyRest
+    write: SharedWrite, there: PolicyInRanger, joins: Sequence[Join], policy_id: int, ranger: PolicyRest
 ) -> list[StepOutcome]:
     """Delete a policy that Ranger does not let shrink, so that no grant outlives its entity; what stays is pending."""
     _delete(policy_id, ranger)

@@ -142,7 +142,7 @@ class Life:
     contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
     inventory, `None` if it lists none. `rule`: the version of the rule that decided. `terms`: the settings that decided
     the grant, `None` if an earlier release did. `places`: the policies that may hold the grant, those of several
-    entities by `Place`, the entity's own as `OWN_POLICY`; it belongs into the last one. Empty: its own.
+    entities by `PolicyPlace`, the entity's own as `OWN_POLICY`; it belongs into the last one. Empty: its own.
     """
 
     entity: EntityId

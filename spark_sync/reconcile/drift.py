@@ -13,7 +13,7 @@ from uuid import UUID
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
-from ranger_cdap.cdap.shared_policy import Place, named_entities, read_shared
+from ranger_cdap.cdap.shared_policy import PolicyPlace, named_entities, read_shared
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of
@@ -174,7 +174,7 @@ def _shared(
     members: dict[str, list[tuple[str, EntityId]]] = {}
     for entity, lives in lives_of.items():
         for place in {place for life in lives for place in life.places if place}:
-            members.setdefault(Place.parse(place).guid, []).append((place, entity))
+            members.setdefault(PolicyPlace.parse(place).guid, []).append((place, entity))
     found: dict[EntityId, dict[str, Policy]] = {}
     for policy in policies:
         for place, entity in members.get(policy.guid, ()):
@@ -315,7 +315,7 @@ def unexplained(lives: Iterable[Life], policies: Iterable[Policy], instance: str
     guids = set()
     for life in lives:
         lives_of.setdefault(life.entity, []).append(life)
-        guids |= {guid_of(life, instance), *(Place.parse(place).guid for place in life.places if place)}
+        guids |= {guid_of(life, instance), *(PolicyPlace.parse(place).guid for place in life.places if place)}
     for policy in filter(may_be_ours, policies):
         if policy.guid not in guids and read_shared(policy) is None and _unrecorded(policy, lives_of, instance) is None:
             yield policy

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.shared_policy import Place, named_entities
+from ranger_cdap.cdap.shared_policy import PolicyPlace, named_entities
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
@@ -144,7 +144,7 @@ def gather_facts(
         if life.merged:
             found = ranger.policy_by_id(life.policy_id)
         else:
-            guid = Place.parse(life.home).guid if life.home else guid_of(life, settings.instance)
+            guid = PolicyPlace.parse(life.home).guid if life.home else guid_of(life, settings.instance)
             found = ranger.policy_by_guid(settings.service, guid)
         if found is not None:
             found_too.append(found)
