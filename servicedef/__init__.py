@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -19,6 +22,28 @@ def service_definition() -> dict[str, Any]:
     """Return the definition as Ranger's JSON, read from the package each time."""
     definition: dict[str, Any] = json.loads(files(__name__).joinpath(FILE_NAME).read_bytes())
     return definition
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePattern:
+    """What a policy's value at a level looks like, if any entity of CDAP can match it, and that in words."""
+
+    pattern: re.Pattern[str]
+    message: str
+
+    def accepts(self, value: str) -> bool:
+        """Return True if an entity may match the value; Ranger refuses to save others."""
+        return self.pattern.fullmatch(value) is not None
+
+
+@cache
+def value_patterns() -> Mapping[str, ValuePattern]:
+    """Return the patterns of the definition's levels (`validationRegEx`), by name; others take any value."""
+    return {
+        row["name"]: ValuePattern(re.compile(row["validationRegEx"]), row["validationMessage"])
+        for row in service_definition()["resources"]
+        if row["validationRegEx"]
+    }
 
 
 def with_lookup(definition: Mapping[str, Any], *, on: bool = True) -> dict[str, Any]:

@@ -80,8 +80,26 @@ def test_a_setting_reads_well_in_the_form_and_keeps_its_secret(config: dict[str,
     assert config["mandatory"] is False
     assert config["label"]
     assert config["description"]
-    assert list(json.loads(config["uiHint"])) == ["info"], "broken JSON breaks the whole form"
+    hint = json.loads(config["uiHint"])
+    assert list(hint) == ["info"], "broken JSON breaks the whole form"
+    assert hint["info"].startswith(f"{config['description']}. "), "the form shows the hint, and no description"
+    assert not set(hint["info"]) & set("<>&"), "the form takes it as HTML for some types, as text for others"
     assert (config["type"] == "bool") is (config.get("subType") == "YesTrue:NoFalse")
+
+
+BUILT_IN_FILTERS = {"groupName", "policyLabel", "policyName", "roleName", "status", "userName"}
+"""Of the search over the list of policies (`PolicyListing.jsx`); each level adds one by its label."""
+
+
+def test_the_search_can_tell_the_levels_apart() -> None:
+    labels = [row["label"] for row in DEFINITION["resources"]]
+    camel_case = [label[0].lower() + label.title().replace(" ", "")[1:] for label in labels]
+    assert len({*camel_case, *BUILT_IN_FILTERS}) == len(labels) + len(BUILT_IN_FILTERS)
+
+
+@pytest.mark.parametrize("resource", DEFINITION["resources"], ids=lambda r: r["name"])
+def test_every_level_takes_several_values_in_the_form(resource: dict[str, Any]) -> None:
+    assert resource["uiHint"] == "", "`singleValue` would refuse what the engine allows"
 
 
 def test_the_form_can_tell_the_settings_apart() -> None:

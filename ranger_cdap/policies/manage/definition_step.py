@@ -9,6 +9,8 @@ from ranger_cdap.policies.manage.setup_steps import DefinitionStep, SetupAction
 from servicedef import LOOKUP_CLASS, has_lookup, with_lookup
 
 _PARTS: Final = ("resources", "accessTypes", "configs")
+_TEXTS: Final = ("label", "description", "uiHint")
+"""What Ranger's forms show of a row. Not `validationRegEx`: it could refuse to save a policy that exists already."""
 _RESTART: Final = "restart Ranger Admin afterwards"
 
 
@@ -28,12 +30,14 @@ def definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None, *, look
     ends = _missing_leaves(ours, theirs)
     grown = {**theirs, **{part: _appended(theirs.get(part, ()), rows) for part, rows in lacking.items()}}
     grown["resources"] = [{**row, "isValidLeaf": True} if row["name"] in ends else row for row in grown["resources"]]
-    wanted = _switched(ours, grown, lookup=lookup)
+    shown = {**grown, **{part: _with_texts(grown[part], ours[part]) for part in _PARTS}}
+    wanted = _switched(ours, shown, lookup=lookup)
     names = [row["name"] for rows in lacking.values() for row in rows]
     parts = [
         f"add {', '.join(names)}" if names else "",
         f"let policies end at {', '.join(ends)}" if ends else "",
-        _switch_text(theirs, lookup=bool(lookup)) if wanted != grown else "",
+        "add the texts that Ranger's forms show" if shown != grown else "",
+        _switch_text(theirs, lookup=bool(lookup)) if wanted != shown else "",
     ]
     if not any(parts):
         detail = f"nothing is missing{', look-up is on' if has_lookup(theirs) else ''}"
@@ -47,7 +51,7 @@ def _switched(ours: dict[str, Any], grown: dict[str, Any], *, lookup: bool | Non
         return grown
     switched = with_lookup(grown, on=lookup)
     if lookup:
-        texts = {row["name"]: {key: row[key] for key in ("label", "description", "uiHint")} for row in ours["configs"]}
+        texts = {row["name"]: {key: row[key] for key in _TEXTS} for row in ours["configs"]}
         switched["configs"] = [{**row, **texts.get(row["name"], {})} for row in switched["configs"]]
     return switched
 
@@ -59,6 +63,14 @@ def _switch_text(theirs: dict[str, Any], *, lookup: bool) -> str:
     if has_lookup(theirs):
         return "complete the look-up"
     return f"switch look-up on{f' instead of `{other}`' if other != LOOKUP_CLASS else ''}; {_RESTART}"
+
+
+def _with_texts(theirs: Sequence[dict[str, Any]], ours: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return their rows with our texts where they have none; a text that somebody wrote stays."""
+    texts = {row["name"]: {key: row[key] for key in _TEXTS if row.get(key)} for row in ours}
+    return [
+        {**row, **{key: text for key, text in texts.get(row["name"], {}).items() if not row.get(key)}} for row in theirs
+    ]
 
 
 def _missing_leaves(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:

@@ -101,7 +101,7 @@ def test_only_an_administrator_imports_and_only_a_file_of_json(cdapdev: Caller) 
 
 
 def test_what_a_search_finds_is_deleted_together(cdapdev: Caller) -> None:
-    ids = [cdapdev("POST", f"{V2}/policy", policy(name, name))[1]["id"] for name in ("old-1", "old-2", "new")]
+    ids = [cdapdev("POST", f"{V2}/policy", policy(name, name))[1]["id"] for name in ("old_1", "old_2", "new")]
     search = f"{BULK}?serviceName=cdapdev&policyNamePartial=old"
     assert cdapdev("DELETE", BULK)[0] == 400
     assert cdapdev.as_user("alice")("DELETE", search) == (204, None)

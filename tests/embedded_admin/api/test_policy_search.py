@@ -19,7 +19,7 @@ RESOURCES: dict[str, dict[str, Any]] = {
     "every": {"instance": ["*"], "namespace": ["*"]},
     "dataset": {"instance": ["cdap"], "namespace": ["ns1"], "dataset": ["d"]},
     "datasets": {"instance": ["cdap"], "namespace": ["ns1"], "dataset": ["*"]},
-    "program": {"instance": ["cdap"], "namespace": ["ns1"], "application": ["a"], "program": ["p"]},
+    "program": {"instance": ["cdap"], "namespace": ["ns1"], "application": ["a"], "program": ["workflow.p"]},
 }
 
 

@@ -129,7 +129,7 @@ def test_no_password_is_ever_answered(cdapdev: Caller) -> None:
         text = json.dumps(cdapdev("GET", path)[1])
         assert "hunter2" not in text
         assert PASSWORD not in text
-        assert "$" not in text.replace("$schema", "")
+        assert "$" not in text.replace("$schema", "").replace("[$.a-z", ""), "hashes have one; patterns of names too"
 
 
 def test_the_built_in_users_cannot_sign_in(admin: Caller) -> None:

@@ -15,22 +15,23 @@ from servicedef import LOOKUP_CLASS, NOT_LISTED, has_lookup, service_definition,
 OURS = service_definition()
 NAMES = [row["name"] for row in OURS["resources"]]
 THEIR_LEVEL = {"name": "theirs", "itemId": 900, "level": 10, "parent": "", "lookupSupported": True, "isValidLeaf": True}
+TEXTS = ("label", "description", "uiHint")
 options = st.sampled_from([None, True, False])
 
 
 def rows(part: str) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Some of our rows, with ids and texts of their own."""
     changed = st.builds(
-        lambda row, n, look, label: {
-            **row,
+        lambda row, n, look, texts: {
+            **{key: value for key, value in row.items() if key not in TEXTS},
             "itemId": n,
-            "label": label,
-            **({"lookupSupported": look} if part == "resources" else {}),
+            **texts,
+            **({"lookupSupported": look, "validationRegEx": ""} if part == "resources" else {}),
         },
         st.sampled_from(OURS[part]),
         st.integers(100, 800),
         st.booleans(),
-        st.sampled_from(["Old", "CDAP URL"]),
+        st.dictionaries(st.sampled_from(TEXTS), st.sampled_from(["Old", "CDAP URL", "", None])),
     )
     return st.lists(changed, unique_by=(lambda row: row["name"], lambda row: row["itemId"]))
 
@@ -75,6 +76,23 @@ def test_nothing_is_dropped_and_no_id_changes_its_meaning(theirs: dict[str, Any]
         assert {row["name"]: row["itemId"] for row in theirs[part]}.items() <= ids.items()
         assert {row["name"] for row in OURS[part]} <= set(ids)
     assert body["id"] == 7
+
+
+@given(registered, options)
+def test_a_text_is_added_where_the_form_has_none_and_nothing_is_validated_anew(
+    theirs: dict[str, Any], lookup: bool | None
+) -> None:
+    """Law: whatever policy could be saved before, can be saved after; whatever somebody wrote is still shown."""
+    body = definition_step(OURS, theirs, lookup=lookup).body
+
+    for part in ("resources", "configs"):
+        ours, after = ({row["name"]: row for row in definition[part]} for definition in (OURS, body))
+        for row in theirs[part]:
+            model, now = ours.get(row["name"], row), after[row["name"]]
+            kept = {key: row.get(key) or model.get(key) or "" for key in TEXTS}
+            expected = {key: model[key] for key in TEXTS} if lookup and part == "configs" else kept
+            assert {key: now.get(key) or "" for key in TEXTS} == expected
+            assert now.get("validationRegEx") == row.get("validationRegEx")
 
 
 @given(registered)
