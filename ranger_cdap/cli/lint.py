@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import click
 import msgspec
@@ -16,18 +17,18 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
-from ranger_cdap.engine.compiled.service_def import compile_service_def
+from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
 from ranger_cdap.errors import NotReady, PolicySetError
-from ranger_cdap.expressions import has_engine
+from ranger_cdap.expressions import ScriptCondition, has_engine
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.client.versions import NO_VERSION
-from ranger_cdap.policies.manage.lint import KnownPrincipals, LintFinding, lint
+from ranger_cdap.policies.manage.lint import KnownPrincipals, LintContext, LintFinding, lint
 from ranger_cdap.policies.refresh.cache import command_downloader
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, no_tags
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_user_store
-from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
 
 
 @click.command(
@@ -35,7 +36,7 @@ from ranger_cdap.ranger_model.policy import Policy
     cls=Command,
     examples=("ranger-cdap policies lint", "ranger-cdap policies lint --policies download.json --json"),
     exits={
-        ExitCode.OK: "nothing found, or only notes (`stops-grant`)",
+        ExitCode.OK: "nothing found, or only notes (`stops-grant`, `ends-above`)",
         ExitCode.NO: "something found",
         ExitCode.NOT_READY: "Ranger Admin has no policies of the service",
     },
@@ -77,8 +78,29 @@ def _look(documents: Documents, settings: Settings) -> list[Problem | LintFindin
     known = KnownPrincipals.of(decode_user_store(documents.users)) if documents.users is not None else KnownPrincipals()
     raws = [*(document.policies or ()), *(raw for zone in document.security_zones.values() for raw in zone.policies)]
     policies = [policy for raw in raws if (policy := _readable(raw)) is not None]
-    model, now = compile_service_def(engine.service_def), time.time_ns() // 1_000_000
-    return [*engine.problems, *lint(policies, model, known, now, _granted(settings))]
+    model = compile_service_def(engine.service_def)
+    context = LintContext(
+        known=known,
+        now=time.time_ns() // 1_000_000,
+        granted=_granted(settings),
+        lacks_attributes=partial(_lacks_attributes, model, options, settings),
+        inherits=settings.cdap.inherit,
+    )
+    return [*engine.problems, *lint(policies, model, context)]
+
+
+def _lacks_attributes(
+    model: ServiceModel, options: EngineOptions, settings: Settings, condition: PolicyItemCondition
+) -> bool:
+    """Return whether a script reads attributes that are never downloaded; others are the engine's problems or none."""
+    definition = model.conditions.get(condition.type)
+    if settings.plugin.use_ranger_groups or definition is None:
+        return False
+    try:
+        made = options.conditions[definition.evaluator](tuple(condition.values), definition.evaluator_options)
+    except Exception:
+        return False  # of a kind without a factory, or rejected by it: one of the engine's problems
+    return isinstance(made, ScriptCondition) and made.reads_attributes
 
 
 def _granted(settings: Settings) -> list[tuple[str, ...]]:

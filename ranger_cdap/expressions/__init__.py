@@ -4,13 +4,14 @@ Needs the extra `expressions`; without it these conditions cannot be evaluated, 
 """
 
 from ranger_cdap.expressions.script import MissingEngine, NotInSubset, Script, read_script
-from ranger_cdap.expressions.script_condition import EVALUATOR, has_engine, script_conditions
+from ranger_cdap.expressions.script_condition import EVALUATOR, ScriptCondition, has_engine, script_conditions
 
 __all__ = [
     "EVALUATOR",
     "MissingEngine",
     "NotInSubset",
     "Script",
+    "ScriptCondition",
     "has_engine",
     "read_script",
     "script_conditions",

@@ -31,6 +31,8 @@ _WORD: Final = re.compile(
     re.VERBOSE,
 )
 _REFUSED_SIGNS: Final = frozenset({"--", "++", "**", "...", "-=", "+=", "*=", "%=", "/="})
+_NAME_OF_USER: Final = re.compile(r"\b(?:USER|userAttributes)\._name\b")
+_METHOD_OF_ATTRIBUTES: Final = re.compile(r"([uU]ser|[uU]g)Attr")
 _NAMES_OF_VARIABLES: Final = re.compile(r"[a-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -59,6 +61,15 @@ class Script:
     def reads_resource(self) -> bool:
         """Return True if it may look at the requested resource."""
         return not self.names.isdisjoint(language()["names"]["resource"])
+
+    @property
+    def reads_attributes(self) -> bool:
+        """Return True if it may look at attributes of users or groups besides their names."""
+        holders, names = language()["attributes"]["holders"], language()["names"]["request"]
+        words = set(re.findall(r"[A-Za-z]+", _NAME_OF_USER.sub("", self.text)))
+        # A name of the request in quotes is a text; a field of REQ in quotes may be its name.
+        found = words.intersection(holders) - (set(names) - self.names)
+        return bool(found) or any(_METHOD_OF_ATTRIBUTES.search(method) for method in self.methods)
 
 
 @cache

@@ -28,6 +28,11 @@ class ScriptCondition:
         """Return True if the script may look at the requested resource."""
         return self.script.reads_resource
 
+    @property
+    def reads_attributes(self) -> bool:
+        """Return True if the script may look at attributes of users or groups besides their names."""
+        return self.script.reads_attributes
+
     def __call__(self, context: ConditionContext) -> ConditionOutcome:
         """Return the outcome; unknown if anything goes wrong."""
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,8 +14,10 @@ from ranger_cdap.engine.compiled.matcher import compile_element
 from ranger_cdap.engine.compiled.schedule import compile_schedules
 from ranger_cdap.engine.compiled.service_def import ServiceModel
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.policies.manage.descent import Descent
 from ranger_cdap.ranger_model.download import UserStore
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemCondition
+from servicedef import value_patterns
 
 _PATTERN = re.compile(r"[*?{]")
 _MACRO = re.compile(r"\{([^{}\\]*)\}")
@@ -26,6 +28,7 @@ class LintCode(StrEnum):
     """Kinds of findings."""
 
     NEVER_MATCHES = "never-matches"
+    NO_SUCH_NAME = "no-such-name"
     EXPIRED = "expired"
     SHADOWED = "shadowed"
     DENIED_ANYWAY = "denied-anyway"
@@ -35,12 +38,14 @@ class LintCode(StrEnum):
     ODD_LETTER = "odd-letter"
     ONE_ACCOUNT_EVERYTHING = "one-account-everything"
     PARENT_TOO = "parent-too"
+    ENDS_ABOVE = "ends-above"
+    NO_ATTRIBUTES = "no-attributes"
     STOPS_GRANT = "stops-grant"
 
     @property
     def is_note(self) -> bool:
-        """True if it depends on what is not known here, whether the entity exists, if it is a mistake at all."""
-        return self is LintCode.STOPS_GRANT
+        """True if it depends on what is not known here, such as whether the entity exists, if it is a mistake."""
+        return self in (LintCode.STOPS_GRANT, LintCode.ENDS_ABOVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,22 @@ class KnownPrincipals:
         return cls(set(store.user_attr_mapping) | set(store.user_group_mapping), groups)
 
 
+@dataclass(frozen=True, slots=True)
+class LintContext:
+    """What is known besides the policies.
+
+    `known`: the users and groups Ranger knows. `now`: in epoch milliseconds. `granted`: the resource levels of entities
+    whose creators get a policy of the sync job. `lacks_attributes`: whether a condition reads attributes of users or
+    groups that are never there, by its type and values. `inherits`: a policy on an entity counts for what is in it.
+    """
+
+    known: KnownPrincipals
+    now: int
+    granted: Collection[tuple[str, ...]] = ()
+    lacks_attributes: Callable[[PolicyItemCondition], bool] = lambda _: False
+    inherits: bool = False
+
+
 _Findings = Iterator[tuple[str, LintCode, str]]
 """Place, code, message."""
 
@@ -75,29 +96,27 @@ _Findings = Iterator[tuple[str, LintCode, str]]
 def lint(
     policies: Sequence[Policy],
     model: ServiceModel,
-    known: KnownPrincipals,
-    now: int,
-    granted: Collection[tuple[str, ...]] = (),
+    context: LintContext,
 ) -> Iterator[LintFinding]:
     """Yield the findings in enabled policies, in their order.
 
     Args:
         policies: the policies, inside and outside of zones.
         model: the compiled service definition.
-        known: the users and groups Ranger knows.
-        now: in epoch milliseconds.
-        granted: the resource levels of entities whose creators get a policy of the sync job.
+        context: what is known besides.
     """
-    for policy in policies:
-        if not policy.is_enabled:
-            continue
+    enabled = [policy for policy in policies if policy.is_enabled]
+    descent = Descent.of(enabled, model)
+    for policy in enabled:
         for rule in (
             _resources(policy, model),
             _parents(policy, model),
-            _creators(policy, granted),
-            _validity(policy, now),
+            () if context.inherits else _ends(policy, descent),
+            _creators(policy, context.granted),
+            _validity(policy, context.now),
+            _conditions(policy, context.lacks_attributes),
             _items(policy, model),
-            _unknown_principals(policy, known),
+            _unknown_principals(policy, context.known),
         ):
             for place, code, message in rule:
                 yield LintFinding(policy.id, policy.name, place, code, message)
@@ -112,6 +131,11 @@ def _resources(policy: Policy, model: ServiceModel) -> _Findings:
                 continue  # reported by the engine
             if compile_element(resource.values, resource.is_excludes, options).matches_nothing:
                 yield f"{prefix}.{name}", LintCode.NEVER_MATCHES, "it excludes everything, so the policy never applies"
+            known = value_patterns().get(name)
+            for value in dict.fromkeys(resource.values if known else ()):
+                if value.strip() and known and not known.accepts(value):
+                    message = f"no entity of CDAP matches `{value}`: {known.message}"
+                    yield f"{prefix}.{name}", LintCode.NO_SUCH_NAME, message
             for letter in dict.fromkeys(odd_letters("".join(resource.values)) if options.ignore_case else ""):
                 message = f"Ranger may not find the policy for another case of `{letter}`, not even to deny"
                 yield f"{prefix}.{name}", LintCode.ODD_LETTER, message
@@ -137,6 +161,33 @@ def _parents(policy: Policy, model: ServiceModel) -> _Findings:
                 )
                 yield f"{prefix}.{name}", LintCode.PARENT_TOO, message
                 break
+
+
+def _ends(policy: Policy, descent: Descent) -> _Findings:
+    """Report a policy that ends above (`none` in Ranger's form) where those it names have nothing below."""
+    for place, level in descent.dead_ends(policy):
+        message = (
+            f"it decides on the {level} alone, and no policy allows those it names anything in it; CDAP asks about "
+            "each entity by itself, so a policy for these goes on to their level, with `?*` for every name"
+        )
+        yield place, LintCode.ENDS_ABOVE, message
+
+
+def _conditions(policy: Policy, lacks_attributes: Callable[[PolicyItemCondition], bool]) -> _Findings:
+    """Report conditions that never hold because they read what is not downloaded."""
+    items = (
+        (f"{side}[{number}].", item.conditions)
+        for side, items in policy.item_lists().items()
+        for number, item in enumerate(items)
+    )
+    for prefix, conditions in (("", policy.conditions), *items):
+        for number, condition in enumerate(conditions):
+            if lacks_attributes(condition):
+                message = (
+                    "it reads attributes of users or groups, which `plugin.use_ranger_groups = false` leaves unknown: "
+                    "it allows nothing, and denials apply"
+                )
+                yield f"{prefix}conditions[{number}]", LintCode.NO_ATTRIBUTES, message
 
 
 def _creators(policy: Policy, granted: Collection[tuple[str, ...]]) -> _Findings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.service_def import compile_service_def
-from ranger_cdap.policies.manage.lint import KnownPrincipals, LintCode, lint
+from ranger_cdap.policies.manage.lint import KnownPrincipals, LintCode, LintContext, lint
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.download import UserStore
 from ranger_cdap.ranger_model.policy import Policy
@@ -22,7 +23,7 @@ from ranger_cdap.ranger_model.service_def import ServiceDef
 
 MODEL = compile_service_def(msgspec.convert(servicedef.service_definition(), ServiceDef))
 NOW = 1_800_000_000_000
-KNOWN = KnownPrincipals(users={"alice", "bob"}, groups={"staff"})
+KNOWN = LintContext(KnownPrincipals(users={"alice", "bob"}, groups={"staff"}), NOW, inherits=True)
 PAST = {"startTime": "2020/01/01 00:00:00", "endTime": "2020/12/31 00:00:00", "timeZone": "UTC"}
 FUTURE = {**PAST, "endTime": "2099/12/31 00:00:00"}
 
@@ -48,6 +49,7 @@ def policy(allow: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, 
 ALL = ("read", "write", "admin", "execute")
 NS1 = {"instance": ["cdap"], "namespace": ["ns1"]}
 EVERYWHERE = {"instance": ["*"], "namespace": ["*"]}
+SCRIPT = [{"type": "_expression", "values": ["USER.dept == 'eng'"]}]
 IP = [{"type": "ip", "values": ["10.0.0.1"]}]
 
 ODD_LETTERS = "\u017f\u0131\u03c2\u00b5\u03d0"
@@ -121,14 +123,69 @@ CASES = [
     (policy(resources={**NS1, "dataset": ["kv"]}, policyLabels=["ranger-cdap-sync"]), []),
     (policy([item("alice", *ALL)]), []),
     (policy([item("eve")], isEnabled=False), []),
+    (policy(resources={**NS1, "dataset": ["a b", "k*", "a,b", "a b"]}), [("no-such-name", "resources.dataset")] * 2),
+    (policy(resources={**NS1, "application": ["app"], "program": ["W"]}), [("no-such-name", "resources.program")]),
+    (policy(resources={**NS1, "application": ["a"], "program": ["service.W", "*W", "{USER}W"]}), []),
+    (
+        policy(additionalResources=[{"instance": {"values": ["any name"]}, "namespace": {"values": ["n-1"]}}]),
+        [("no-such-name", "additionalResources[0].namespace")],
+    ),
+    (
+        policy(
+            [item("alice"), item("bob", conditions=SCRIPT)], denyPolicyItems=[item("bob", conditions=[*IP, *SCRIPT])]
+        ),
+        [("no-attributes", "policyItems[1].conditions[0]"), ("no-attributes", "denyPolicyItems[0].conditions[1]")],
+    ),
+    (policy(conditions=SCRIPT), [("no-attributes", "conditions[0]")]),
 ]
 
 
 @pytest.mark.parametrize(("written", "found"), CASES)
 def test_what_is_found(written: dict[str, Any], found: list[tuple[str, str]]) -> None:
     granted = [("instance", "namespace", "dataset"), ("instance", "namespace", "application", "program")]
-    findings = lint([msgspec.convert(written, Policy)], MODEL, KNOWN, NOW, granted)
+    context = replace(KNOWN, granted=granted, lacks_attributes=lambda condition: "USER" in condition.values[0])
+    findings = lint([msgspec.convert(written, Policy)], MODEL, context)
     assert [(finding.code.value, finding.place) for finding in findings] == found
+
+
+BELOW = {**NS1, "dataset": ["kv", "kv2"]}
+APP = {**NS1, "application": ["shop", "?*"]}
+ENDS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, bool]] = {
+    # a policy, another one, and whether the first ends above all that those it names have
+    "nothing else": (policy(), None, True),
+    "a policy below for the same user": (policy(), policy(resources=BELOW), False),
+    "a policy below for somebody else": (policy(), policy([item("bob")], resources=BELOW), True),
+    "a policy below for everybody": (policy(), policy([item("@public")], resources=BELOW), False),
+    "a policy below for owners": (policy(), policy([item("{OWNER}")], resources=BELOW), False),
+    "one of several named": (policy([item("alice bob")]), policy(resources=BELOW), False),
+    "a group": (policy([item("@staff")]), policy(resources=BELOW), True),
+    "a denial below": (policy(), policy([], denyPolicyItems=[item("alice")], resources=BELOW), True),
+    "a policy below another namespace": (policy(), policy(resources={**BELOW, "namespace": ["ns2"]}), True),
+    "a policy below by a pattern": (policy(), policy(resources={**BELOW, "namespace": ["n*"]}), False),
+    "a pattern, and one below it": (policy(resources={**NS1, "namespace": ["n*"]}), policy(resources=BELOW), False),
+    "two patterns": (
+        policy(resources={**NS1, "namespace": ["n*"]}),
+        policy(resources={**BELOW, "namespace": ["*1"]}),
+        False,
+    ),
+    "a policy below that is disabled": (policy(), policy(resources=BELOW, isEnabled=False), True),
+    "a second resource below": (policy(additionalResources=[policy(resources=BELOW)["resources"]]), None, False),
+    "the instance": (policy(resources={"instance": ["cdap"]}), None, False),
+    "a dataset": (policy(resources=BELOW), None, False),
+    "an application": (policy(resources=APP), None, True),
+    "no allowed item": (policy([], denyPolicyItems=[item("alice")]), None, False),
+}
+
+
+@pytest.mark.parametrize(("written", "other", "ends"), ENDS.values(), ids=ENDS)
+def test_a_policy_ends_above_if_those_it_names_have_nothing_below(
+    written: dict[str, Any], other: dict[str, Any] | None, ends: bool
+) -> None:
+    policies = [msgspec.convert(one, Policy) for one in (written, {**other, "id": 8} if other else None) if one]
+    found = [one for one in lint(policies, MODEL, replace(KNOWN, inherits=False)) if one.code is LintCode.ENDS_ABOVE]
+    assert [one.place for one in found if one.policy_id == 7] == ["resources"] * ends
+    assert all(one.code.is_note for one in found)
+    assert not any(one.code is LintCode.ENDS_ABOVE for one in lint(policies, MODEL, KNOWN))
 
 
 LEVELS = ("instance", "namespace", "application", "program")
@@ -151,12 +208,13 @@ def test_parent_too_is_found_where_the_engine_decides_above(values: list[list[st
         for n in range(1, len(resources))
         if engine.evaluate(AccessRequest({k: asked[k] for k in LEVELS[:n]}, "read", "alice")).allowed
     ]
-    found = lint([msgspec.convert(written, Policy)], MODEL, KNOWN, NOW)
+    found = lint([msgspec.convert(written, Policy)], MODEL, KNOWN)
     assert [finding.place for finding in found if finding.code is LintCode.PARENT_TOO] == above[:1]
 
 
 def test_without_a_user_store_nobody_is_unknown() -> None:
-    assert list(lint([msgspec.convert(policy([item("eve @ghosts")]), Policy)], MODEL, KnownPrincipals(), NOW)) == []
+    written = msgspec.convert(policy([item("eve @ghosts")]), Policy)
+    assert list(lint([written], MODEL, replace(KNOWN, known=KnownPrincipals()))) == []
 
 
 def test_whom_a_user_store_knows() -> None:
@@ -167,8 +225,8 @@ def test_whom_a_user_store_knows() -> None:
 
 
 def test_every_code_has_a_case_and_a_line_in_the_docs() -> None:
-    of_other_definitions = {"odd-letter"}  # CDAP's levels tell cases apart
-    assert {code for _, found in CASES for code, _ in found} | of_other_definitions == {one.value for one in LintCode}
+    elsewhere = {"odd-letter", "ends-above"}  # CDAP's levels tell cases apart; a table of its own
+    assert {code for _, found in CASES for code, _ in found} | elsewhere == {one.value for one in LintCode}
     page = (Path(__file__).parents[3] / "docs" / "reference" / "policy-problems.md").read_text()
     section = page.split("## Additional findings of `policies lint`")[1].split("##")[0]
     assert set(re.findall(r"`([a-z-]+)`", section.replace("`policies lint`", ""))) == {code.value for code in LintCode}
@@ -182,5 +240,5 @@ def test_a_letter_that_ranger_folds_in_two_ways_is_found_where_case_does_not_cou
     level = {"name": "r", "matcherOptions": {"ignoreCase": ignore_case}}
     model = compile_service_def(msgspec.convert({"name": "t", "resources": [level]}, ServiceDef))
     written = msgspec.convert(policy([], resources={"r": [f"a{letter}", letter]}), Policy)
-    found = [(one.code, one.place) for one in lint([written], model, KNOWN, NOW)]
+    found = [(one.code, one.place) for one in lint([written], model, KNOWN)]
     assert found == [("odd-letter", "resources.r")] * (ignore_case == "true" and letter in ODD_LETTERS)
