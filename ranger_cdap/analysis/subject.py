@@ -128,8 +128,10 @@ class SubjectRulingMaker(RulingMaker):
         context = self.context
         if context is None:
             return RulingMaker.conditions(self, conditions, restricts=restricts)
-        unknown = restricts and not self.lenient
-        held = all(c.holds(context, lenient=self.lenient) or (unknown and c.unknown(context)) for c in conditions)
+        lenient = self.lenient
+        held = all(
+            c.holds(context, lenient=lenient) or (restricts and c.unknown(context, lenient=lenient)) for c in conditions
+        )
         return TRUE if held else FALSE
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, product
 from random import Random
 from typing import Any, Literal
 
 import msgspec
 
-from ranger_cdap.engine import AccessRequest, EngineOptions, PolicyEngine
+from ranger_cdap.engine import AccessRequest, ConditionContext, ConditionOutcome, EngineOptions, PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
 
 Json = dict[str, Any]
@@ -31,10 +31,12 @@ CONDITIONS = (
     {"type": "ip", "values": ["10.2.0.1"]},
     {"type": "script", "values": ["true"]},
 )
+OUTCOMES = tuple({"type": "outcome", "values": [one.name]} for one in ConditionOutcome)
+"""Conditions of a plugin that always have one outcome."""
 FROM_2020 = {"startTime": "2020/01/01 00:00:00", "endTime": "2025/01/01 00:00:00", "timeZone": "UTC"}
 
 Features = frozenset[str]
-"""Of `conditions`, `macros`, `zones`, `tags`, `super`."""
+"""Of `conditions`, `outcomes`, `macros`, `zones`, `tags`, `super`."""
 
 
 def definition(ignore_case: bool, deny: bool = True) -> Json:
@@ -50,6 +52,7 @@ def definition(ignore_case: bool, deny: bool = True) -> Json:
         "policyConditions": [
             {"name": "ip", "evaluator": EVALUATORS + "RangerIpMatcher"},
             {"name": "script", "evaluator": "JavaScript"},
+            {"name": "outcome", "evaluator": "Outcome"},
         ],
     }
 
@@ -67,8 +70,12 @@ def item(random: Random, features: Features, prefix: str = "") -> Json:
         "delegateAdmin": random.random() < 0.2,
     }
     if "conditions" in features and random.random() < 0.4:
-        drawn["conditions"] = random.sample(CONDITIONS, random.choice((1, 1, 2)))
+        drawn["conditions"] = random.sample(conditions(features), random.choice((1, 1, 2)))
     return drawn
+
+
+def conditions(features: Features) -> tuple[Json, ...]:
+    return CONDITIONS + (OUTCOMES if "outcomes" in features else ())
 
 
 def level(random: Random, features: Features) -> Json:
@@ -100,7 +107,7 @@ def policy(random: Random, features: Features, prefix: str = "") -> Json:
         "isEnabled": random.random() < 0.93,
     }
     if "conditions" in features and random.random() < 0.15:
-        drawn["conditions"] = [random.choice(CONDITIONS)]
+        drawn["conditions"] = [random.choice(conditions(features))]
     if "conditions" in features and random.random() < 0.15:
         drawn["validitySchedules"] = [FROM_2020]
     if random.random() < 0.1:
@@ -227,8 +234,13 @@ def engine(documents: Json, compatibility: Literal["safe", "ranger"] = "safe") -
         decode_service_policies(msgspec.json.encode(documents["policies"])),
         roles=decode_roles(msgspec.json.encode(documents["roles"])),
         tags=decode_service_tags(msgspec.json.encode(documents.get("tags") or {})),
-        options=EngineOptions(compatibility=compatibility),
+        options=EngineOptions(compatibility=compatibility, conditions={"Outcome": always}),
     )
+
+
+def always(values: Sequence[str], _: Mapping[str, Any]) -> Callable[[ConditionContext], ConditionOutcome]:
+    """Return the condition of `OUTCOMES`."""
+    return lambda _: ConditionOutcome[values[0]]
 
 
 def requests(features: Features, access: str) -> Iterator[AccessRequest]:

@@ -83,7 +83,7 @@ class AtomTable:
     def condition(self, condition: SymbolicCondition, *, restricts: bool, lenient: bool) -> tuple[Formula, ...]:
         """Return the disjuncts that let a condition apply on a restricting or a granting side."""
         holds = self._number(("holds", condition.key), Atom(AtomKind.HOLDS, condition.text, None, condition))
-        if lenient or not restricts:
+        if not restricts or not condition.may_be_unknown(lenient=lenient):
             return (holds,)
         return holds, self._number(("unknown", condition.key), Atom(AtomKind.UNKNOWN, condition.text, None, condition))
 

@@ -70,9 +70,19 @@ class SymbolicCondition:
         outcome = self.outcome(context)
         return outcome is ConditionOutcome.HOLDS or (lenient and outcome is ConditionOutcome.UNKNOWN_HOLDS)
 
-    def unknown(self, context: ConditionContext) -> bool:
-        """Return True if a value that it needs is missing."""
-        return self.outcome(context) not in (ConditionOutcome.HOLDS, ConditionOutcome.FAILS)
+    def unknown(self, context: ConditionContext, *, lenient: bool) -> bool:
+        """Return True if it counts against the user, because a value that it needs is missing.
+
+        `lenient`: as in mode `ranger`, where that is so only if it is not known either what Java returns.
+        """
+        outcome = self.outcome(context)
+        if lenient:
+            return outcome is ConditionOutcome.UNKNOWN
+        return outcome not in (ConditionOutcome.HOLDS, ConditionOutcome.FAILS)
+
+    def may_be_unknown(self, *, lenient: bool) -> bool:
+        """Return False if it never is; of the kinds that Ranger ships it is known what Java returns."""
+        return not lenient or self.is_opaque
 
 
 @dataclass(frozen=True, slots=True)

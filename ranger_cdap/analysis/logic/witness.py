@@ -164,7 +164,7 @@ def holds(atom: Atom, context: ConditionContext, *, lenient: bool) -> bool:
     assert atom.condition is not None
     if atom.kind is AtomKind.HOLDS:
         return atom.condition.holds(context, lenient=lenient)
-    return atom.condition.unknown(context)
+    return atom.condition.unknown(context, lenient=lenient)
 
 
 def value_of(atom: Atom, request: AccessRequest, context: ConditionContext, *, lenient: bool) -> bool:
