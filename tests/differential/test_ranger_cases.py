@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ranger_cdap.expressions import script_conditions
 from tests.differential.java_engine import JavaEngine
 from tests.differential.our_engine import AS_RANGER, decide
 from tests.differential.ranger_cases import (
@@ -22,7 +23,7 @@ from tests.differential.ranger_cases import (
 from tests.ranger_source import MISSING, checkout, ranger_files
 
 CASES = list(ranger_cases())
-OPTIONS = replace(AS_RANGER, conditions={SIMPLE_MATCHER: simple_matcher})
+OPTIONS = replace(AS_RANGER, conditions={SIMPLE_MATCHER: simple_matcher, **script_conditions()})
 
 
 def each(cases: Iterable[RangerCase]) -> pytest.MarkDecorator:
