@@ -54,6 +54,13 @@ class EngineState:
     attributes: AttributeStore | None = None
 
     @property
+    def condition_steps(self) -> int:
+        """Steps that custom conditions may take in one decision at most, if every policy applies."""
+        of_tags = self.tag_repository.condition_steps if self.tag_repository is not None else 0
+        of_resources = sum(each.condition_steps for each in (self.default, *self.zones.values()))
+        return of_resources + of_tags * max(1, self.tag_table.count)
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """Problems of the download, those of policies first."""
         others = (*self.zone_table.issues, *self.tag_table.issues, *self.roles.issues, *self.filter_issues)

@@ -12,6 +12,7 @@ import msgspec
 
 from ranger_cdap.engine.build import EngineState, apply_deltas, build_state
 from ranger_cdap.engine.compiled.conditions import AttributeStore, ConditionContext
+from ranger_cdap.engine.compiled.cost import MAX_STEPS
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, decode_raw
@@ -71,7 +72,9 @@ class PolicyEngine:
     def __init__(self, state: EngineState) -> None:
         self._state = state
         self._item_compiler = state.compiler.item_compiler
-        self._costly = any(problem.code is ProblemCode.COSTLY_RESOURCE for problem in state.problems)
+        self._costly = state.condition_steps > MAX_STEPS or any(
+            problem.code is ProblemCode.COSTLY_RESOURCE for problem in state.problems
+        )
         self._tags_depend_on_time = state.tag_repository is not None and state.tag_table.depends_on_time
         needs_general = (
             self._tags_depend_on_time
@@ -148,7 +151,7 @@ class PolicyEngine:
 
     @property
     def may_be_costly(self) -> bool:
-        """Return True if matching a long resource name against some policy is expensive."""
+        """Return True if a decision may take long: to match a long name, or to evaluate custom conditions."""
         return self._costly
 
     @property

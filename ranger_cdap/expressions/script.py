@@ -48,7 +48,8 @@ class MissingEngine(Exception):
 class Script:
     """Script of the subset as JavaScript, and what it needs of the request.
 
-    `has_intersects` is true if Ranger adds `intersects` to lists, `texts` are its string literals.
+    `has_intersects` is true if Ranger adds `intersects` to lists, `texts` are its string literals. One that `is_short`
+    looks at each value a few times; any other may run until its limit.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Script:
     methods: frozenset[str]
     has_intersects: bool
     texts: frozenset[str]
+    is_short: bool = False
 
     @property
     def reads_resource(self) -> bool:
@@ -100,7 +102,7 @@ def read_script(values: Sequence[str], options: Mapping[str, Any], context_metho
     if given and str(options.get("enableJsonCtx") or "true").lower() != "true":
         raise NotInSubset(f"`{min(given)}` is not there, because the condition's definition sets `enableJsonCtx`")
     texts = frozenset(word[1:-1] for kind, word in words if kind == "text" and "\\" not in word)
-    return Script(text, names, methods, ".intersects(" in expanded, texts)
+    return Script(text, names, methods, ".intersects(" in expanded, texts, _is_short(text, words))
 
 
 def _expanded(script: str) -> str:
@@ -165,6 +167,21 @@ def _checked(
         elif word not in known and word not in variables:
             raise NotInSubset(f"`{_shown(word)}` is not in the subset")
     return frozenset(used), frozenset(methods)
+
+
+def _is_short(text: str, words: Sequence[tuple[str, str]]) -> bool:
+    """Return True if nothing is done again and again, and nothing grows: no variables, functions, joined lists."""
+    short = language()["short"]
+    known = {*short["calls"], *language()["names"]["functions"]}
+    for n, (_, word) in enumerate(words):
+        if n and word == "(":
+            kind, called = words[n - 1]
+            is_of_ctx = n > 2 and words[n - 3][1] == "ctx"
+            if called == "?." or (kind == "name" and called not in known and not is_of_ctx):
+                return False
+    every = [word for _, word in words]
+    is_plain = not {"=>", *short["repeating"]} & set(every)
+    return is_plain and len(text) <= short["length"] and every.count("split") <= short["splits"]
 
 
 def _check_sign(word: str, before: str, kind_before: str, before_that: str) -> None:

@@ -13,6 +13,10 @@ from ranger_cdap.expressions.sandbox import check_syntax, context_methods, evalu
 from ranger_cdap.expressions.script import Script, read_script
 
 EVALUATOR: Final = "org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator"
+SHORT_STEPS: Final = 200_000
+"""1 ms: nearly all of it is the beginning of a runtime."""
+LIMIT_STEPS: Final = 14_000_000
+"""70 ms: QuickJS looks at the clock at intervals, so a script ends that long after its beginning at the latest."""
 _PACKAGE: Final = "quickjs-ng"
 
 
@@ -27,6 +31,11 @@ class ScriptCondition:
     def reads_resource(self) -> bool:
         """Return True if the script may look at the requested resource."""
         return self.script.reads_resource
+
+    @property
+    def max_steps(self) -> int:
+        """Return the steps that an evaluation may take, in the engine's unit (5 ns)."""
+        return SHORT_STEPS if self.script.is_short else LIMIT_STEPS
 
     @property
     def reads_attributes(self) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from ranger_cdap.engine.compiled.cost import CUSTOM_STEPS
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.schedule import compile_schedule
 from ranger_cdap.engine.compiled.tag_date import DateScript, read_date, read_script
@@ -105,7 +106,8 @@ ConditionFactory = Callable[
 The condition returns whether it holds, or None if unknown; it is called by several threads. An outcome instead says
 what Java returns. The factory returns None if the values are unreadable. A factory or condition that raises makes the
 condition unknown, so it allows nothing; the text of a ValueError of the factory says why.
-A condition with the attribute `reads_resource = False` holds or not whatever the resource is.
+A condition with the attribute `reads_resource = False` holds or not whatever the resource is. The attribute `max_steps`
+is the most that an evaluation may cost, in steps (compiled/cost.py), `cost.CUSTOM_STEPS` without it.
 """
 
 
@@ -191,6 +193,12 @@ class CustomCondition:
     def reads_resource(self) -> bool:
         """Return True if the outcome may depend on the requested resource."""
         return getattr(self.evaluate, "reads_resource", True) is not False
+
+    @property
+    def max_steps(self) -> int:
+        """Return the steps that an evaluation may take."""
+        steps = getattr(self.evaluate, "max_steps", CUSTOM_STEPS)
+        return steps if isinstance(steps, int) else CUSTOM_STEPS
 
     def __call__(self, c: ConditionContext) -> ConditionOutcome:
         """Return the outcome."""

@@ -17,6 +17,9 @@ MAX_VALUE_LENGTH: Final = 8_192
 MAX_STEPS: Final = 4_000_000
 """Steps to match one policy with one resource: about 20 ms in the worst case."""
 
+CUSTOM_STEPS: Final = 200_000
+"""Steps of a custom condition that does not say what it takes: 1 ms."""
+
 TYPICAL_VALUE_LENGTH: Final = 1_000
 """Characters of a realistic value; names in CDAP are not longer."""
 

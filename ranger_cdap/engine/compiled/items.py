@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -122,10 +122,17 @@ class ItemCompiler:
     def _options(self) -> ConditionOptions:
         return ConditionOptions(lenient=not self.fail_closed, custom=self.custom)
 
-    def conditions_hold(self, conditions: tuple[Condition, ...], context: ConditionContext, *, restricts: bool) -> bool:
+    def is_custom(self, condition: PolicyItemCondition) -> bool:
+        """Return True if a factory makes the condition."""
+        definition = self.model.conditions.get(condition.type)
+        return definition is not None and definition.evaluator in self.custom
+
+    def conditions_hold(
+        self, conditions: tuple[Condition, ...], outcome_of: Callable[[Condition], ConditionOutcome], *, restricts: bool
+    ) -> bool:
         """Return True if all conditions hold; an unknown one holds if it only restricts access."""
         for condition in conditions:
-            outcome = condition(context)
+            outcome = outcome_of(condition)
             if outcome is ConditionOutcome.HOLDS:
                 continue
             if outcome is ConditionOutcome.FAILS:

@@ -11,7 +11,7 @@ import msgspec
 from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler, decode_raw
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher, ResourceCache
-from ranger_cdap.engine.compiled.validate import has_no_issues, policy_issues
+from ranger_cdap.engine.compiled.validate import has_custom_conditions, has_no_issues, policy_issues
 from ranger_cdap.engine.model.decision import NO_POLICY
 from ranger_cdap.engine.model.problem import PolicyIssue, Problem, ProblemCode, Unusable, name_and_id, policy_problems
 from ranger_cdap.ranger_model.json_repair import as_boolean
@@ -79,6 +79,11 @@ class PolicyEntry(msgspec.Struct, eq=False, gc=False):
         return self._substitutes
 
     @property
+    def condition_steps(self) -> int:
+        """Return the steps that custom conditions may take in one decision; a policy with some is compiled at once."""
+        return 0 if self._compiled is None else self._compiled.condition_steps
+
+    @property
     def is_substitute(self) -> bool:
         """Return True if the entry denies in place of an unusable policy."""
         return self._compiled is not None and bool(self._compiled.substitute_reason)
@@ -123,8 +128,9 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
                 ineffective_ids.add(NO_POLICY if policy.id is None else policy.id)
             else:
                 resources = compiler.resources(policy, cache)
-                # A schedule may be unreadable, so a policy with one is compiled now; others on first use.
-                compiled = compiler.compile(policy, resources) if policy.validity_schedules else None
+                # A schedule may be unreadable, and custom conditions count; other policies are compiled on first use.
+                now = policy.validity_schedules or has_custom_conditions(policy, compiler)
+                compiled = compiler.compile(policy, resources) if now else None
                 entries.append(PolicyEntry.of(raw, policy, resources, compiler, compiled))
                 if (
                     entries[-1].costly

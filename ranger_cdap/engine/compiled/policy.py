@@ -101,6 +101,13 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True, gc=Fal
         return any(isinstance(one, CustomCondition) and one.reads_resource for one in found)
 
     @property
+    def condition_steps(self) -> int:
+        """Return the steps that its custom conditions may take, each evaluated once."""
+        items = (*self.deny, *self.deny_exceptions, *self.allow, *self.allow_exceptions)
+        found = (*self.conditions, *(condition for item in items for condition in item.conditions))
+        return sum(one.max_steps for one in found if isinstance(one, CustomCondition))
+
+    @property
     def has_items(self) -> bool:
         """Return True if the policy can allow or deny something."""
         return bool(self.deny_all_else or self.deny or self.deny_exceptions or self.allow or self.allow_exceptions)

@@ -58,6 +58,22 @@ def has_no_issues(policy: Policy, compiler: PolicyCompiler) -> bool:
     return True
 
 
+def has_custom_conditions(policy: Policy, compiler: PolicyCompiler) -> bool:
+    """Return True if a factory makes some condition of the policy or of an item."""
+    if not compiler.custom:
+        return False
+    is_custom = compiler.item_compiler.is_custom
+    for condition in policy.conditions:
+        if is_custom(condition):
+            return True
+    for items in (policy.policy_items, policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions):
+        for item in items:
+            for condition in item.conditions:
+                if is_custom(condition):
+                    return True
+    return False
+
+
 def _item_issues(item: PolicyItem, place: str, compiler: PolicyCompiler) -> Iterator[PolicyIssue]:
     known = compiler.model.known_access_types
     for n, access in enumerate(item.accesses):

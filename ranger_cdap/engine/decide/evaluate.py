@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ranger_cdap.engine.compiled.conditions import Condition, ConditionContext, ContextTag
+from ranger_cdap.engine.compiled.conditions import (
+    Condition,
+    ConditionContext,
+    ConditionOutcome,
+    ContextTag,
+    CustomCondition,
+)
 from ranger_cdap.engine.compiled.items import Item, ItemCompiler
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType
@@ -31,10 +37,11 @@ class PolicyEvaluator:
     trace: Tracer
     certain: bool = True
     tag: ContextTag | None = None
+    outcomes: dict[CustomCondition, ConditionOutcome] = field(default_factory=dict)
 
     def for_tag(self, tag: ContextTag, *, certain: bool) -> PolicyEvaluator:
         """Return the evaluator for the policies of one tag."""
-        return replace(self, certain=certain, tag=tag)
+        return replace(self, certain=certain, tag=tag, outcomes={})
 
     def evaluate_policies(self, policies: Iterable[CompiledPolicy], evaluation: Evaluation, *, fallback: bool) -> None:
         """Evaluate resource policies in order; stop when the result is final."""
@@ -178,7 +185,16 @@ class PolicyEvaluator:
         assume_conditions = self.query.assume_conditions
         if assume_conditions is not None:
             return restricts is not assume_conditions
-        return self.item_compiler.conditions_hold(conditions, self._condition_context(), restricts=restricts)
+        return self.item_compiler.conditions_hold(conditions, self._outcome, restricts=restricts)
+
+    def _outcome(self, condition: Condition) -> ConditionOutcome:
+        """Return the outcome of a condition; a custom one, which may be costly, is evaluated once for a tag or none."""
+        if not isinstance(condition, CustomCondition):
+            return condition(self._condition_context())
+        found = self.outcomes.get(condition)
+        if found is None:
+            found = self.outcomes[condition] = condition(self._condition_context())
+        return found
 
     def _condition_context(self) -> ConditionContext:
         """Return the input of conditions; a request to tag policies does not carry the cluster (§14.4)."""

@@ -121,6 +121,11 @@ class TagTable:
         return self._enriched
 
     @property
+    def count(self) -> int:
+        """Number of tags that resources may have."""
+        return len(self._all_tags)
+
+    @property
     def everywhere(self) -> tuple[ResourceTag, ...]:
         """Tags that may be on any resource, for denials only."""
         return self._everywhere
@@ -235,6 +240,8 @@ class TagRepository:
 
     def __init__(self, entries: Sequence[PolicyEntry]) -> None:
         self.entries = entries
+        self.condition_steps = sum(entry.condition_steps for entry in entries)
+        """Steps that all custom conditions may take, each evaluated once; they are for each tag of a resource."""
         self._exact: dict[str, list[CompiledPolicy]] = {}
         self._prefixed: dict[str, list[CompiledPolicy]] = {}
         for policy in (entry.compiled for entry in entries):

@@ -34,6 +34,8 @@ class PolicyRepository:
                 by_id[entry.id] = (*by_id[entry.id], entry) if entry.id in by_id else (entry,)
         self.count = len(loaded.entries)
         """Number of policies that have an effect."""
+        self.condition_steps = sum([entry.condition_steps for entry in loaded.entries])
+        """Steps that all custom conditions may take, each evaluated once."""
         self._by_id = SharedMap(by_id)
         self._without_id = tuple(without_id)
         self._set_untabled(loaded.entries)
@@ -50,6 +52,8 @@ class PolicyRepository:
         if added.ineffective_ids or not changed.isdisjoint(self.ineffective_ids):
             new.ineffective_ids = (self.ineffective_ids - changed) | added.ineffective_ids
         new.count = self.count - len(removed) + len(added.entries)
+        new.condition_steps = self.condition_steps - sum([entry.condition_steps for entry in removed])
+        new.condition_steps += sum([entry.condition_steps for entry in added.entries])
         by_id = self._by_id
         for id_ in changed:
             by_id = by_id.replaced(id_, None)
