@@ -302,10 +302,10 @@ class AdminFailed(RangerAdminError):
 
 
 class RangerTooOld(RangerAdminError):
-    """Ranger Admin ignores a part of a policy that its release does not know."""
+    """Ranger Admin is too old: it accepted a request and dropped a part of it that it does not know."""
 
     code = "ranger-admin-too-old"
-    remedy = "Use a newer Ranger, or the setting that does without that part, which the message names."
+    remedy = "Use a newer Ranger; docs/reference/compatibility.md says what each release lacks."
 
 
 class UnexpectedAnswer(RangerAdminError):

@@ -17,11 +17,13 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.config import Settings
 from ranger_cdap.config.cdap_site import DOCUMENTED, SiteProposal, as_toml, proposal
 from ranger_cdap.errors import ConflictingChange, RangerAdminError
+from ranger_cdap.policies.client.features import missing_features
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.proposed_admins import desired_state, read_proposal
 from ranger_cdap.policies.manage.service_setup import SetupAction, Step
 from ranger_cdap.questions.display import visible
+from servicedef import service_definition
 
 
 @click.command(
@@ -126,6 +128,7 @@ def setup(
         changes = _changes(steps)
         service_setup.require_principals(changes, admin)
         if dry_run or not changes:
+            _show_missing(admin)
             return
         if not yes:
             confirm(f"Make these changes in {settings.ranger.url}?")
@@ -134,6 +137,14 @@ def setup(
                 raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
             changes = _changes(again)
         _carry_out(changes, admin)
+        _show_missing(admin)
+
+
+def _show_missing(admin: RangerAdmin) -> None:
+    """Say what an older Ranger Admin lacks, by the definition as it answers it now."""
+    definition = admin.get_service_def(service_definition()["name"])
+    for feature in missing_features(definition) if definition else ():
+        click.echo(f"note: {feature}", err=True)
 
 
 def _propose(invocation: Invocation, proposed: SiteProposal) -> None:

@@ -22,6 +22,7 @@ from ranger_cdap.errors import (
     ServiceDisabled,
     ServiceNotFound,
 )
+from ranger_cdap.policies.client.features import missing_features
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.service_setup import (
     PLUGIN_RIGHTS,
@@ -37,6 +38,7 @@ from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy
 
 _SETUP: Final = "run `ranger-cdap setup`"
+_OLDER: Final = "use a newer Ranger, or do without; docs/reference/compatibility.md has what each release lacks"
 # Remedies for a refused sign-in, by authentication method; `{0}` is the beginning of the names of the settings.
 _SIGN_IN: Final[Mapping[str, str]] = {
     "basic": "correct `{0}username` or `{0}password`; five failures within 300 s lock the account",
@@ -100,6 +102,8 @@ def examine_account(
         findings = [well(check, "accepted")]
         if account.purpose == "plugin":
             findings.append(_definition(definition, settings))
+            lacking = missing_features(definition) if definition else ()
+            findings.extend(note(f"Ranger Admin: {one.name}", str(one), _OLDER) for one in lacking)
         rights, policies = _rights(account, admin, settings, known)
         findings.extend(rights)
         if account.purpose == "plugin" and definition and not any(finding.check == "service" for finding in rights):

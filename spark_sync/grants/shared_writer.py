@@ -63,14 +63,15 @@ def _create(
     if content is None:
         return list(left(write, there))
     try:
-        policy, answer = _accepted(content, write, ranger.create_policy)
+        answer = _accepted(content, write, ranger.create_policy)
     except RequestRejected as e:
         policy = shared_policy(content, write.service)
         return [*(_refused(join, policy, e) for join in joins), *left(write, there)]
-    if _is_cut(policy, answer):
-        if answer.id is not None:
-            _delete(answer.id, ranger)
-        raise RangerTooOld(TOO_OLD)
+    except RangerTooOld:
+        cut = ranger.policy_by_guid(write.service, write.place.guid)
+        if cut is not None and cut.id is not None:
+            _delete(cut.id, ranger)
+        raise RangerTooOld(TOO_OLD) from None
     return [*(applied(join, answer) for join in joins), *left(write, there)]
 
 
@@ -81,13 +82,13 @@ def _update(
         raise ValueError("only a policy that was read is updated")
     ids = {"id": there.policy.id, "version": there.policy.version}
     try:
-        policy, answer = _accepted(content, write, lambda policy: ranger.update_policy(replaced(policy, **ids)))
+        answer = _accepted(content, write, lambda policy: ranger.update_policy(replaced(policy, **ids)))
     except RequestRejected as e:
         if any(step.life.entity in there.entities for step in write.leaves):
             return _give_up(write, there, joins, there.policy.id, ranger)
         policy = shared_policy(content, write.service)
         return [*(_refused(join, policy, e) for join in joins), *left(write, there)]
-    if _is_cut(policy, answer):
+    except RangerTooOld:
         return _give_up(write, there, joins, there.policy.id, ranger)
     reason = _overwritten(there.policy, answer)
     outcomes = [applied(join, answer) for join in joins]
@@ -96,18 +97,26 @@ def _update(
     return [*outcomes, *left(write, there, reason)]
 
 
-def _accepted(content: SharedPolicy, write: SharedWrite, send: Callable[[Policy], Policy]) -> tuple[Policy, Policy]:
+def _accepted(content: SharedPolicy, write: SharedWrite, send: Callable[[Policy], Policy]) -> Policy:
     """Send the policy, with its first entity repeated as often as Ranger needs to tell it from others of the same list.
 
-    Return it with Ranger's answer. Such another one may be of ours, with other terms, while grants move between them.
+    Return Ranger's answer. Such another one may be of ours, with other terms, while grants move between them.
+
+    Raises:
+        RangerTooOld: Ranger keeps one entity of several.
+        RequestRejected: Ranger refuses it.
     """
     for repeats in range(_REPEATS):
         policy = shared_policy(content, write.service, repeats=repeats)
         try:
-            return policy, send(policy)
+            answer = send(policy)
         except RequestRejected as e:
             if set(e.reason_codes) != {RESOURCE_TAKEN} or repeats == _REPEATS - 1:
                 raise
+        else:
+            if len(answer.additional_resources) != len(policy.additional_resources):
+                raise RangerTooOld(TOO_OLD)
+            return answer
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -118,10 +127,6 @@ def _give_up(
     _delete(policy_id, ranger)
     again = (elsewhere(join) for join in joins)
     return [*again, *left(write, there), *displaced(write.others, write.place)]
-
-
-def _is_cut(sent: Policy, answer: Policy) -> bool:
-    return len(answer.additional_resources) != len(sent.additional_resources)
 
 
 def _overwritten(before: Policy, answer: Policy) -> str:

@@ -18,6 +18,7 @@ from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.policies.client import endpoints
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.features import require_resources
 from ranger_cdap.policies.client.http import AdminHttp, is_addressable, segment
 from ranger_cdap.policies.client.ranger_roles import RoleClient
 from ranger_cdap.policies.client.sign_in import AccountSource
@@ -198,12 +199,17 @@ class RangerAdmin:
                 yield zone["name"]
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
-        """Create a policy from JSON, with members unknown to this project."""
-        return self._object(RangerClient.CREATE_POLICY, policy)
+        """Create a policy from JSON, with members unknown to this project.
+
+        Raises:
+            RangerTooOld: an older Ranger dropped resources; so do the other methods that write a policy.
+        """
+        return _whole_document(policy, self._object(RangerClient.CREATE_POLICY, policy))
 
     def update_policy_document(self, policy_id: int, policy: Mapping[str, Any]) -> Json:
         """Replace a policy by JSON, with members unknown to this project."""
-        return self._object(RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy_id}), policy)
+        answer = self._object(RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy_id}), policy)
+        return _whole_document(policy, answer)
 
     def policy_by_id(self, policy_id: int) -> Policy | None:
         """Return the policy with that id, of any service."""
@@ -249,7 +255,7 @@ class RangerAdmin:
         Raises:
             RequestRejected: the name is taken (reason code 3006), or the resource (3010).
         """
-        return self._policy(self._http.fetch(RangerClient.CREATE_POLICY, body=policy))
+        return _whole_policy(policy, self._policy(self._http.fetch(RangerClient.CREATE_POLICY, body=policy)))
 
     def update_policy(self, policy: Policy) -> Policy:
         """Replace the policy with that id; Ranger does not detect concurrent modifications.
@@ -257,7 +263,7 @@ class RangerAdmin:
         Compare the returned version with the version read: one more means that there was none.
         """
         api = RangerClient.UPDATE_POLICY_BY_ID.format_path({"id": policy.id})
-        return self._policy(self._http.fetch(api, body=policy))
+        return _whole_policy(policy, self._policy(self._http.fetch(api, body=policy)))
 
     def delete_policy(self, policy_id: int) -> None:
         """Delete a policy.
@@ -388,6 +394,17 @@ class RangerAdmin:
             return decode_policy(raw or b"")
         except PolicySetError as e:
             raise UnexpectedAnswer(f"Ranger Admin returned an unreadable policy: {e}") from None
+
+
+def _whole_policy(sent: Policy, answered: Policy) -> Policy:
+    require_resources(sent.name, sent.additional_resources, answered.additional_resources)
+    return answered
+
+
+def _whole_document(sent: Mapping[str, Any], answered: Json) -> Json:
+    sets = ((one.get("additionalResources") or ()) for one in (sent, answered))
+    require_resources(str(sent.get("name")), *sets)
+    return answered
 
 
 def _grant(grant: Grant, grantor: str, to: GranteeKind) -> Json:
