@@ -143,6 +143,10 @@ python-api: $(STAMP) ## the page of the public Python API, of its docstrings
 screenshots: $(STAMP) ## the pictures of docs/images (needs Chromium)
 	$(BIN)/python .ci/screenshots.py
 
+.PHONY: screenshots-ranger
+screenshots-ranger: $(STAMP) ## pictures of Ranger's web UI (RANGER_URL, RANGER_PASSWORD; needs Chromium and playwright)
+	$(BIN)/python .ci/ranger_screenshots.py
+
 FUZZ ?= --scenarios 100000
 fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
