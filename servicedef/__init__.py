@@ -26,7 +26,7 @@ def service_definition() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ValuePattern:
-    """What a policy's value at a level looks like, if any entity of CDAP can match it, and that in words."""
+    """Form of a policy's value at a level, if any entity of CDAP can match it, and that form in words."""
 
     pattern: re.Pattern[str]
     message: str

@@ -1,4 +1,4 @@
-"""What an older Ranger Admin lacks, told by what it answers: no release announces itself over REST (pure).
+"""Features that an older Ranger Admin lacks, by its answers: no release reports itself over REST (pure).
 
 Source: Ranger's code at the tags release-ranger-2.1.0 to 2.9.0, not run.
 """

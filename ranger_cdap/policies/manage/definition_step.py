@@ -10,7 +10,7 @@ from servicedef import LOOKUP_CLASS, has_lookup, with_lookup
 
 _PARTS: Final = ("resources", "accessTypes", "configs")
 _TEXTS: Final = ("label", "description", "uiHint")
-"""What Ranger's forms show of a row. Not `validationRegEx`: it could refuse to save a policy that exists already."""
+"""Texts of a row that Ranger's forms show. Not `validationRegEx`: it could refuse to save a policy that exists."""
 _RESTART: Final = "restart Ranger Admin afterwards"
 
 
@@ -66,7 +66,7 @@ def _switch_text(theirs: dict[str, Any], *, lookup: bool) -> str:
 
 
 def _with_texts(theirs: Sequence[dict[str, Any]], ours: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return their rows with our texts where they have none; a text that somebody wrote stays."""
+    """Return their rows with our texts where they have none; a text that people wrote stays."""
     texts = {row["name"]: {key: row[key] for key in _TEXTS if row.get(key)} for row in ours}
     return [
         {**row, **{key: text for key, text in texts.get(row["name"], {}).items() if not row.get(key)}} for row in theirs

@@ -16,7 +16,7 @@ _EVERYONE = frozenset({("groups", PUBLIC), ("users", USER_MACRO), ("users", OWNE
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """What the policies of a service allow below other policies, by whom they name.
+    """Resources that the policies of a service allow something on, by the principals that they name.
 
     `inside`: by user, group or role, the resources on which some policy allows them something.
     `parents`: the levels that have levels below them, except the first: an instance is not a place for data.

@@ -75,7 +75,7 @@ class KnownPrincipals:
 
 @dataclass(frozen=True, slots=True)
 class LintContext:
-    """What is known besides the policies.
+    """Facts besides the policies.
 
     `known`: the users and groups Ranger knows. `now`: in epoch milliseconds. `granted`: the resource levels of entities
     whose creators get a policy of the sync job. `lacks_attributes`: whether a condition reads attributes of users or
