@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
-import filelock
 import msgspec
 
+from ranger_cdap.audit.held_files import HeldFiles
 from ranger_cdap.audit.record import AuditRecord
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
@@ -30,9 +29,9 @@ class Spool:
         self._encode = msgspec.json.Encoder().encode
         self._decoder = msgspec.json.Decoder(AuditRecord)
         self._own = directory / f"{self._stem}.{os.getpid()}.jsonl"
-        self._held: dict[Path, filelock.FileLock] = {}
+        self._held = HeldFiles()
         self._sent: dict[Path, int] = {}
-        self._adopt()
+        self._held.adopt(directory.glob(f"{self._stem}.*.jsonl"))
 
     def of_this_process(self) -> Spool:
         """Return the spool of a forked process; its parent keeps the files it holds."""
@@ -41,7 +40,7 @@ class Spool:
     @property
     def waits(self) -> bool:
         """Return true if records are pending."""
-        return any(path.exists() for path in self._held)
+        return any(path.exists() for path in self._held.paths)
 
     def append(self, records: Sequence[AuditRecord]) -> bool:
         """Append records; false if the spool is full.
@@ -50,10 +49,10 @@ class Spool:
             OSError: the disk does not take them.
         """
         lines = b"".join(self._encode(record) + b"\n" for record in records)
-        if sum(path.stat().st_size for path in self._held if path.exists()) + len(lines) > self._max_bytes:
+        if self._held.size + len(lines) > self._max_bytes:
             return False
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self._own not in self._held and not self._hold(self._own):
+        if not self._held.hold(self._own):
             raise OSError(f"the audit spool `{self._own}` is in use by another process")
         descriptor = os.open(self._own, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
@@ -71,18 +70,17 @@ class Spool:
         Raises:
             Exception: from `deliver`; records it did not take stay.
         """
-        for path in list(self._held):
+        for path in self._held.paths:
             if path.exists():
                 self._send_file(path, deliver, most)
                 path.unlink()
             self._sent.pop(path, None)
             if path != self._own:
-                self._let_go(path)
+                self._held.let_go(path)
 
     def close(self) -> None:
         """Leave the pending records to the next process."""
-        for path in list(self._held):
-            self._let_go(path)
+        self._held.let_all_go()
 
     def _send_file(self, path: Path, deliver: Callable[[Sequence[AuditRecord]], None], most: int) -> None:
         with path.open("rb") as lines:
@@ -99,23 +97,3 @@ class Spool:
             return self._decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return None
-
-    def _adopt(self) -> None:
-        for path in sorted(self._directory.glob(f"{self._stem}.*.jsonl")):
-            self._hold(path)
-
-    def _hold(self, path: Path) -> bool:
-        lock = filelock.FileLock(f"{path}.lock", mode=0o600)
-        try:
-            lock.acquire(blocking=False)
-        except (filelock.Timeout, OSError):
-            return False
-        self._held[path] = lock
-        return True
-
-    def _let_go(self, path: Path) -> None:
-        lock = self._held.pop(path)
-        if not path.exists():
-            with suppress(OSError):
-                Path(lock.lock_file).unlink()
-        lock.release()
