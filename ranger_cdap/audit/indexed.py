@@ -35,7 +35,7 @@ _FIELDS: Final[Mapping[str, Callable[[AuditRecord], Any]]] = {
     # The page shows a version of -1 as it is, and `--` for none.
     "policyVersion": lambda r: r.policy_version if r.policy_version != NO_POLICY else "",
     "action": lambda r: r.action,
-    "reason": lambda r: r.reason if r.enforced else f"not enforced; {r.reason}".strip("; "),
+    "reason": lambda r: r.reason_in_ranger,
     "evtTime": lambda r: _moment(r.evtTime),
     "zoneName": lambda r: r.zone_name,
     "cluster": lambda r: r.cluster_name,

@@ -6,14 +6,18 @@ import os
 import socket
 from collections.abc import Iterable
 from functools import cache
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 import msgspec
 
 from ranger_cdap.engine import Decision, PolicyEngine
 from ranger_cdap.forks import restart_after_fork
 
-_host = cache(socket.gethostname)
+AGENT: Final = "cdap"
+"""The application that records name."""
+
+host_name = cache(socket.gethostname)
+"""Return the name of this machine."""
 _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 _DRAWN_AT_ONCE = 256
 
@@ -103,12 +107,17 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     enforced: bool = True
     predecessor: int | msgspec.UnsetType = msgspec.UNSET
     missing: tuple[MissingPrivilege, ...] | msgspec.UnsetType = msgspec.UNSET
-    agent: str = "cdap"
-    agentHost: str = msgspec.field(default_factory=_host)  # noqa: N815
+    agent: str = AGENT
+    agentHost: str = msgspec.field(default_factory=host_name)  # noqa: N815
     logType: str = "RangerAudit"  # noqa: N815
     event_count: int = 1
     event_dur_ms: int = 0
     id: str = msgspec.field(default_factory=event_id)
+
+    @property
+    def reason_in_ranger(self) -> str:
+        """The reason, where the fields of ours are not: it says that the decision was only reported."""
+        return self.reason if self.enforced else f"not enforced; {self.reason}".strip("; ")
 
     def record(self) -> Self:
         """Return this record."""
