@@ -167,7 +167,7 @@ class FileSink:
         """Write all lines after the first `size` bytes, or none."""
         self._size = _UNKNOWN
         try:
-            _write_all(descriptor, lines)
+            write_all(descriptor, lines)
             if self._durable:
                 os.fdatasync(descriptor)
         except OSError:
@@ -191,7 +191,7 @@ class FileSink:
             self._descriptor = None
 
 
-def _write_all(descriptor: int, lines: bytes) -> None:
+def write_all(descriptor: int, lines: bytes) -> None:
     """Write all lines, by one call if the disk has room.
 
     Raises:

@@ -1,15 +1,16 @@
-"""Sinks for audit records: a rotated file, the log, Ranger's Solr or Elasticsearch, and those of plugins."""
+"""Sinks for audit records: a rotated file, the log, the destinations of Ranger's plugins, and sinks of plugins."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from ranger_cdap.audit.file import FileSink
-from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.audit.record import AGENT, AuditRecord, host_name
 from ranger_cdap.config import AuditSettings, addresses
 from ranger_cdap.config.address import ELASTICSEARCH, checked_address
 from ranger_cdap.errors import ConfigError
@@ -89,9 +90,24 @@ def _elasticsearch_sink(settings: AuditSettings) -> AuditSink:
     )
 
 
+def _hdfs_sink(settings: AuditSettings) -> AuditSink:
+    if not settings.hdfs_dir:
+        raise ConfigError("the audit sink `hdfs` needs the setting `audit.hdfs_dir`, the directory of the files")
+    from ranger_cdap.audit.file_layout import FileLayout, Rollover
+    from ranger_cdap.audit.file_systems import published_directory
+    from ranger_cdap.audit.hdfs import HdfsSink
+    from ranger_cdap.audit.staged_files import StagedFiles
+
+    layout = FileLayout.of(settings.hdfs_subdir, settings.hdfs_filename_format, os.environ, AGENT)
+    rollover = Rollover.of(settings.hdfs_rollover)
+    staged = StagedFiles(settings.spool_dir, host_name(), rollover, max_bytes=settings.spool_max_bytes)
+    return HdfsSink(published_directory(settings.hdfs_dir), layout, staged)
+
+
 BUILT_IN_SINKS: dict[str, SinkFactory] = {
     "file": _file_sink,
     "log": _log_sink,
     "solr": _solr_sink,
     "elasticsearch": _elasticsearch_sink,
+    "hdfs": _hdfs_sink,
 }

@@ -27,6 +27,7 @@ _AUDIT_SWITCH: Final = "xasecure.audit.is.enabled"
 _SINKS: Final = "audit.sinks"
 _UNSET: Final = ("", "NONE")  # Ranger's installer writes NONE for a missing value
 _LARGEST_FILE: Final = 1 << 20
+_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 class NotUsed(msgspec.Struct, frozen=True):
@@ -104,7 +105,7 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
         if row is None or "unusable" in row:
             not_used.append(NotUsed(key, found.file, row["unusable"] if row else "no equivalent setting"))
             continue
-        if "part_of" in row:
+        if "part_of" in row or _is_said(row.get("unless", ""), properties):
             continue
         text = _addresses(found.value, row, properties) if row.get("as") == "hosts" else found.value
         try:
@@ -124,8 +125,12 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
 
 def _row(key: str) -> Mapping[str, str] | None:
     rows = _rows()
-    patterns = (row for name, row in rows.items() if name.endswith("*") and key.startswith(name[:-1]))
-    return rows.get(key) or next(patterns, None)
+    patterns = [name for name in rows if name.endswith("*") and key.startswith(name[:-1])]
+    return rows.get(key) or (rows[max(patterns, key=len)] if patterns else None)
+
+
+def _is_said(key: str, properties: Mapping[str, _Property]) -> bool:
+    return key in properties and properties[key].value not in _UNSET
 
 
 def _is_off(row: Mapping[str, str] | None, properties: Mapping[str, _Property]) -> bool:
@@ -168,6 +173,15 @@ def _milliseconds(text: str, _: Mapping[str, str]) -> float:
     return int(text) / 1000
 
 
+def _seconds(text: str, _: Mapping[str, str]) -> str:
+    """Return a number of seconds as a period, in the largest unit that divides it, as Ranger takes it."""
+    seconds = int(text)
+    if seconds < 1:
+        raise ValueError(text)
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
+    return f"{seconds // size}{unit}"
+
+
 def _retries(text: str, _: Mapping[str, str]) -> int:
     return int(text) + 1
 
@@ -190,6 +204,7 @@ _FORMS: Final[Mapping[str, Callable[[str, Mapping[str, str]], Any]]] = {
     "password": _password,
     "milliseconds": _milliseconds,
     "retries": _retries,
+    "seconds": _seconds,
     "yes-no": _yes_no,
     "pem": _pem,
     "sink": lambda text, row: row["sink"] if text.lower() == "true" else "",

@@ -121,7 +121,7 @@ class AuditSettings(Table, frozen=True):
     """The destinations of audit records ([audit.md](audit.md))."""
 
     sinks: tuple[str, ...] = ("file",)
-    """`file`, `solr`, `elasticsearch`, `log`, and those of plugins; an empty list disables the audit."""
+    """`file`, `solr`, `elasticsearch`, `hdfs`, `log`, and those of plugins; an empty list disables the audit."""
     required: bool = False
     """Deny what cannot be audited: nothing is allowed before its record is on disk. Needs the sink `file`."""
     chain: bool = False
@@ -160,10 +160,18 @@ class AuditSettings(Table, frozen=True):
     """Its password."""
     elasticsearch_ca_file: str | None = None
     """The authorities trusted for `elasticsearch_url`, as PEM; default: those of the system."""
+    hdfs_dir: str = ""
+    """The directory of the sink `hdfs`, like `hdfs://namenode:8020/ranger/audit`, `s3://bucket/audit` or a path."""
+    hdfs_subdir: str = "%app-type%/%time:yyyyMMdd%"
+    """The folder of a file below it; times are in UTC."""
+    hdfs_filename_format: str = "%app-type%_ranger_audit_%hostname%.log"
+    """The name of a file; a number that no other file has is put before its ending."""
+    hdfs_rollover: str = "1h"
+    """The period after which a file is complete and published, like `30s`, `10m`, `1h`, `1d`, `1w`, `1M` or `1y`."""
     queue_size: int = 10_000
     """Maximum records queued in memory per sink."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))
-    """The directory for records of a failing sink."""
+    """The directory for records of a failing sink, and for files of the sink `hdfs` that are not published yet."""
     spool_max_bytes: int = 1_000_000_000
     """Maximum size of that directory; records beyond it are dropped, counted and logged."""
 

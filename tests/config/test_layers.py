@@ -110,6 +110,14 @@ KEYS = [
         "audit.elasticsearch_url",
         "https://a.example:1",
     ),
+    ("xasecure.audit.destination.hdfs.dir", "hdfs://nn:8020/ranger", "audit.hdfs_dir", "hdfs://nn:8020/ranger"),
+    ("xasecure.audit.destination.hdfs.subdir", "%time:yyyy%", "audit.hdfs_subdir", "%time:yyyy%"),
+    ("xasecure.audit.destination.hdfs.filename.format", "a.log", "audit.hdfs_filename_format", "a.log"),
+    ("xasecure.audit.destination.hdfs.file.rollover.period", "10m", "audit.hdfs_rollover", "10m"),
+    ("xasecure.audit.destination.hdfs.file.rollover.sec", "86400", "audit.hdfs_rollover", "1d"),
+    ("xasecure.audit.destination.hdfs.file.rollover.sec", "5400", "audit.hdfs_rollover", "90m"),
+    ("xasecure.audit.destination.hdfs.file.rollover.sec", "61", "audit.hdfs_rollover", "61s"),
+    ("xasecure.audit.destination.hdfs", "true", "audit.sinks", ("hdfs",)),
     ("xasecure.audit.destination.elasticsearch", "true", "audit.sinks", ("elasticsearch",)),
     ("xasecure.audit.destination.solr", "true", "audit.sinks", ("solr",)),
     ("xasecure.audit.destination.solr", "false", "audit.sinks", ("file",)),
@@ -140,6 +148,16 @@ def test_hosts_protocol_and_port_become_addresses(tmp_path: Path, hosts: str, mo
     assert not found.not_used
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("period", "rollover"), [("10m", "10m"), ("NONE", "1h")])
+def test_a_period_of_ranger_wins_over_its_seconds(tmp_path: Path, order: int, period: str, rollover: str) -> None:
+    of = "xasecure.audit.destination.hdfs.file.rollover."
+    keys = [(f"{of}sec", "3600"), (f"{of}period", period)]
+    found = read(tmp_path, audit=dict(keys[::order]))
+    assert found.settings.audit.hdfs_rollover == rollover
+    assert not found.not_used
+
+
 def test_a_key_table_is_no_password(tmp_path: Path) -> None:
     """Ranger signs in by Kerberos where the password is the name of one; it must not be sent as a password."""
     table = tmp_path / "ranger.keytab"
@@ -167,6 +185,8 @@ def test_a_key_table_is_no_password(tmp_path: Path) -> None:
         (P + "policy.cache.dir", "/tmp/${user.name}", "plugin.cache_dir", "only Java resolves"),
         (P + "policy.source.impl", "org.apache.X", "ranger.service", "always downloaded by REST"),
         ("xasecure.audit.destination.kafka", "true", "audit.sinks", "no equivalent setting"),
+        ("xasecure.audit.destination.hdfs.config.fs.s3a.secret.key", "s3cr3t", "audit.hdfs_dir", "Hadoop's client"),
+        ("xasecure.audit.destination.hdfs.file.rollover.sec", "0", "audit.hdfs_rollover", "value is invalid"),
         (P + "super.users", "mallory", "admin.users", "no equivalent setting"),
     ],
 )

@@ -30,8 +30,8 @@ def full_names() -> Iterator[tuple[str, str]]:
 
 def row_of(name: str) -> SiteProperty:
     exact = [one for one in KNOWN if one.name == name]
-    (found,) = exact or [one for one in KNOWN if one.name.endswith("*") and name.startswith(one.name[:-1])]
-    return found
+    patterns = [one for one in KNOWN if one.name.endswith("*") and name.startswith(one.name[:-1])]
+    return max(exact or patterns, key=lambda one: len(one.name))
 
 
 @pytest.mark.parametrize(("group", "name"), list(full_names()))
