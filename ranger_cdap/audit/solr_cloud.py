@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import msgspec
 
 from ranger_cdap.config import Address, AuditSettings
-from ranger_cdap.config.address import SOLR, AddressSetting, addresses, checked_address, is_exposed, is_loopback
+from ranger_cdap.config.address import SOLR, AddressSetting, addresses, checked_address, is_exposed, leaves_this_machine
 from ranger_cdap.errors import AuditSinkError, ConfigError
 
 _T = TypeVar("_T")
@@ -30,7 +30,6 @@ _LARGEST_NODE: Final = 1 << 24
 _ACTIVE: Final = "active"
 _HOST: Final = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 _SERVERS: Final = re.compile(rf"{_HOST}(?::[0-9]{{1,5}})?(?:,{_HOST}(?::[0-9]{{1,5}})?)*(?:/[A-Za-z0-9._/-]*)?")
-_SERVER: Final = re.compile(rf"({_HOST})(?::[0-9]{{1,5}})?(?=[,/]|$)")
 _COLLECTION: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NODE: Final = re.compile(rf"(?P<server>{_HOST}:[0-9]{{1,5}})_(?P<context>[A-Za-z0-9._%/-]*)")
 _NAMED: Final = AddressSetting("audit.solr_zookeepers", "https://solr.example:8983/solr/ranger_audits")
@@ -213,11 +212,6 @@ class CloudNodes:
         if len(content) > _LARGEST_NODE:
             raise AuditSinkError(f"ZooKeeper's `{path}` has more than {_LARGEST_NODE} bytes and is not read")
         return content
-
-
-def leaves_this_machine(zookeepers: str) -> bool:
-    """Return whether one of the servers is not a literal loopback address."""
-    return not all(is_loopback(host) for host in _SERVER.findall(zookeepers.partition("/")[0]))
 
 
 def nodes_of(settings: AuditSettings) -> Nodes:

@@ -7,6 +7,7 @@ from ranger_cdap.config.address import (
     checked_address,
     configured_addresses,
     is_exposed,
+    leaves_this_machine,
 )
 from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.config.layers import ENVIRONMENT_PREFIX
@@ -61,6 +62,7 @@ __all__ = [
     "checked_address",
     "configured_addresses",
     "is_exposed",
+    "leaves_this_machine",
     "load_settings",
     "parse_settings",
     "read_configuration",

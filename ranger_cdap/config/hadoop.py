@@ -119,7 +119,8 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
             values[setting] = (value, origin)
         elif value and is_audited:
             sinks, others = values.get(setting, ((), ""))
-            values[setting] = ((*sinks, value), f"{others}, {origin}" if others else origin)
+            every = tuple(dict.fromkeys((*sinks, value)))
+            values[setting] = (every, f"{others}, {origin}" if others else origin)
     return replace(named_layer(values), files=files), tuple(not_used)
 
 

@@ -180,6 +180,7 @@ def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
         service.tls_probe_key or service.tls_probe_certificate,
         confirm.key_file or confirm.cert_file,
         *(notified.key_file or notified.cert_file for notified in settings.sync.notify),
+        settings.audit.kafka_key_file or settings.audit.kafka_cert_file,
     )
 
 

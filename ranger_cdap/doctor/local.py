@@ -68,6 +68,8 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     if "elasticsearch" in audit.sinks:
         password = audit.elasticsearch_password if audit.elasticsearch_username else None
         yield _index(audit, "elasticsearch", "Elasticsearch", password)
+    if "kafka" in audit.sinks:
+        yield _index(audit, "kafka", "Kafka", audit.kafka_password if audit.kafka_username else None)
     if "hdfs" in audit.sinks:
         yield _index(audit, "hdfs", "the file system", None)
     yield from examine_audit_directories(settings, users)
@@ -93,6 +95,7 @@ def _places(audit: AuditSettings) -> Mapping[str, str]:
         "file": f"file `{audit.file}` ({_rotation(audit)})",
         "solr": _solr_place(audit),
         "elasticsearch": f"Elasticsearch `{audit.elasticsearch_url}`, index `{audit.elasticsearch_index}`",
+        "kafka": f"Kafka `{audit.kafka_bootstrap}`, topic `{audit.kafka_topic}`",
         "hdfs": f"directory `{audit.hdfs_dir}`",
         "log": "the log",
     }

@@ -47,8 +47,7 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
         advice = f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out"
         yield note(f"encryption of `{address.setting.name}` {address.url}", seen, advice)
     others = [found for source in settings.sync.sources if (found := _kafka(source))]
-    if zookeeper := _zookeeper(settings.audit):
-        others.append(zookeeper)
+    others += filter(None, (_zookeeper(settings.audit), _audit_kafka(settings.audit)))
     yield from others
     if not exposed and not others:
         yield well("encryption", "no unencrypted connection leaves this machine")
@@ -78,6 +77,16 @@ def _zookeeper(audit: AuditSettings) -> Finding | None:
     seen = f"without TLS: anyone on the network path to {', '.join(exposed)} can direct password and records elsewhere"
     advice = "use ZooKeeper's port with TLS, and take `audit.solr_allow_plain_zookeeper = true` out"
     return note("encryption of `audit.solr_zookeepers`", seen, advice)
+
+
+def _audit_kafka(audit: AuditSettings) -> Finding | None:
+    """Report a Kafka without TLS that gets audit records."""
+    exposed = [server for server in addresses(audit.kafka_bootstrap) if is_exposed(f"http://{server}")]
+    if not exposed or not audit.kafka_allow_plain:
+        return None
+    seen = f"without TLS: anyone on the network path to {', '.join(exposed)} can read password and records"
+    advice = "use Kafka's port with TLS, and take `audit.kafka_allow_plain = true` out"
+    return note("encryption of `audit.kafka_bootstrap`", seen, advice)
 
 
 def no_connection(error: OSError) -> str:

@@ -25,7 +25,7 @@ _BUILT_IN_CONDITIONS: Final = "built-in conditions"
 
 
 class BuiltInSinks:
-    """The audit sinks `file`, `log`, `solr`, `elasticsearch` and `hdfs`."""
+    """The audit sinks `file`, `log`, `solr`, `elasticsearch`, `hdfs` and `kafka`."""
 
     @hookspecs.hookimpl
     def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.audit import BUILT_IN_SINKS
-from ranger_cdap.audit.solr_cloud import leaves_this_machine
 from ranger_cdap.config import AuditSettings
+from ranger_cdap.config.address import leaves_this_machine
 from ranger_cdap.errors import ConfigError
 
 

@@ -117,6 +117,11 @@ KEYS = [
     ("xasecure.audit.destination.hdfs.file.rollover.sec", "86400", "audit.hdfs_rollover", "1d"),
     ("xasecure.audit.destination.hdfs.file.rollover.sec", "5400", "audit.hdfs_rollover", "90m"),
     ("xasecure.audit.destination.hdfs.file.rollover.sec", "61", "audit.hdfs_rollover", "61s"),
+    ("xasecure.audit.kafka.broker_list", "k1:9092,k2:9092", "audit.kafka_bootstrap", "k1:9092,k2:9092"),
+    ("xasecure.audit.kafka.topic_name", "audits", "audit.kafka_topic", "audits"),
+    ("xasecure.audit.kafka.is.enabled", "true", "audit.sinks", ("kafka",)),
+    ("xasecure.audit.destination.kafka", "true", "audit.sinks", ("kafka",)),
+    ("xasecure.audit.destination.kafka.batch.filespool.dir", "/spool", "audit.spool_dir", Path("/spool")),
     ("xasecure.audit.destination.hdfs", "true", "audit.sinks", ("hdfs",)),
     ("xasecure.audit.destination.elasticsearch", "true", "audit.sinks", ("elasticsearch",)),
     ("xasecure.audit.destination.solr", "true", "audit.sinks", ("solr",)),
@@ -184,7 +189,7 @@ def test_a_key_table_is_no_password(tmp_path: Path) -> None:
         (P + "use.rangerGroups", "perhaps", "plugin.use_ranger_groups", "value is invalid"),
         (P + "policy.cache.dir", "/tmp/${user.name}", "plugin.cache_dir", "only Java resolves"),
         (P + "policy.source.impl", "org.apache.X", "ranger.service", "always downloaded by REST"),
-        ("xasecure.audit.destination.kafka", "true", "audit.sinks", "no equivalent setting"),
+        ("xasecure.audit.destination.amazon_cloudwatch", "true", "audit.sinks", "no equivalent setting"),
         ("xasecure.audit.destination.hdfs.config.fs.s3a.secret.key", "s3cr3t", "audit.hdfs_dir", "Hadoop's client"),
         ("xasecure.audit.destination.hdfs.file.rollover.sec", "0", "audit.hdfs_rollover", "value is invalid"),
         (P + "super.users", "mallory", "admin.users", "no equivalent setting"),
@@ -204,12 +209,17 @@ def test_what_is_not_used_changes_nothing_and_is_told_without_its_value(
 
 @pytest.mark.parametrize("switch", [None, "false", "true"])
 def test_what_java_did_not_use_as_its_switch_is_off_is_not_named(tmp_path: Path, switch: str | None) -> None:
-    of = "xasecure.audit.kafka."
+    of = "xasecure.audit.db."
     off = {} if switch is None else {of + "is.enabled": switch}
-    found = read(tmp_path, audit=off | {of + "broker_list": "localhost:9092", of + "topic_name": "ranger_audits"})
+    found = read(tmp_path, audit=off | {of + "is.async": "true", of + "async.max.queue.size": "10"})
 
     named = {note.key.removeprefix(of) for note in found.not_used}
-    assert named == ({"is.enabled", "broker_list", "topic_name"} if switch == "true" else set())
+    assert named == ({"is.enabled", "is.async", "async.max.queue.size"} if switch == "true" else set())
+
+
+def test_both_forms_of_a_switch_are_one_sink(tmp_path: Path) -> None:
+    both = {"xasecure.audit.kafka.is.enabled": "true", "xasecure.audit.destination.kafka": "true"}
+    assert read(tmp_path, audit=both).settings.audit.sinks == ("kafka",)
 
 
 @pytest.mark.parametrize("unset", ["", "NONE"])

@@ -49,6 +49,10 @@ EXPOSED = {
         "sync.notify[].allow_plain_http",
         Settings(sync=SyncSettings(notify=(NotifySettings(url=PLAIN, caller="c", secret=Secret("s")),))),
     ),
+    "`audit.kafka_bootstrap`": (
+        "audit.kafka_allow_plain",
+        Settings(audit=AuditSettings(kafka_bootstrap="127.0.0.1:9092,k:9092", kafka_allow_plain=True)),
+    ),
     "`audit.solr_zookeepers`": (
         "audit.solr_allow_plain_zookeeper",
         Settings(audit=AuditSettings(solr_zookeepers="127.0.0.1,z:2181/solr", solr_allow_plain_zookeeper=True)),

@@ -81,11 +81,26 @@ def manager_with(*plugins: object) -> pluggy.PluginManager:
 
 
 def test_built_in_sinks_come_through_the_hook() -> None:
-    assert set(audit_sinks(plugin_manager(entry_points=False))) == {"file", "log", "solr", "elasticsearch", "hdfs"}
+    assert set(audit_sinks(plugin_manager(entry_points=False))) == {
+        "file",
+        "log",
+        "solr",
+        "elasticsearch",
+        "hdfs",
+        "kafka",
+    }
 
 
 def test_a_plugin_adds_a_sink_but_cannot_replace_one() -> None:
-    assert set(audit_sinks(manager_with(OtherSink()))) == {"file", "log", "solr", "elasticsearch", "hdfs", "other"}
+    assert set(audit_sinks(manager_with(OtherSink()))) == {
+        "file",
+        "log",
+        "solr",
+        "elasticsearch",
+        "hdfs",
+        "kafka",
+        "other",
+    }
     with pytest.raises(PluginError, match="two plugins offer an audit sink `file`"):
         audit_sinks(manager_with(Impostor()))
 
@@ -113,7 +128,7 @@ def test_who_provides_what() -> None:
     found = {(one.plugin, one.hook): one for one in provided(manager_with(OtherSink(), Broken(), ForSpark()))}
     hook = "ranger_cdap_audit_sinks"
 
-    assert found["built-in sinks", hook].names == ("file", "log", "solr", "elasticsearch", "hdfs")
+    assert found["built-in sinks", hook].names == ("file", "log", "solr", "elasticsearch", "hdfs", "kafka")
     assert found["OtherSink", hook].names == ("other",)
     assert found["Broken", hook].names == ("failed with RuntimeError",)
     assert found["ForSpark", hook].names == ("needs `no_such_package`, which is not installed",)
@@ -129,7 +144,7 @@ def test_the_command_shows_the_plugins_with_their_packages(capsys: pytest.Captur
     assert {one.plugin for one in found} == {"built-in commands", "built-in conditions", "built-in sinks", "sync"}
 
     assert main(["plugins"]) == 0
-    row = r"^built-in sinks +ranger-cdap \S+ +ranger_cdap_audit_sinks +file, log, solr, elasticsearch, hdfs *$"
+    row = r"^built-in sinks +ranger-cdap \S+ +ranger_cdap_audit_sinks +file, log, solr, elasticsearch, hdfs, kafka *$"
     assert re.search(row, capsys.readouterr().out, re.MULTILINE)
 
 

@@ -14,6 +14,7 @@ KAFKA = Path(__file__).parents[3] / "jvm" / "kafka"
 BROKER = KAFKA / "target" / "broker"
 CONNECTOR = KAFKA / "target" / "connector"
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
+PROPERTIES = "broker.properties"
 PATIENCE = 60.0
 
 
@@ -24,13 +25,33 @@ def fetch() -> None:
 
 
 class Broker:
-    """A running broker at `address`; one topic, one partition."""
+    """A broker at `address`, which keeps its data in `directory`; each topic has one partition."""
 
     topic = "audit"
 
     def __init__(self, directory: Path, port: int) -> None:
         self.address = f"127.0.0.1:{port}"
         self._directory = directory
+        self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, with the properties and the data of its directory."""
+        with (self._directory / "broker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                _java("kafka.Kafka", str(self._directory / PROPERTIES)), stdout=log, stderr=log
+            )
+        _wait_for(self._port, self._process)
+
+    def stop(self) -> None:
+        """Kill it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def create(self, topic: str) -> None:
+        """Make a topic."""
+        tool("org.apache.kafka.tools.TopicCommand", *self._there, "--create", "--topic", topic)
 
     def send(self, lines: Sequence[str]) -> None:
         """Kafka's console producer sends each line as a message."""
@@ -51,30 +72,35 @@ class Broker:
 
 
 @contextmanager
-def kafka_broker(directory: Path) -> Iterator[Broker]:
-    """A broker that keeps its data below `directory`, gone at the end."""
-    port, controller = _free_port(), _free_port()
-    properties = directory / "broker.properties"
+def kafka_broker(
+    directory: Path, *, listeners: str = "", more: str = "", accounts: Sequence[str] = ()
+) -> Iterator[Broker]:
+    """A broker that keeps its data below `directory`, gone at the end.
+
+    `listeners` are those beside the plain one, `more` has other properties, `accounts` are those of SCRAM.
+    """
+    port, controller = free_port(), free_port()
+    properties = directory / PROPERTIES
     properties.write_text(
         f"""process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{listeners}
 controller.listener.names=CONTROLLER
 log.dirs={directory / "logs"}
 offsets.topic.replication.factor=1
+{more}
 """,
         encoding="utf-8",
     )
-    tool("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(properties))
-    with (directory / "broker.log").open("wb") as log:
-        process = subprocess.Popen(_java("kafka.Kafka", str(properties)), stdout=log, stderr=log)
+    scram = [part for account in accounts for part in ("--add-scram", account)]
+    tool("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(properties), *scram)
+    broker = Broker(directory, port)
     try:
-        _wait_for(port, process)
-        yield Broker(directory, port)
+        broker.start()
+        yield broker
     finally:
-        process.kill()
-        process.wait()
+        broker.stop()
 
 
 def tool(main: str, *arguments: str, given: str = "") -> None:
@@ -89,7 +115,7 @@ def _java(main: str, *arguments: str) -> list[str]:
     return ["java", "-Xmx256m", "-cp", str(BROKER / "*"), main, *arguments]
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with closing(socket.socket()) as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
