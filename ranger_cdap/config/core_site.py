@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ranger_cdap.config.hadoop import NotUsed, read_properties
+from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.layers import Layer, named_layer
 from ranger_cdap.errors import ConfigError
 
@@ -27,6 +28,7 @@ _LDAP: Final = f"{_MAPPING}.ldap."
 _PROVIDERS: Final = f"{_MAPPING}.providers"
 _COMBINED: Final = f"{_MAPPING}.providers.combined"
 _SSL: Final = f"{_LDAP}ssl"
+_CREDENTIALS: Final = "hadoop.security.credential.provider.path"
 _POSIX_CLASSES: Final = ("posixAccount", "posixGroup")
 
 _PACKAGE: Final = "org.apache.hadoop.security."
@@ -65,7 +67,10 @@ def core_site_layer(path: Path | None) -> tuple[Layer, tuple[NotUsed, ...]]:
         if not _applies(key, row, properties, classes, sources):
             continue
         if "unused" in row:
-            not_used.append(NotUsed(key, path, row["unused"]))
+            why = row["unused"]
+            if row.get("as") == "alias":
+                why = jceks_note(properties.get(_CREDENTIALS, ""), text, why)
+            not_used.append(NotUsed(key, path, why))
             continue
         try:
             value = _value(text, row)

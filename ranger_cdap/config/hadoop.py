@@ -15,6 +15,7 @@ import msgspec
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import parse
 
+from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.layers import Layer, named_layer
 from ranger_cdap.errors import ConfigError, reason
 
@@ -53,7 +54,7 @@ def known_keys() -> Iterator[tuple[str, str]]:
     yield _AUDIT_SWITCH, f"`false` empties `{_SINKS}`"
     for key, row in _rows().items():
         if "unusable" in row:
-            yield key, f"not used: {row['unusable']}"
+            yield key, f"not used: {_why_unusable(row, '')}"
         elif "part_of" in row:
             yield key, f"becomes a part of `{row['part_of']}`"
         else:
@@ -103,7 +104,7 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
         if found.value in _UNSET or key in (_TLS_FILE_KEY, _AUDIT_SWITCH) or _is_off(row, properties):
             continue
         if row is None or "unusable" in row:
-            not_used.append(NotUsed(key, found.file, row["unusable"] if row else "no equivalent setting"))
+            not_used.append(NotUsed(key, found.file, _why_unusable(row, found.value)))
             continue
         if "part_of" in row or _is_said(row.get("unless", ""), properties):
             continue
@@ -128,6 +129,12 @@ def _row(key: str) -> Mapping[str, str] | None:
     rows = _rows()
     patterns = [name for name in rows if name.endswith("*") and key.startswith(name[:-1])]
     return rows.get(key) or (rows[max(patterns, key=len)] if patterns else None)
+
+
+def _why_unusable(row: Mapping[str, str] | None, value: str) -> str:
+    if row is None:
+        return "no equivalent setting"
+    return jceks_note(value, row["alias"], row["unusable"]) if "alias" in row else row["unusable"]
 
 
 def _is_said(key: str, properties: Mapping[str, _Property]) -> bool:

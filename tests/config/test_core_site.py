@@ -13,6 +13,7 @@ import pytest
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import read_configuration
 from ranger_cdap.config.core_site import rows
+from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.loader import Configuration
 from ranger_cdap.errors import ConfigError
 
@@ -245,7 +246,7 @@ def test_the_page_has_the_row_of_every_key() -> None:
     said = {
         key: f"error: {row['refused']}"
         if "refused" in row
-        else f"not used: {row['unused']}"
+        else f"not used: {jceks_note('', '', row['unused']) if row.get('as') == 'alias' else row['unused']}"
         if "unused" in row
         else f"`{row['setting']}`"
         for key, row in rows().items()
