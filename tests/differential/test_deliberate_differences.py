@@ -88,7 +88,7 @@ def test_only_what_the_mode_switches_is_switched_by_it() -> None:
 
 def test_every_row_of_the_documentation_is_shown() -> None:
     page = (ROOT / "docs" / "reference" / "compatibility.md").read_text(encoding="utf-8")
-    text, _, _ = page.partition("## Releases of CDAP")
+    text, _, _ = page.partition("## Releases of Ranger")
     rows = [row for row in re.findall(r"^\| (.+?) \|", text, re.MULTILINE) if row not in ("what", "---")]
     shown = list(dict.fromkeys([*(case.row for case in ALL), *ELSEWHERE]))
     assert sorted(rows) == sorted(shown)
