@@ -132,10 +132,10 @@ class AuditedService(msgspec.Struct, frozen=True):
     cluster: str = ""
 
     @classmethod
-    def of(cls, engine: PolicyEngine | None, cluster: str = "") -> Self:
-        """Return the service of an engine; without one it has no name."""
+    def of(cls, engine: PolicyEngine | None, cluster: str = "", configured: str = "") -> Self:
+        """Return the service of an engine; without one it has the configured name, and its definition is unknown."""
         if engine is None:
-            return cls("", 0, cluster)
+            return cls(configured, 0, cluster)
         return cls(engine.service_name, engine.service_def.id or 0, cluster)
 
 

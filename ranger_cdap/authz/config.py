@@ -15,7 +15,10 @@ from ranger_cdap.config import MasterSettings, Settings
 
 
 class AuthorizationConfig(msgspec.Struct, frozen=True):
-    """Authorization settings; `master` is the user CDAP itself runs as, `cluster` the name in audit records."""
+    """Authorization settings; `master` is the user CDAP itself runs as.
+
+    `service`, `cluster`: the names of the Ranger service and of the cluster in audit records.
+    """
 
     instance: str
     profile: Profile
@@ -23,6 +26,7 @@ class AuthorizationConfig(msgspec.Struct, frozen=True):
     enforcement: Enforcement = msgspec.field(default_factory=Enforcement)
     master: str = MasterSettings().name
     cluster: str = ""
+    service: str = ""
 
     def with_master(self, context: Context) -> Context:
         """Return the context with this CDAP's master user, which no caller can choose."""
@@ -50,4 +54,5 @@ class AuthorizationConfig(msgspec.Struct, frozen=True):
             enforcement=enforcement(profile, enforce.operations, enforce.entity_types, outside),
             master=settings.master.name,
             cluster=settings.plugin.cluster_name,
+            service=settings.ranger.service,
         )

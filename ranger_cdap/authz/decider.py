@@ -336,7 +336,8 @@ class Decider:
         """Return the final answers and audit them; an answer whose required record cannot be written is a denial."""
 
         def records() -> list[PendingRecord]:
-            origin = CheckOrigin(self.config.instance, AuditedService.of(engine, self.config.cluster), now, client_ip)
+            service = AuditedService.of(engine, self.config.cluster, self.config.service)
+            origin = CheckOrigin(self.config.instance, service, now, client_ip)
             found: list[PendingRecord] = []
             for answer, outcome in zip(answers, outcomes, strict=True):
                 found += records_of(answer, outcome, origin, _compared(answer, answers, before))

@@ -110,6 +110,7 @@ def authorizer(
         options=options,
         enforcement=enforcement,
         master=master,
+        service="cdapdev",
     )
     return Authorizer(
         Decider(

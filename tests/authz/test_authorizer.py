@@ -122,6 +122,14 @@ def test_one_record_for_each_entity_with_the_final_result_and_the_deciding_polic
     }
 
 
+def test_a_denial_without_policies_is_recorded_with_the_name_of_the_service() -> None:
+    memory = Memory()
+
+    authorizer(memory, ready=False).check("alice", (), "dataset.get", KV)
+
+    assert {(r.repo, r.repoType, r.result, r.policy) for r in memory.records} == {("cdapdev", 0, 0, -1)}
+
+
 def test_a_policy_without_audit_leaves_no_record_and_explaining_neither() -> None:
     memory = Memory()
 
