@@ -47,7 +47,7 @@ $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not kafka and not images and not slow and not alone
+QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not kafka and not images and not site and not slow and not alone
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
@@ -146,6 +146,32 @@ $(CDAP_JAVA): | $(STAMP)
 python-api: $(STAMP) ## the page of the public Python API, of its docstrings
 	$(BIN)/python .ci/python_api.py > docs/reference/python-api.md
 
+# MkDocs and its theme, in an environment of their own, and the scripts that the theme would load from another host.
+SITE := $(VENV)/site
+export SITE_SCRIPTS := $(CURDIR)/$(SITE)/scripts
+# The theme's advice about its successor is in docs/decisions/site.md.
+site site-version: export NO_MKDOCS_2_WARNING := 1
+.PHONY: site
+site: $(SITE)/.complete ## the documents as a site, into site/ (needs npm; read it from the folder or from any address)
+	$(SITE)/bin/mkdocs build --quiet --strict --config-file .ci/site/mkdocs.yml
+	@echo 'site/index.html'
+
+.PHONY: site-version
+site-version: $(SITE)/.complete ## the site as the present version, beside earlier ones, into the branch `pages`
+	SITE_VERSIONS=mike $(SITE)/bin/mike --quiet deploy --config-file .ci/site/mkdocs.yml --branch pages --alias-type redirect --update-aliases \
+	  "$$(sed -n 's/^version = //p' setup.cfg)" latest
+	SITE_VERSIONS=mike $(SITE)/bin/mike --quiet set-default --config-file .ci/site/mkdocs.yml --branch pages latest
+
+.PHONY: test-site
+test-site: $(STAMP) site ## links, anchors, pages and privacy of the site, and a look at it in Chromium
+	$(BIN)/pytest -q -m site tests/site
+
+$(SITE)/.complete: .ci/site.lock .ci/fetch-site-scripts .ci/site/scripts.sha256
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/site.lock
+	sh .ci/fetch-site-scripts $(SITE)/scripts
+	@touch $@
+
 .PHONY: screenshots
 screenshots: $(STAMP) ## the pictures of docs/images (needs Chromium)
 	$(BIN)/python .ci/screenshots.py
@@ -242,4 +268,4 @@ ranger-down: ## remove it with all it holds
 	docker compose --file docker/compose.yaml --profile cdap --profile sync down --volumes
 
 clean: ## remove what was made
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -29,6 +29,7 @@ OF_NO_PACKAGE = {
     "packaging": "what is installed, and the rules of this repository",
     "real_ranger": "flows against Ranger's REST: of the embedded Ranger Admin, or of a real one",
     "security": "attacks that concern several packages",
+    "site": "the documents as they are built for a browser",
     "simulation": "drawn histories of CDAP, and the laws of ownership",
     "threads": "what threads share on the path of a decision",
 }
