@@ -157,10 +157,13 @@ site: $(SITE)/.complete ## the documents as a site, into site/ (needs npm; read 
 	@echo 'site/index.html'
 
 .PHONY: site-version
+# Mike finds MkDocs by the path.
+site-version: export PATH := $(CURDIR)/$(SITE)/bin:$(PATH)
+site-version: export SITE_VERSIONS := mike
 site-version: $(SITE)/.complete ## the site as the present version, beside earlier ones, into the branch `pages`
-	SITE_VERSIONS=mike $(SITE)/bin/mike --quiet deploy --config-file .ci/site/mkdocs.yml --branch pages --alias-type redirect --update-aliases \
+	$(SITE)/bin/mike --quiet deploy --config-file .ci/site/mkdocs.yml --branch pages --alias-type redirect --update-aliases \
 	  "$$(sed -n 's/^version = //p' setup.cfg)" latest
-	SITE_VERSIONS=mike $(SITE)/bin/mike --quiet set-default --config-file .ci/site/mkdocs.yml --branch pages latest
+	$(SITE)/bin/mike --quiet set-default --config-file .ci/site/mkdocs.yml --branch pages latest
 
 .PHONY: test-site
 test-site: $(STAMP) site ## links, anchors, pages and privacy of the site, and a look at it in Chromium

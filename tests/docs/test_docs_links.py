@@ -13,7 +13,7 @@ from tests.docs.markdown_pages import ROOT, anchors, links, pages, prose_of, tra
 INDEX = ROOT / "docs" / "README.md"
 # What a command makes for one machine alone.
 MADE = {"docker/secrets"}
-KINDS = {"tutorial", "how-to", "reference", "explanation", "decisions"}
+KINDS = {"readers", "tutorial", "how-to", "reference", "explanation", "decisions"}
 
 
 def target_of(page: Path, link: str) -> tuple[Path, str]:
@@ -63,6 +63,14 @@ def test_contributing_names_every_room() -> None:
     }
     named = set(re.findall(r"`([a-z_/]+)/`", prose_of(ROOT / "CONTRIBUTING.md")))
     assert rooms - named == {"ranger_cdap", "ranger_cdap/extension", "ranger_cdap/units"}
+
+
+def test_the_index_lists_every_page() -> None:
+    """Its list is the navigation of the site."""
+    listed = {target_of(INDEX, link)[0] for link in links(INDEX)}
+    assert [str(page.relative_to(ROOT)) for page in pages() if ROOT / "docs" in page.parents and page not in listed] == [
+        "docs/README.md"
+    ]
 
 
 def test_a_page_is_of_one_kind() -> None:

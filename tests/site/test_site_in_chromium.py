@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.service.api.chromium import PROGRAM, Browser, chromium
 from tests.site.built_site import SITE, pages
+from tests.site.waiting import until
 
 pytestmark = [
     pytest.mark.site,
@@ -25,13 +25,6 @@ SHOWN = "[...document.querySelectorAll('article img')].filter(i => i.getClientRe
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with chromium(tmp_path_factory.mktemp("profile")) as browser:
         yield browser
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def asked(browser: Browser) -> set[str]:
