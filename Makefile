@@ -151,9 +151,10 @@ SITE := $(VENV)/site
 export SITE_SCRIPTS := $(CURDIR)/$(SITE)/scripts
 # The theme's advice about its successor is in docs/decisions/site.md.
 site site-version: export NO_MKDOCS_2_WARNING := 1
+# With --quiet MkDocs would not count its warnings, and so never be strict.
 .PHONY: site
 site: $(SITE)/.complete ## the documents as a site, into site/ (needs npm; read it from the folder or from any address)
-	$(SITE)/bin/mkdocs build --quiet --strict --config-file .ci/site/mkdocs.yml
+	$(SITE)/bin/mkdocs build --strict --config-file .ci/site/mkdocs.yml
 	@echo 'site/index.html'
 
 .PHONY: site-version

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).resolve().parents[2]
 INDEX: Final = Path("docs/README.md")
 PICTURES: Final = {".png", ".svg"}
 # A fenced block, code in a line, or a link.
@@ -80,12 +81,13 @@ def navigation(index: str) -> list[Any]:
                     seen.add(name)
                     group.append({title[:1].upper() + title[1:]: name})
         tabs.append({heading: tab})
-    return [*tabs, {"Project": sorted(path.name for path in ROOT.glob("*.md") if path.name != "README.md")}]
+    project = sorted(path.name for path in documents() if len(path.parts) == 1 and path.name != "README.md")
+    return [*tabs, {"Project": project}]
 
 
 def documents() -> set[Path]:
     """Return the documents, by their paths in the tree: those of its root and of `docs`."""
-    return {path.relative_to(ROOT) for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)}
+    return {path for path in tree() if path.suffix == ".md" and (len(path.parts) == 1 or path.parts[0] == "docs")}
 
 
 def linked_from(pages: set[Path]) -> set[Path]:
@@ -117,18 +119,25 @@ def _linked(path: Path) -> Iterator[Path]:
 
 
 def _target(page: Path, link: str) -> Path | None:
-    """Return what a link of a page names in the tree; nothing if it leads into the web or to the page itself."""
+    """Return what a link of a page names in the tree; nothing if it leads out of it or to the page itself."""
     name = link.partition("#")[0]
     if not name or re.match(r"[a-z]+:", link):
         return None
     path = Path(os.path.normpath(page.parent / name))
-    return path if (ROOT / path).exists() else None
+    return path if path in tree() else None
+
+
+@cache
+def tree() -> frozenset[Path]:
+    """Return what is under version control, or about to be, and the folders of it: nothing else may become public."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    named = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()  # noqa: S603
+    files = {Path(name) for name in named if (ROOT / name).resolve() == ROOT / name}
+    return frozenset(path for file in files for path in (file, *file.parents[:-1]))
 
 
 def _files_of(folder: Path) -> list[Path]:
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", folder.as_posix()]
-    named = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()  # noqa: S603
-    return [Path(name) for name in named]
+    return sorted(path for path in tree() if folder in path.parents and (ROOT / path).is_file())
 
 
 def _file(path: Path, config: MkDocsConfig) -> File:
