@@ -31,6 +31,8 @@ _PICTURE: Final = re.compile(
     r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">\s*'
     r'<img alt="(?P<alt>[^"]+)" src="(?P<light>[^"]+)">\s*</picture>'
 )
+# A picture that may have a dark one beside it.
+_IMAGE: Final = re.compile(r"(?P<start>!\[[^]]*\]\()(?P<light>[^)\s]+\.png)\)")
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -60,6 +62,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"]({os.path.relpath(uri(target), here.parent)}{anchor}{fragment})"
 
     markdown = _PICTURE.sub(r"![\g<alt>](\g<light>#only-light)\n![\g<alt>](\g<dark>#only-dark)", markdown)
+    markdown = _IMAGE.sub(lambda found: _of_both(found, Path(here)), markdown)
     return _CODE_OR_LINK.sub(rewritten, markdown)
 
 
@@ -108,12 +111,25 @@ def uri(path: Path) -> str:
     return shown if path.suffix in {".md", *PICTURES} else f"{shown}.md"
 
 
+def dark_of(picture: str) -> str:
+    """Return the name of the picture for dark pages."""
+    return picture.replace(".png", "-dark.png")
+
+
+def _of_both(found: re.Match[str], page: Path) -> str:
+    if not _target(page, dark_of(found["light"])):
+        return found[0]
+    light, dark = f"{found['light']}#only-light", f"{dark_of(found['light'])}#only-dark"
+    return f"{found['start']}{light})\n{found['start']}{dark})"
+
+
 def _linked(path: Path) -> Iterator[Path]:
     if (ROOT / path).is_dir():
         yield from _files_of(path)
     elif path.suffix == ".md":
         text = (ROOT / path).read_text(encoding="utf-8")
         pictures = [found[name] for found in _PICTURE.finditer(text) for name in ("light", "dark")]
+        pictures += [dark_of(found["light"]) for found in _IMAGE.finditer(text)]
         targets = [found["target"] for found in _CODE_OR_LINK.finditer(text) if found["target"]]
         yield from filter(None, (_target(path, target) for target in (*targets, *pictures)))
 

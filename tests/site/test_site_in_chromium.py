@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,6 +20,7 @@ pytestmark = [
 
 START = SITE / "index.html"
 DIAGRAMS = {path: count for path, page in pages().items() if (count := page.text.count('<pre class="mermaid">'))}
+PICTURES = [path for path, page in pages().items() if "img" in page.tags]
 SHOWN = "[...document.querySelectorAll('article img')].filter(i => i.getClientRects().length).map(i => i.src)"
 
 
@@ -73,13 +76,17 @@ def test_search_finds_a_page(browser: Browser) -> None:
     assert asked(browser) <= {"file", "data"}
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_one_of_two_pictures_is_shown(browser: Browser, dark: bool) -> None:
-    browser.screen(1280, 900, dark=dark)
-    browser.visit((SITE / "docs/decisions/engine-speed.html").as_uri())
+@pytest.mark.parametrize("page", PICTURES, ids=lambda page: page.stem)
+def test_a_reader_sees_the_pictures_of_their_scheme(browser: Browser, page: Path) -> None:
+    shown = []
+    for dark in (False, True):
+        browser.screen(1280, 900, dark=dark)
+        browser.visit(page.as_uri())
+        shown.append([urlsplit(address).path for address in browser.evaluate(SHOWN)])
 
-    (shown,) = browser.evaluate(SHOWN)
-    assert shown.endswith("cost-of-a-decision-dark.svg#only-dark" if dark else "cost-of-a-decision.svg#only-light")
+    light, dark = shown
+    assert light
+    assert dark == [re.sub(r"\.(png|svg)$", r"-dark.\1", picture) for picture in light]
 
 
 def test_a_load_from_another_host_is_stopped(browser: Browser) -> None:
