@@ -1,4 +1,7 @@
-"""Is the decision service of this container ready? Ends with 0 if so; asks over loopback, by the service's settings."""
+"""Is the decision service of this container ready? Ends with 0 if so; asks over loopback, by the service's settings.
+
+`healthcheck.py /health/live` asks whether it is alive, as a probe that needs a client certificate must.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ import sys
 
 from ranger_cdap.config import load_settings
 
-PATH = "/health/ready"
+READY = "/health/ready"
 
 
-def main() -> int:
-    """0 if it is ready, else 1."""
+def main(path: str) -> int:
+    """0 if that path is answered with 200, else 1."""
     service = load_settings().service
     if service.tls_certificate is None:
         connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=4)
@@ -25,7 +28,7 @@ def main() -> int:
             context.load_cert_chain(service.tls_probe_certificate, service.tls_probe_key)
         connection = http.client.HTTPSConnection("127.0.0.1", service.port, timeout=4, context=context)
     try:
-        connection.request("GET", PATH)
+        connection.request("GET", path)
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as e:
         sys.stdout.write(f"{type(e).__name__}\n")
@@ -37,4 +40,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:] or [READY]))

@@ -37,10 +37,10 @@ def world(tls: dict[str, Path], tmp_path: Path) -> Iterator[World]:
         yield running
 
 
-def health_check(port: int, tls: dict[str, Path]) -> subprocess.CompletedProcess[str]:
+def health_check(port: int, tls: dict[str, Path], *path: str) -> subprocess.CompletedProcess[str]:
     settings = {"PORT": str(port)} | {name.upper(): str(path) for name, path in tls.items()}
     return subprocess.run(
-        [sys.executable, DOCKER / "healthcheck.py"],
+        [sys.executable, DOCKER / "healthcheck.py", *path],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         | {f"RANGER_CDAP_SERVICE__{name}": value for name, value in settings.items()},
         capture_output=True,
@@ -54,6 +54,14 @@ def test_it_is_healthy_while_it_may_decide(world: World, tls: dict[str, Path]) -
     assert (health_check(port, tls).returncode, health_check(port, tls).stdout) == (0, "200\n")
     world.becomes(Snapshot(None, PolicyState.NOT_READY, ""))
     assert (health_check(port, tls).returncode, health_check(port, tls).stdout) == (1, "503\n")
+
+
+def test_it_is_alive_while_it_may_not_decide(world: World, tls: dict[str, Path]) -> None:
+    port = urlsplit(world.url).port or 0
+    world.becomes(Snapshot(None, PolicyState.NOT_READY, ""))
+    done = health_check(port, tls, "/health/live")
+    assert (done.returncode, done.stdout) == (0, "200\n")
+    assert health_check(port, tls, "/health/other").returncode == 1
 
 
 def test_it_is_not_healthy_where_nobody_answers(tls: dict[str, Path]) -> None:
