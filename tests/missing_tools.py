@@ -12,6 +12,7 @@ NAMES: Final = {
     "RANGER_CDAP_TESTED_WHEEL": "the wheel that `make test-wheel` has installed",
     "RANGER_SOURCE": "a checkout of apache/ranger",
     "RANGER_URL": "a real Ranger Admin",
+    "make test-helm": "helm, which that command builds",
     "make test-cdap": "a real CDAP, which that command fetches",
     "make test-elasticsearch": "a real Elasticsearch and OpenSearch, which that command fetches",
     "make test-kafka": "a real Kafka, which that command fetches",

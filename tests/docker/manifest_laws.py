@@ -7,13 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
-
-from ranger_cdap.config import Settings
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.server import check_exposure
 from ranger_cdap.service.table import ROUTES
-from spark_sync.sources.registry import configured_sources
+from spark_sync.sources.registry import event_sources
 from tests.docker.fixtures import ROOT, is_below, parse_command, written
 from tests.docker.manifests import EVENTS, Manifests, selects
 
@@ -36,17 +33,8 @@ def settings_are_ours_and_safe(rendered: Manifests, folder: Path) -> None:
             Callers.of(settings.service)
             assert settings.service.tls_certificate is not None
         else:
-            assert configured_sources(with_events(settings, folder / "events"))
-
-
-def with_events(settings: Settings, folder: Path) -> Settings:
-    """The settings as they are where the pods of the decision service have made their directories."""
-    folder.mkdir(exist_ok=True)
-    sources = tuple(
-        msgspec.structs.replace(source, path=folder) if source.kind == "data-plane" else source
-        for source in settings.sync.sources
-    )
-    return msgspec.structs.replace(settings, sync=msgspec.structs.replace(settings.sync, sources=sources))
+            assert settings.sync.sources
+            assert {source.kind for source in settings.sync.sources} <= event_sources().keys()
 
 
 def a_command_is_one_of_ours(rendered: Manifests, _: Path) -> None:
@@ -111,7 +99,9 @@ def what_a_program_writes_is_on_a_volume(rendered: Manifests, folder: Path) -> N
         # The audit is in the home of the user, which the image says.
         assert is_below(Path(HOME[1]), lasting)
         for container in pod.containers:
-            assert is_below(Path("/tmp/x"), [at for at, (_, read_only) in pod.mounted(container).items() if not read_only])
+            assert is_below(
+                Path("/tmp/x"), [at for at, (_, read_only) in pod.mounted(container).items() if not read_only]
+            )
             assert {mount["name"] for mount in container["volumeMounts"]} <= pod.volumes.keys()
     if rendered.service is not None and EVENTS in rendered.service.mounts:
         assert is_below(rendered.service.settings(folder / "events").service.events_dir, [EVENTS])
@@ -128,7 +118,9 @@ def the_job_reads_the_events_of_every_replica_of_callers_that_may_send_them(rend
         if pod is not None:
             sources = pod.settings(folder / "sync").sync.sources
             ours = [source for source in sources if source.kind == "data-plane" and str(source.path).startswith(EVENTS)]
-            wanted = [f"{EVENTS}/{name}-{index}" for index in range(number)] if EVENTS in rendered.service.mounts else []
+            wanted = (
+                [f"{EVENTS}/{name}-{index}" for index in range(number)] if EVENTS in rendered.service.mounts else []
+            )
             assert [str(source.path) for source in ours] == wanted
             assert all(set(source.callers) == may_send for source in ours)
             assert len({source.name for source in sources}) == len(sources)
@@ -242,6 +234,17 @@ def images_are_pinned(rendered: Manifests, _: Path) -> None:
             assert re.search(r"(@sha256:[0-9a-f]{64}|:(?!latest$)[\w.-]+)$", container["image"])
 
 
+def names_and_labels_are_ones_that_kubernetes_takes(rendered: Manifests, _: Path) -> None:
+    """No schema says so: pods of a CronJob and a StatefulSet have names made of theirs."""
+    for kind, name in rendered.objects:
+        assert re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name)
+        assert len(name) <= (52 if kind in ("CronJob", "StatefulSet") else 63)
+    for each in (*rendered.objects.values(), *(pod.template for pod in rendered.pods)):
+        assert each["metadata"]["labels"]["app.kubernetes.io/name"] == "ranger-cdap"
+        for value in each["metadata"]["labels"].values():
+            assert re.fullmatch(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", value)
+
+
 def policies_let_in_and_out_what_is_needed(rendered: Manifests, _: Path) -> None:
     policies = [each["spec"] for each in rendered.of_kind("NetworkPolicy")]
     for pod in rendered.pods if policies else ():
@@ -306,6 +309,7 @@ LAWS: tuple[Law, ...] = (
     one_writer_of_the_ledger_and_the_baseline_before_it,
     the_baseline_reads_the_list_that_is_there,
     images_are_pinned,
+    names_and_labels_are_ones_that_kubernetes_takes,
     policies_let_in_and_out_what_is_needed,
     a_monitor_asks_for_the_metrics_as_the_service_answers,
 )

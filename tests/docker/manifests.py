@@ -106,7 +106,11 @@ class Manifests:
     @staticmethod
     def of(text: str) -> Manifests:
         """The objects of a text; two of one kind and name would be one for Kubernetes."""
-        found = [each for each in yaml.safe_load_all(text) if each is not None]
+        found = [
+            each
+            for each in yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+            if each is not None
+        ]
         objects = {(each["kind"], each["metadata"]["name"]): each for each in found}
         assert len(objects) == len(found)
         return Manifests(objects)

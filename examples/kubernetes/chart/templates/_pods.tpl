@@ -85,7 +85,7 @@ securityContext:
 {{- $own := .root.Values.sync -}}
 {{- $settings := include "ranger-cdap.syncSettings" .root | fromJson -}}
 {{- $keys := include "ranger-cdap.secretKeys" $settings -}}
-{{- if .inventory }}{{ with $own.baseline.tokenKey }}{{ $keys = printf "%s\n%s" $keys . }}{{ end }}{{ end -}}
+{{- if and .inventory $own.baseline.cdapUrl }}{{ with $own.baseline.tokenKey }}{{ $keys = printf "%s\n%s" $keys . }}{{ end }}{{ end -}}
 {{- $given := dict "root" .root "file" "sync.toml" "secretKeys" $keys "rangerCertificate" $own.rangerCertificate -}}
 {{ include "ranger-cdap.podSpec" (dict "root" .root "user" 10002 "values" $own) }}
 restartPolicy: {{ .restartPolicy }}

@@ -80,6 +80,9 @@
 {{- fail (printf "the caller `%s` has the role `audit`, and `events.enabled` is false, so no one would read its records; remove the caller, or enable the events" .name) -}}
 {{- end -}}
 {{- end -}}
+{{- if gt (float64 (dig "service" "stop_timeout" 10 $service.settings)) (float64 $service.stopTimeout) -}}
+{{- fail "`stop_timeout` of the decision service is longer than `decisionService.stopTimeout`, after which it is killed; raise that one too" -}}
+{{- end -}}
 {{- $sources := list -}}
 {{- range .Values.sync.sources -}}
 {{- if or (has .name $sources) (regexMatch "^data-plane-[0-9]+$" .name) -}}

@@ -1,0 +1,226 @@
+"""The Helm chart, rendered: every rendering keeps the laws, and is what Kubernetes takes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, note, settings
+from hypothesis import strategies as st
+
+from tests.docker.chart_values import (
+    ALTERNATIVES,
+    BASE,
+    BASELINE,
+    CALLERS,
+    CERTIFICATES,
+    CLIENTS,
+    FROM_CDAP,
+    MONITOR,
+    NEEDS,
+    SERVICE_SETTINGS,
+    SOURCES,
+    SYNC_SETTINGS,
+    WITHOUT_AUDIT,
+    Values,
+    nested,
+)
+from tests.docker.fixtures import ROOT
+from tests.docker.helm import CHART, HelmRefused, needs_helm, notes, render, schema_errors, versions
+from tests.docker.manifest_laws import LAWS
+from tests.docker.manifests import Manifests
+
+pytestmark = [pytest.mark.helm, needs_helm]
+
+EVERYTHING = {
+    "decisionService.callers": CALLERS,
+    "decisionService.settings": SERVICE_SETTINGS,
+    "sync.settings": SYNC_SETTINGS,
+    "sync.sources": SOURCES,
+}
+RENDERINGS: dict[str, Values] = {
+    "the least": {},
+    "a Deployment": {"sync.mode": "follow"},
+    "a baseline of a ConfigMap": BASELINE,
+    "a baseline of CDAP, with a token": FROM_CDAP | {"sync.baseline.tokenKey": "token"},
+    "a baseline before a Deployment": FROM_CDAP | {"sync.mode": "follow"},
+    "no sync job": {"sync.stage": "off"},
+    **{f"{number} replicas": {"decisionService.replicas": number} for number in range(1, 6)},
+    "no events": {"events.enabled": False, "sync.sources": SOURCES, "decisionService.callers": WITHOUT_AUDIT},
+    "OpenShift": {"fixedUsers": False, "networkPolicy.dnsPorts": [53, 5353]},
+    "several hosts": {"decisionService.hosts": ["authz.example", "authz"]},
+    "client certificates": CLIENTS,
+    "client certificates, and a ServiceMonitor": CLIENTS
+    | MONITOR
+    | {"monitoring.serviceMonitor.clientSecret": "prometheus"},
+    "certificates for Ranger": CERTIFICATES,
+    "no authorities of its own": {"ca.configMap": ""},
+    "everything": EVERYTHING,
+    "everything, before the first run": EVERYTHING | FROM_CDAP | CLIENTS,
+}
+# A rendering takes too long to look for the least of its values.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+# A sentence of the chart: what is wrong, and what to do.
+SENTENCE = re.compile(
+    r"Error: execution error at \(ranger-cdap/templates/\S+\): "
+    r"(?=[^\n]*`\w)[^\n]*\b(set|use|give|name|raise|remove|enable)\b"
+)
+
+
+def rendered_or_refused(values: Values) -> str | None:
+    """What is rendered; None where a sentence of the chart refuses the values, which its schema takes."""
+    try:
+        return render(nested(values))
+    except HelmRefused as e:
+        if SENTENCE.match(str(e)):
+            return None
+        raise
+
+
+def keeps_the_laws(text: str) -> None:
+    rendered = Manifests.of(text)
+    for law in LAWS:
+        with TemporaryDirectory() as folder:
+            law(rendered, Path(folder))
+    for version in (versions()[0], versions()[-1]):
+        objects = [each for each in rendered.objects.values() if each["kind"] != "ServiceMonitor"]
+        assert [error for each in objects for error in schema_errors(each, version)] == []
+
+
+@pytest.mark.parametrize("values", RENDERINGS.values(), ids=RENDERINGS)
+def test_a_rendering_keeps_the_laws_and_kubernetes_takes_it(values: Values) -> None:
+    keeps_the_laws(render(nested(BASE | values)))
+
+
+# Values of one table depend on each other most.
+ROOMS = sorted({path.rpartition(".")[0] for path in ALTERNATIVES})
+ROOM = st.sampled_from(ROOMS).flatmap(
+    lambda room: st.fixed_dictionaries(
+        {},
+        optional={
+            path: st.sampled_from(found) for path, found in ALTERNATIVES.items() if path.rpartition(".")[0] == room
+        },
+    )
+)
+MIXED = st.lists(ROOM, max_size=4).map(lambda rooms: {path: value for room in rooms for path, value in room.items()})
+GROUPS = st.lists(
+    st.sampled_from([CERTIFICATES, CLIENTS, MONITOR, BASELINE, FROM_CDAP, EVERYTHING, {"sync.mode": "follow"}]),
+    max_size=3,
+).map(lambda groups: {path: value for group in groups for path, value in group.items()})
+
+
+@settings(max_examples=int(os.environ.get("RANGER_CDAP_CHART_EXAMPLES", "60")), deadline=None, phases=PHASES)
+@given(mixed=MIXED, groups=GROUPS)
+def test_any_values_keep_the_laws_or_are_refused_by_a_sentence(mixed: Values, groups: Values) -> None:
+    note(f"{groups | mixed}")
+    text = rendered_or_refused(BASE | groups | mixed)
+    if text is not None:
+        keeps_the_laws(text)
+
+
+@pytest.mark.parametrize("path", ALTERNATIVES)
+def test_a_value_has_an_effect(path: str) -> None:
+    others = BASE | NEEDS.get(path, {})
+    plain = render(nested(others))
+    changed = {rendered_or_refused(others | {path: value}) for value in ALTERNATIVES[path]} - {None}
+    assert changed
+    assert plain not in changed
+
+
+REFUSED: dict[str, tuple[Values, str]] = {
+    "no address of Ranger Admin": ({"ranger.urls": []}, "`ranger.urls` is empty"),
+    "plain http": ({"ranger.urls": ["http://ranger:6080"]}, "`ranger.allowPlainHttp`"),
+    "a value that does not exist": ({"decisionService.replica": 3}, "'replica' not allowed"),
+    "a setting that does not exist": ({"settings": {"cdap": {"profil": "004"}}}, "'profil' not allowed"),
+    "a setting the chart decides": ({"decisionService.settings": {"service": {"host": "x"}}}, "'host' not allowed"),
+    "a setting of another type": ({"sync.settings": {"sync": {"rate": "fast"}}}, "/sync/settings/sync/rate"),
+    "a password": ({"decisionService.settings": {"ldap": {"bind_password": "hunter2"}}}, "want object"),
+    "a password as a key": ({"decisionService.passwordKey": "no key"}, "/decisionService/passwordKey"),
+    "a secret of a caller": ({"decisionService.callers": [{"name": "x", "roles": [], "secret": "s"}]}, "want object"),
+    "no replicas": ({"decisionService.replicas": 0}, "minimum"),
+    "an unknown stage": ({"sync.stage": "first"}, "'baseline', 'run', 'off'"),
+    "a baseline of nothing": ({"sync.stage": "baseline"}, "`sync.baseline.cdapUrl`"),
+    "a baseline of two lists": (BASELINE | {"sync.baseline.claim": "x"}, "exactly one"),
+    "a token sent in the clear": (FROM_CDAP | {"sync.baseline.cdapUrl": "http://router"}, "allowPlainHttp"),
+    "two callers of one name": (
+        {"decisionService.callers": [CALLERS[0], {**CALLERS[1], "name": "cdap-enforce"}]},
+        "twice",
+    ),
+    "two callers with one secret": (
+        {"decisionService.callers": [CALLERS[0], {**CALLERS[1], "secret": {"secretKey": "one"}}]},
+        "a secret of its own",
+    ),
+    "records that no one reads": ({"events.enabled": False, "sync.sources": SOURCES}, "the role `audit`"),
+    "events that no one sends": ({"decisionService.callers": WITHOUT_AUDIT}, "no caller has the role `audit`"),
+    "a sync job without a source": (
+        {"events.enabled": False, "decisionService.callers": WITHOUT_AUDIT},
+        "the sync job has no source",
+    ),
+    "a source with a name of the chart's": ({"sync.sources": [SOURCES[0] | {"name": "data-plane-1"}]}, "twice"),
+    "a certificate that no one has": (CERTIFICATES | {"sync.rangerCertificate": ""}, "`sync.rangerCertificate`"),
+    "a certificate that no one uses": (CERTIFICATES | {"ranger.auth": "basic"}, "`rangerCertificate` is set"),
+    "probes without a certificate": (CLIENTS | {"decisionService.tls.probeSecret": ""}, "probeSecret"),
+    "Prometheus without a certificate": (CLIENTS | MONITOR, "clientSecret"),
+    "Prometheus without an authority": (MONITOR | {"ca.configMap": ""}, "caSecret"),
+    "a stop that is cut short": ({"decisionService.settings": {"service": {"stop_timeout": 50}}}, "stopTimeout"),
+    "a name that is too long": ({"fullname": "a" * 31}, "/fullname"),
+    "a port that is none": ({"ranger.urls": ["https://ranger:65536"]}, "/ranger/urls/0"),
+    "an option in an address": (FROM_CDAP | {"sync.baseline.cdapUrl": "https://x --out=/y"}, "cdapUrl"),
+    "a line in a name": ({"ranger.service": "a\nb"}, "/ranger/service"),
+    "a label that is none": ({"labels": {"team": "a b"}}, "/labels/team"),
+    "a toleration that is none": ({"sync.tolerations": [{"effect": "Sometimes"}]}, "/sync/tolerations/0/effect"),
+    "a peer that lets in everyone": ({"networkPolicy.callers": [{}]}, "/networkPolicy/callers/0"),
+}
+
+
+@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_wrong_value_is_refused_by_name(values: Values, message: str) -> None:
+    with pytest.raises(HelmRefused) as refused:
+        render(nested(BASE | values))
+    assert message in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_release_whose_name_is_too_long_is_refused() -> None:
+    with pytest.raises(HelmRefused, match="set `fullname`"):
+        render(nested(BASE), release="a" * 31)
+    render(nested(BASE | {"fullname": "short"}), release="a" * 53)
+
+
+@pytest.mark.parametrize("values", RENDERINGS.values(), ids=RENDERINGS)
+def test_the_notes_name_every_object_a_release_needs_and_does_not_make(values: Values, tmp_path: Path) -> None:
+    text, rendered = notes(nested(BASE | values), tmp_path), Manifests.of(render(nested(BASE | values)))
+    for pod in rendered.pods:
+        for volume in pod.volumes.values():
+            found: dict[str, Any] = volume.get("secret", {})
+            if found:
+                keys = [item["key"] for item in found.get("items", [])] or ["tls.crt", "tls.key"]
+                (line,) = re.findall(rf"^  Secret {found['secretName']}: (.*)$", text, re.MULTILINE)
+                assert set(keys) <= set(line.split(", "))
+    assert ("--set sync.stage=run" in text) == (rendered.baseline is not None)
+
+
+def test_other_settings_start_the_pods_again_and_another_baseline() -> None:
+    def marks(values: Values) -> tuple[Any, ...]:
+        rendered = Manifests.of(render(nested(BASE | FROM_CDAP | {"sync.mode": "follow"} | values)))
+        assert rendered.service is not None
+        assert rendered.sync is not None
+        jobs = [job["metadata"]["name"] for job in rendered.of_kind("Job")]
+        return rendered.service.template["metadata"], rendered.sync.template["metadata"], jobs
+
+    before = marks({})
+    service, sync, jobs = marks({"sync.settings": {"sync": {"rate": 1}}})
+    assert (service == before[0], sync == before[1], jobs == before[2]) == (True, False, False)
+    service, sync, jobs = marks({"decisionService.settings": {"service": {"rate": 1}}})
+    assert (service == before[0], sync == before[1], jobs == before[2]) == (False, True, True)
+
+
+def test_the_plain_yaml_is_rendered_from_the_chart(tmp_path: Path) -> None:
+    subprocess.run(["sh", ROOT / ".ci" / "render-kubernetes", ROOT / ".venv/helm/helm", tmp_path], check=True)
+    committed = {path.name: path.read_text(encoding="utf-8") for path in CHART.parent.glob("*.yaml")}
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == committed
