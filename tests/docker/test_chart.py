@@ -43,10 +43,18 @@ EVERYTHING = {
     "sync.settings": SYNC_SETTINGS,
     "sync.sources": SOURCES,
 }
+GONE = {
+    "name": "data-plane-2",
+    "kind": "data-plane",
+    "path": "/var/lib/ranger-cdap-events/ranger-cdap-2",
+    "callers": ["cdap-audit"],
+}
 RENDERINGS: dict[str, Values] = {
     "the least": {},
     "a Deployment": {"sync.mode": "follow"},
     "a baseline of a ConfigMap": BASELINE,
+    "a baseline of a ConfigMap, beside a token": BASELINE | {"sync.baseline.tokenKey": "token"},
+    "the records of a replica that is gone": {"sync.sources": [GONE]},
     "a baseline of CDAP, with a token": FROM_CDAP | {"sync.baseline.tokenKey": "token"},
     "a baseline before a Deployment": FROM_CDAP | {"sync.mode": "follow"},
     "no sync job": {"sync.stage": "off"},

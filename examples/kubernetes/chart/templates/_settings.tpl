@@ -84,8 +84,9 @@
 {{- fail "`stop_timeout` of the decision service is longer than `decisionService.stopTimeout`, after which it is killed; raise that one too" -}}
 {{- end -}}
 {{- $sources := list -}}
+{{- if .Values.events.enabled }}{{ range $number := until (int $service.replicas) }}{{ $sources = append $sources (printf "data-plane-%d" $number) }}{{ end }}{{ end -}}
 {{- range .Values.sync.sources -}}
-{{- if or (has .name $sources) (regexMatch "^data-plane-[0-9]+$" .name) -}}
+{{- if has .name $sources -}}
 {{- fail (printf "`sync.sources` names `%s` twice, or as a source of the chart itself; give each source a name of its own" .name) -}}
 {{- end -}}
 {{- $sources = append $sources .name -}}
