@@ -1,7 +1,7 @@
 """What the Helm chart says twice: `chart.py` renews it, from our settings and from the comments of `values.yaml`.
 
-In `values.schema.json` the definitions of settings, in the chart's README the table of values. Settings that the chart's
-objects decide (addresses, places, the passwords of accounts) are not among them.
+In `values.schema.json` the definitions of settings, in the chart's README the table of values. Settings that the
+chart decides (addresses, places, the passwords of accounts) are not among them.
 """
 
 from __future__ import annotations

@@ -48,7 +48,9 @@ def test_make_test_runs_the_quick_tests_once_and_on_the_wheel() -> None:
     assert [line.split()[0] for line in planned("check")] == [".venv/bin/pytest"]
 
 
-@pytest.mark.parametrize(("marker", "folder"), [("cdap", "tests/cdap_master"), ("alone", "tests/service"), ("helm", "tests/docker")])
+@pytest.mark.parametrize(
+    ("marker", "folder"), [("cdap", "tests/cdap_master"), ("alone", "tests/service"), ("helm", "tests/docker")]
+)
 def test_a_marker_is_used_only_where_make_looks_for_it(marker: str, folder: str) -> None:
     used = f"mark.{marker}"
     files = (ROOT / "tests").rglob("*.py")
