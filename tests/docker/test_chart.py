@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -37,6 +38,7 @@ from tests.docker.manifests import Manifests
 
 pytestmark = [pytest.mark.helm, needs_helm]
 
+SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
 EVERYTHING = {
     "decisionService.callers": CALLERS,
     "decisionService.settings": SERVICE_SETTINGS,
@@ -138,6 +140,34 @@ def test_a_value_has_an_effect(path: str) -> None:
     changed = {rendered_or_refused(others | {path: value}) for value in ALTERNATIVES[path]} - {None}
     assert changed
     assert plain not in changed
+
+
+# Addresses as the page of all settings shows them: what follows `like`, with a port.
+SECTION = re.compile(r"^## `\[(\w+)\]`\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)`[^|]*\| (text|names) \|[^|]*\|[^|\n]*\blike `([^`]*\w:\d{2,5}\b[^`]*)`", re.MULTILINE)
+ADDRESSES = [
+    (table, key, [text] if kind == "names" else text)
+    for table, rows in SECTION.findall((ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8"))
+    for key, kind, text in ROW.findall(rows)
+    if key in SCHEMA["$defs"]["decisionServiceSettings"]["properties"].get(table, {}).get("properties", {})
+]
+
+
+@pytest.mark.parametrize(("table", "key", "address"), ADDRESSES, ids=lambda part: str(part))
+def test_a_pod_may_reach_every_address_in_its_settings(table: str, key: str, address: str | list[str]) -> None:
+    rendered = Manifests.of(render(nested(BASE | {"decisionService.settings": {table: {key: address}}})))
+    (policy,) = [each for each in rendered.of_kind("NetworkPolicy") if each["metadata"]["name"] == "ranger-cdap"]
+    ports = {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
+    assert {int(port) for port in re.findall(r"(?<=:)\d+", str(address))} <= ports
+
+
+def test_there_are_addresses_of_several_kinds() -> None:
+    assert {(table, key) for table, key, _ in ADDRESSES} >= {
+        ("audit", "solr_url"),
+        ("audit", "solr_zookeepers"),
+        ("audit", "kafka_bootstrap"),
+        ("audit", "hdfs_dir"),
+    }
 
 
 REFUSED: dict[str, tuple[Values, str]] = {

@@ -63,7 +63,7 @@
 {{- define "ranger-cdap.ports" -}}
 {{- if kindIs "map" . -}}
 {{- range $key, $value := . }}
-{{- if and (has $key (list "bootstrap" "solr_zookeepers")) (kindIs "string" $value) -}}
+{{- if and (regexMatch "(bootstrap|zookeepers)$" $key) (kindIs "string" $value) -}}
 {{- range regexFindAll ":[0-9]+" $value -1 }}
 {{ trimPrefix ":" . }}
 {{- end -}}
@@ -74,9 +74,9 @@
 {{- else if kindIs "slice" . -}}
 {{- range . }}{{ include "ranger-cdap.ports" . }}{{ end -}}
 {{- else if kindIs "string" . -}}
-{{- range regexFindAll "\\b(https?|ldaps?)://[^/, ]+" . -1 }}
+{{- range regexFindAll "\\b(https?|ldaps?|hdfs|s3)://[^/, ]+" . -1 }}
 {{- $port := regexFind ":[0-9]+$" . }}
-{{- $default := get (dict "http" "80" "https" "443" "ldap" "389" "ldaps" "636") (regexFind "^[a-z]+" .) }}
+{{- $default := get (dict "http" "80" "https" "443" "ldap" "389" "ldaps" "636" "hdfs" "8020" "s3" "443") (regexFind "^[a-z]+" .) }}
 {{ trimPrefix ":" $port | default $default }}
 {{- end -}}
 {{- end -}}
