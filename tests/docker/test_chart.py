@@ -62,6 +62,7 @@ RENDERINGS: dict[str, Values] = {
     "no sync job": {"sync.stage": "off"},
     **{f"{number} replicas": {"decisionService.replicas": number} for number in range(1, 6)},
     "no events": {"events.enabled": False, "sync.sources": SOURCES, "decisionService.callers": WITHOUT_AUDIT},
+    "a long stop": {"decisionService.stopDelay": 60},
     "OpenShift": {"fixedUsers": False, "networkPolicy.dnsPorts": [53, 5353]},
     "several hosts": {"decisionService.hosts": ["authz.example", "authz"]},
     "client certificates": CLIENTS,
