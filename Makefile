@@ -47,7 +47,9 @@ $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
-QUICK := not spark and not java and not real_ranger and not cdap and not solr and not elasticsearch and not kafka and not images and not site and not helm and not slow and not alone
+# With a target of their own each.
+OWN := cdap or solr or elasticsearch or kafka or images or site or helm
+QUICK := not (spark or java or real_ranger or slow or alone or $(OWN))
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
