@@ -19,7 +19,6 @@ from ranger_cdap.service.api import (
     role_api,
 )
 from ranger_cdap.service.api.console_form import ConsoleView
-from ranger_cdap.service.api.health import Live, Ready
 from ranger_cdap.service.api.routes import ApiRoute, Handler
 from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.http.metrics import CONTENT_TYPE
@@ -58,6 +57,7 @@ from ranger_cdap.service.wire.console_wire import (
 )
 from ranger_cdap.service.wire.event_wire import AuditReply, AuditRequest
 from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
+from ranger_cdap.service.wire.health_wire import Live, Ready
 from ranger_cdap.service.wire.pdp_wire import (
     AuthzRequest,
     AuthzResult,

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from ranger_cdap.service.http.metrics import CONTENT_TYPE
 from ranger_cdap.service.http.reply import Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
+from ranger_cdap.service.wire.health_wire import Live, Ready
 
 NAME = "ranger-pdp"
-
-
-class Live(msgspec.Struct):
-    """`/health/live`, in the format of Ranger's Policy Decision Point."""
-
-    status: str
-    service: str
-    live: bool
-
-
-class Ready(msgspec.Struct, rename="camel"):
-    """`/health/ready`, in the format of Ranger's Policy Decision Point."""
-
-    status: str
-    service: str
-    ready: bool
-    authorizer_initialized: bool
-    accepting_requests: bool
-    loaded_services_count: int
 
 
 def live(_call: HandlerCall) -> Reply:
