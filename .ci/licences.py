@@ -108,7 +108,7 @@ def closure(extra: str) -> set[str]:
 def page() -> str:
     """THIRD-PARTY.md."""
     base = closure(BASE)
-    named = ("service", "spark", "kerberos", "yaml", "ldap", "expressions", "zookeeper", "hdfs", "kafka")
+    named = ("client", "service", "spark", "kerberos", "yaml", "ldap", "expressions", "zookeeper", "hdfs", "kafka")
     extras = {extra: closure(extra) - base for extra in named}
     rows = []
     for name in sorted(base.union(*extras.values())):

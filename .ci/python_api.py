@@ -22,6 +22,9 @@ _MODULES: Final = {
     "ranger_cdap": "Decide CDAP's operations. A name is loaded when it is first used.",
     "ranger_cdap.testing": "A Ranger Admin for tests; needs the extra `service`.",
     "ranger_cdap.testing.fixtures": "The same as pytest fixtures.",
+    "ranger_cdap.client": (
+        "Ask a decision service ([how](../how-to/ask-the-decision-service.md)); needs the extra `client`."
+    ),
     "ranger_cdap.engine": (
         "Decide for any Ranger service ([how](../how-to/decide-for-another-service.md)). Pure: no I/O, no clock."
     ),
@@ -68,7 +71,7 @@ def _class(name: str, found: type) -> Iterator[str]:
     yield from _text(found)
     fields = getattr(found, "__struct_fields__", ()) or getattr(found, "__dataclass_fields__", ())
     if fields:
-        hints = inspect.get_annotations(found)
+        hints = {name: hint for kind in reversed(found.__mro__) for name, hint in inspect.get_annotations(kind).items()}
         yield from (*(f"- `{field}: {hints.get(field, '?')}`" for field in fields if not field.startswith("_")), "")
     if issubclass(found, Enum):
         yield from (*(f"- `{one.name}`: `{one.value}`" for one in found), "")

@@ -205,6 +205,41 @@ class ExtensionMissing(RangerCdapError):
     remedy = "Get a wheel that holds the jars, or run `make extension` in the sources."
 
 
+class DecisionServiceError(RangerCdapError):
+    """A decision service did not answer a question, so nothing is allowed."""
+
+    code = "decision-service"
+    remedy = "Run `ranger-cdap doctor` beside the service, then look at its log at the time of the request."
+
+
+class DecisionServiceUnreachable(DecisionServiceError):
+    """No connection, a time-out, or the service is overloaded (429, 503) or fails (5xx); safe to retry."""
+
+    code = "decision-service-unreachable"
+    remedy = "Check address, network and certificates; ask again when the service answers."
+
+
+class DecisionServiceForbidden(DecisionServiceError):
+    """The decision service rejects the credentials (401), or the caller lacks the role (403)."""
+
+    code = "decision-service-forbidden"
+    remedy = "Correct the caller's secret or token, or its roles in `[[service.callers]]` of the service."
+
+
+class DecisionServiceRejected(DecisionServiceError):
+    """The decision service rejects the question (400, 413), or does not decide it (501)."""
+
+    code = "decision-service-rejected"
+    remedy = "Correct the problem in the service's own message, which the error quotes."
+
+
+class UnexpectedReply(DecisionServiceError):
+    """The reply is not that of a decision service to this question: invalid, of another request, or a redirect."""
+
+    code = "decision-service-unexpected"
+    remedy = "Check that the address leads to the decision service and not to a proxy's page."
+
+
 class RangerAdminError(RangerCdapError):
     """A call to Ranger Admin failed."""
 

@@ -14,6 +14,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 
 # What each extra brings, by the names that are imported.
 EXTRAS = {
+    "client": ["httpcore", "httpx"],
     "service": ["anyio", "cryptography", "httptools", "jwt", "prometheus_client", "starlette", "uvicorn"],
     "spark": ["delta", "prometheus_client", "py4j", "pyarrow", "pyspark"],
     "kerberos": ["gssapi", "requests_gssapi"],

@@ -1,0 +1,146 @@
+"""Parts of an HTTP exchange that both clients share: headers, the bounded body, retries, and what a failure means."""
+
+from __future__ import annotations
+
+import ssl
+import uuid
+from collections.abc import Iterator
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any, Final, TypeVar
+
+import httpcore
+import httpx
+import stamina
+
+from ranger_cdap.client.client_settings import ClientSettings
+from ranger_cdap.client.service_request import ServiceRequest
+from ranger_cdap.client.service_response import ServiceResponse, read_reply
+from ranger_cdap.errors import DecisionServiceError, DecisionServiceUnreachable, UnexpectedReply
+
+T = TypeVar("T")
+
+FAILURES: Final = (
+    httpx.HTTPError,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    OSError,
+    UnicodeError,
+)
+"""Exceptions of an exchange that did not end with a whole response."""
+
+_OF_TLS: Final = "its certificate or TLS settings are not accepted"
+
+# The first that fits, and whether it happens before anything is sent.
+_REASONS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, bool], ...]] = (
+    (ssl.SSLCertVerificationError, _OF_TLS, True),
+    (ssl.SSLError, _OF_TLS, False),
+    (ConnectionRefusedError, "the connection was refused", True),
+    ((httpx.ConnectTimeout, httpcore.ConnectTimeout), "no connection within the time-out", True),
+    ((httpx.PoolTimeout, httpcore.PoolTimeout), "too many requests of this client are in progress", True),
+    ((httpx.ConnectError, httpcore.ConnectError), "no connection can be made", True),
+    ((httpx.TimeoutException, httpcore.TimeoutException, TimeoutError), "no answer within the time-out", False),
+    ((httpx.ProtocolError, httpcore.ProtocolError), "its answer is not whole, or not HTTP", False),
+)
+
+
+class FailedAttempt(Exception):
+    """Attempt without a reply; `again`: another one may have it."""
+
+    def __init__(self, error: DecisionServiceError, *, again: bool = False) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.again = again
+
+
+def client_options(settings: ClientSettings) -> dict[str, Any]:
+    """Return the options of an `httpx` client: no redirects, no cookies, nothing of the environment, no compression."""
+    return {
+        "base_url": settings.url,
+        "follow_redirects": False,
+        "trust_env": False,
+        "timeout": settings.timeout,
+        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        "headers": {"User-Agent": "ranger-cdap", "Accept": "application/json", "Accept-Encoding": "identity"},
+    }
+
+
+def request_headers(settings: ClientSettings, request: ServiceRequest[Any]) -> dict[str, str]:
+    """Return the headers of one attempt, with an id that no other request has.
+
+    Raises:
+        ConfigError: the secret or token cannot be read.
+    """
+    headers = {"X-Request-Id": uuid.uuid4().hex}
+    if request.body is not None:
+        headers["Content-Type"] = "application/json"
+    return headers if request.public else headers | dict(settings.authorization())
+
+
+class BoundedBody:
+    """Body of a response, up to a size."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._read = 0
+        self._pieces: list[bytes] = []
+
+    def add(self, piece: bytes) -> None:
+        """Add a piece.
+
+        Raises:
+            FailedAttempt: the body exceeds the limit.
+        """
+        self._read += len(piece)
+        if self._read > (most := self._settings.max_response):
+            raise FailedAttempt(UnexpectedReply(f"the response of `{self._settings.url}` exceeds {most} bytes"))
+        self._pieces.append(piece)
+
+    def response(self, received: httpx.Response) -> ServiceResponse:
+        """Return the whole response as a value."""
+        names = ("content-type", "content-encoding", "x-request-id")
+        return ServiceResponse(
+            received.status_code, b"".join(self._pieces), *(received.headers.get(name, "") for name in names)
+        )
+
+
+def reply_of(settings: ClientSettings, request: ServiceRequest[T], response: ServiceResponse, request_id: str) -> T:
+    """Return the reply in the response.
+
+    Raises:
+        FailedAttempt: the service may answer the request later.
+        RangerCdapError: as `read_reply`.
+    """
+    try:
+        return read_reply(settings.url, request, response, request_id)
+    except DecisionServiceUnreachable as e:
+        raise FailedAttempt(e, again=request.repeatable) from None
+
+
+def failed(settings: ClientSettings, request: ServiceRequest[Any], error: BaseException) -> FailedAttempt:
+    """Return the failure that an exception of the network means; its text has neither credentials nor content."""
+    chain = list(_causes(error))
+    why, unsent = next(
+        ((words, before) for kinds, words, before in _REASONS if any(isinstance(one, kinds) for one in chain)),
+        ("the connection broke off", False),
+    )
+    unreachable = DecisionServiceUnreachable(f"the decision service at `{settings.url}` is unavailable: {why}")
+    return FailedAttempt(unreachable, again=unsent or request.repeatable)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def retries(settings: ClientSettings) -> Any:
+    """Return the attempts of one request, for `for` and `async for`."""
+    return stamina.retry_context(
+        on=lambda e: isinstance(e, FailedAttempt) and e.again,
+        attempts=settings.attempts,
+        timeout=settings.timeout,
+        wait_initial=0.1,
+        wait_max=1.0,
+        wait_jitter=0.1,
+    )
