@@ -13,6 +13,7 @@ from ranger_cdap.service.api import (
     grant_api,
     health,
     openapi,
+    operation_api,
     page,
     pdp,
     policies_api,
@@ -58,6 +59,7 @@ from ranger_cdap.service.wire.console_wire import (
 from ranger_cdap.service.wire.event_wire import AuditReply, AuditRequest
 from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
 from ranger_cdap.service.wire.health_wire import Live, Ready
+from ranger_cdap.service.wire.operation_wire import OperationReply, OperationRequest
 from ranger_cdap.service.wire.pdp_wire import (
     AuthzRequest,
     AuthzResult,
@@ -122,6 +124,11 @@ CDAP: Final = (
     ApiRoute(
         "POST", "/cdap/v1/visible", _ENFORCE, cdap_api.visible, "List which of these a user may see",
         VisibleRequest, VisibleReply, works=True, local=True,
+    ),
+    ApiRoute(
+        "POST", "/cdap/v1/operation", _ASK, operation_api.operation, "Decide an operation with all that it involves",
+        OperationRequest, OperationReply,
+        waits=cdap_api.audit_waits, works=True, local=True, longest=_LONGEST,
     ),
     ApiRoute("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Compare settings with CDAP", Handshake, HelloReply),
 )  # fmt: skip
