@@ -230,6 +230,7 @@ class DecisionServiceRejected(DecisionServiceError):
     """The decision service rejects the question (400, 413), or does not decide it (501)."""
 
     code = "decision-service-rejected"
+    exit_code = 3
     remedy = "Correct the problem in the service's own message, which the error quotes."
 
 

@@ -5,6 +5,7 @@
 
 from ranger_cdap.client.client_settings import ClientSettings
 from ranger_cdap.client.decision_client import AsyncDecisionClient, DecisionClient
+from ranger_cdap.client.operation_answer import OperationDecision, answer_of, check
 from ranger_cdap.client.service_request import (
     AccessDecision,
     AccessDecisions,
@@ -67,6 +68,7 @@ __all__ = [
     "EvaluationsRequest",
     "Liveness",
     "MultiAuthzRequest",
+    "OperationDecision",
     "PdpDecision",
     "Readiness",
     "ResourceInfo",
@@ -80,8 +82,10 @@ __all__ = [
     "WireEntity",
     "WirePrincipal",
     "WireStamp",
+    "answer_of",
     "authorize",
     "authorize_multi",
+    "check",
     "enforce",
     "evaluation",
     "evaluations",

@@ -128,13 +128,13 @@ class ServiceRequest(Generic[T]):
 
 def enforce(check: EnforceRequest) -> ServiceRequest[CheckDecision]:
     """Ask for a decision on a check of CDAP; one with a stamp may be journalled, so it is not repeated."""
-    return _post("/cdap/v1/enforce", check, CheckDecision, lambda *_: "", repeatable=check.check is None)
+    return posted("/cdap/v1/enforce", check, CheckDecision, lambda *_: "", repeatable=check.check is None)
 
 
 def visible(question: VisibleRequest) -> ServiceRequest[VisibilityDecisions]:
     """Ask which of several entities a user sees."""
     count = len(question.entities)
-    return _post("/cdap/v1/visible", question, VisibilityDecisions, lambda r, _: _count(len(r.visible), count))
+    return posted("/cdap/v1/visible", question, VisibilityDecisions, lambda r, _: _count(len(r.visible), count))
 
 
 # --- AuthZEN ----------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def visible(question: VisibleRequest) -> ServiceRequest[VisibilityDecisions]:
 
 def evaluation(question: EvaluationRequest) -> ServiceRequest[EvaluationDecision]:
     """Ask for one evaluation of AuthZEN."""
-    return _post("/access/v1/evaluation", question, EvaluationDecision, lambda r, _: _contradiction(r))
+    return posted("/access/v1/evaluation", question, EvaluationDecision, lambda r, _: _contradiction(r))
 
 
 def evaluations(questions: EvaluationsRequest) -> ServiceRequest[EvaluationDecisions]:
@@ -163,7 +163,7 @@ def evaluations(questions: EvaluationsRequest) -> ServiceRequest[EvaluationDecis
         ended = ended and all(each.decision is not last for each in found[:-1])
         return ("" if ended else _count(len(found), count)) or next(filter(None, map(_contradiction, found)), "")
 
-    return _post("/access/v1/evaluations", questions, EvaluationDecisions, problem)
+    return posted("/access/v1/evaluations", questions, EvaluationDecisions, problem)
 
 
 def operation(
@@ -196,7 +196,7 @@ def authorize(question: AuthzRequest) -> ServiceRequest[AccessDecision]:
     def problem(reply: AccessDecision, _status: int) -> str:
         return _other_id(reply.request_id, question.request_id) or _other_access(reply, question.access)
 
-    return _post("/authz/v1/authorize", question, AccessDecision, problem)
+    return posted("/authz/v1/authorize", question, AccessDecision, problem)
 
 
 def authorize_multi(question: MultiAuthzRequest) -> ServiceRequest[AccessDecisions]:
@@ -211,7 +211,7 @@ def authorize_multi(question: MultiAuthzRequest) -> ServiceRequest[AccessDecisio
             or _other_summary(reply)
         )
 
-    return _post("/authz/v1/authorizeMulti", question, AccessDecisions, problem)
+    return posted("/authz/v1/authorizeMulti", question, AccessDecisions, problem)
 
 
 def permissions(question: ResourcePermissionsRequest) -> ServiceRequest[ResourcePermissions]:
@@ -222,7 +222,7 @@ def permissions(question: ResourcePermissionsRequest) -> ServiceRequest[Resource
         same = asked is not None and reply.resource.name == asked.name
         return "" if same else "it is about another resource"
 
-    return _post("/authz/v1/permissions", question, ResourcePermissions, problem)
+    return posted("/authz/v1/permissions", question, ResourcePermissions, problem)
 
 
 # --- health -----------------------------------------------------------------------------------------------------------
@@ -242,9 +242,14 @@ def ready() -> ServiceRequest[Readiness]:
     return ServiceRequest("GET", "/health/ready", Readiness, problem, statuses=_OK_OR_NOT_READY, public=True)
 
 
-def _post(
+def posted(
     path: str, body: msgspec.Struct, reply: type[T], problem: Callable[[T, int], str], *, repeatable: bool = True
 ) -> ServiceRequest[T]:
+    """Return the request that posts a body.
+
+    Raises:
+        InvalidInput: JSON cannot express it.
+    """
     try:
         content = msgspec.json.encode(body)
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):

@@ -132,8 +132,12 @@ def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:
             for option in param.opts if isinstance(param, click.Option) else ():
                 kinds.setdefault(option, set()).add(param.metavar or param.type.name)
     differing = {name: found for name, found in kinds.items() if len(found) > 1}
-    # `plan` prints policies where others read them.
-    assert differing == {"--out": {"FILE", "DIR"}, "--policies": {"PATH", "boolean"}}
+    # `plan` prints policies where others read them; `check` asks a decision service, `insights` names one of Ranger.
+    assert differing == {
+        "--out": {"FILE", "DIR"},
+        "--policies": {"PATH", "boolean"},
+        "--service": {"URL", "NAME"},
+    }
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -14,6 +14,7 @@ from ranger_cdap.client import (
     VisibilityDecisions,
     authorize,
     authorize_multi,
+    check,
     enforce,
     evaluation,
     evaluations,
@@ -126,6 +127,8 @@ ENFORCED = {
 THREE = [question("kv"), question("other"), question("third")]
 _ALLOWED = {"decision": True, "context": {"policy": {"id": 1, "version": 1}, "policy_version": 4}}
 
+_KV_GET = ("alice", "dataset.get", {"type": "dataset", "parts": ["ns1", "kv"]})
+
 QUESTIONS: dict[str, Asked] = {
     "enforce": Asked(
         enforce(EnforceRequest(ALICE, dataset("kv"), ["STANDARD.GET"])), ENFORCED, lambda d: [d["allowed"] is True]
@@ -143,6 +146,15 @@ QUESTIONS: dict[str, Asked] = {
     ),
     "evaluation": Asked(evaluation(question("kv")), _ALLOWED, lambda d: [_evaluated(d)]),
     "operation": Asked(operation("alice", "dataset.get", KV), _ALLOWED, lambda d: [_evaluated(d)]),
+    "check": Asked(
+        check("alice", [], "dataset.get", KV),
+        {
+            "user": "alice", "asked": "dataset.get", "operation": "dataset.get",
+            "entity": {"type": "dataset", "parts": ["ns1", "kv"]}, "allowed": True, "enforced": True,
+            "reason": "allowed", "requirements": [], "missing": [], "decided_by": [],
+        },
+        lambda d: [d["allowed"] is True and (d["user"], d["asked"], d["entity"]) == _KV_GET],
+    ),
     "evaluations": Asked(
         evaluations(EvaluationsRequest(evaluations=THREE)),
         {"evaluations": [_ALLOWED] * 3},

@@ -64,6 +64,7 @@ _ANSWERS = {
     "visible": [True, False],
     "evaluation": [True],
     "operation": [True],
+    "check": [True],
     "evaluations": [True, False, False],
     "evaluations until a denial": [True, False],
     "authorize": [True],

@@ -41,7 +41,8 @@ _ODD = st.sampled_from(
 )
 _NAMES = st.sampled_from(
     ["allowed", "decision", "visible", "evaluations", "accesses", "permissions", "read", "write", "context", "error",
-     "subResources", "requestId", "ready", "live", "new", "access", "permission", "missing"]
+     "subResources", "requestId", "ready", "live", "new", "access", "permission", "missing",
+     "user", "asked", "entity", "enforced"]
 )  # fmt: skip
 
 
