@@ -48,7 +48,7 @@ demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
 # With a target of their own each.
-OWN := cdap or solr or elasticsearch or kafka or images or site or helm
+OWN := cdap or solr or elasticsearch or kafka or images or site or helm or sdks
 QUICK := not (spark or java or real_ranger or slow or alone or $(OWN))
 
 check: lint ## the quick checks, of the tree
@@ -107,6 +107,10 @@ $(KUBERNETES): .ci/kubernetes.lock | $(STAMP)
 .PHONY: lock-images
 lock-images: ## the digests of the images that ours are built from, as a registry has them now (needs skopeo)
 	sh .ci/lock-images docker/Dockerfile
+
+.PHONY: test-sdks
+test-sdks: $(STAMP) ## clients in TypeScript and Go, of the OpenAPI document (needs npm and Go, which fetch packages)
+	$(BIN)/pytest -q -m sdks tests/sdks
 
 .PHONY: test-install
 test-install: dist ## the README's installation, by pipx and by uv, from a package index, with the demo

@@ -22,6 +22,8 @@ NAMES: Final = {
     "javap": "the JDK",
     "Maven": "Maven, to build what is not built yet",
     "slapd": "OpenLDAP's server, which `make setup` unpacks",
+    "npm": "Node.js with its package manager, for a generated client",
+    "go": "the Go toolchain, for a generated client",
     "openssl": "the program that makes certificates",
     "bash": "the shell whose completion is tried",
     "Chromium": "the browser",

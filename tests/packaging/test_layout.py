@@ -17,6 +17,7 @@ OF_NO_PACKAGE = {
     "solr": "a real Solr, searched as Ranger's page searches",
     "corpus": "cases as data, asked of both engines",
     "images": "what runs in the built images",
+    "sdks": "clients that are generated from the OpenAPI document",
     "examples": "what the examples promise",
     "data": "recordings of real systems",
     "differential": "Ranger's Java engine as the judge of ours",
