@@ -33,6 +33,7 @@ _QUOTED: Final = 300
 """Characters of the service's own message in an error."""
 
 _FORBIDDEN: Final = frozenset({401, 403})
+# Without a sentence, they are those of another program.
 _REJECTED: Final = frozenset({400, 408, 413, 415, 501})
 
 
@@ -86,9 +87,11 @@ def _error(url: str, response: ServiceResponse) -> RangerCdapError:
     kind: type[DecisionServiceError] = UnexpectedReply
     if status in _FORBIDDEN:
         kind = DecisionServiceForbidden
-    elif status in _REJECTED:
+    elif status in _REJECTED and message:
         kind = DecisionServiceRejected
-    elif status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    elif status == HTTPStatus.TOO_MANY_REQUESTS or (
+        status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in _REJECTED
+    ):
         kind = DecisionServiceUnreachable
     return kind(f"{where} answered HTTP {status}{quoted}")
 

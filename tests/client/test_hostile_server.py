@@ -30,9 +30,9 @@ def ask(request: pytest.FixtureRequest) -> Ask:
     return BOTH[request.param]
 
 
-def asking(port: int, attempts: int = 1) -> ClientSettings:
+def asking(port: int, attempts: int = 1, timeout: float = TIMEOUT) -> ClientSettings:
     return ClientSettings(
-        url=f"http://127.0.0.1:{port}", caller="enforce", secret=Secret(SECRET), timeout=TIMEOUT, attempts=attempts,
+        url=f"http://127.0.0.1:{port}", caller="enforce", secret=Secret(SECRET), timeout=timeout, attempts=attempts,
         max_response=MAX_RESPONSE,
     )  # fmt: skip
 
@@ -123,7 +123,7 @@ def test_what_is_busy_is_asked_again_and_not_too_often(ask: Ask) -> None:
     busy = b"HTTP/1.1 503 x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
     with playing(Script([busy])) as server:
         with pytest.raises(DecisionServiceUnreachable, match="HTTP 503"):
-            ask(asking(server.port, attempts=3), ENFORCE.request)
+            ask(asking(server.port, attempts=3, timeout=60), ENFORCE.request)
         assert server.connections == 3
 
 
@@ -132,7 +132,7 @@ def test_a_rejection_is_not_asked_again(status: int, ask: Ask) -> None:
     rejection = b"HTTP/1.1 %d x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % status
     with playing(Script([rejection])) as server:
         with pytest.raises(DecisionServiceError, match=f"HTTP {status}"):
-            ask(asking(server.port, attempts=3), ENFORCE.request)
+            ask(asking(server.port, attempts=3, timeout=60), ENFORCE.request)
         assert server.connections == 1
 
 
@@ -140,7 +140,7 @@ def test_a_check_that_may_be_journalled_is_sent_once(ask: Ask) -> None:
     stamped = QUESTIONS["stamped"].request
     with playing(Script([])) as server:
         with pytest.raises(DecisionServiceUnreachable):
-            ask(asking(server.port, attempts=3), stamped)
+            ask(asking(server.port, attempts=3, timeout=60), stamped)
         assert server.connections == 1
 
 

@@ -194,6 +194,7 @@ _ERRORS = {
     "no role": (403, '"bob is not authorized"', "decision-service-forbidden", "`bob is not authorized`"),
     "invalid": (400, '{"code": "BAD_REQUEST", "message": "no\\nuser"}', "decision-service-rejected", "`no user`"),
     "masked": (501, '"masks"', "decision-service-rejected", "`masks`"),
+    "another program's 501": (501, "<html>", "decision-service-unexpected", "HTTP 501"),
     "another program": (404, "<html>", "decision-service-unexpected", "HTTP 404"),
     "a redirect": (302, "", "decision-service-unexpected", "not followed"),
     "a quotation": (400, '"`rm -rf`"', "decision-service-rejected", "`'rm -rf'`"),
