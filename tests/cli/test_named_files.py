@@ -42,6 +42,10 @@ READING = [
     "matrix ns1 --policies DOWNLOAD --inventory FILE",
     "overbroad --policies DOWNLOAD --inventory FILE",
     "--config FILE config show",
+    *(
+        f"check bob dataset.get dataset:ns1.kv --service https://127.0.0.1:1 --caller bob {files}"
+        for files in ("--ca-file FILE", "--cert-file FILE --key-file FILE")
+    ),
 ]
 
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
@@ -67,6 +71,11 @@ READS_ANY_LINES = {
     "audit verify FILE": ExitCode.NO,
     "eval --policies DOWNLOAD --requests FILE": ExitCode.ERROR,
 }
+
+
+@pytest.fixture(autouse=True)
+def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANGER_CDAP_SERVICE_SECRET", "not-used-by-anyone-else")
 
 
 def run(folder: Path, line: str) -> int:
