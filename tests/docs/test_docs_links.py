@@ -94,3 +94,10 @@ def test_anchors_are_those_of_the_renderers(tmp_path: Path, text: str, expected:
     page = tmp_path / "page.md"
     page.write_text(text)
     assert anchors(page) == expected
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_belongs_to_an_item_of_a_list_is_indented_for_every_renderer(page: Path) -> None:
+    """The site's renderer wants four spaces where a paragraph or a block follows an empty line in a numbered list."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^\d+\. [^\n]*\n(?: +[^\n]*\n)*\n {1,3}\S[^\n]*", text, re.MULTILINE) == []
