@@ -101,6 +101,15 @@ def items_of(grant: Grant, *, delegate_admin: bool, group: str = "") -> list[Pol
     return [*items, PolicyItem(accesses=accesses, groups=[group])] if group else items
 
 
+def comparable(policy: Policy) -> Policy:
+    """Return the policy without what Ranger adds, and with sorted access types, which it may reorder."""
+    items = [
+        msgspec.structs.replace(item, accesses=sorted(item.accesses, key=lambda access: access.type))
+        for item in policy.policy_items
+    ]
+    return msgspec.structs.replace(policy, id=None, version=None, service_type=None, policy_items=items)
+
+
 def check_grantee(user: str, *, non_creators: Collection[str]) -> None:
     """Reject a name that does not identify exactly one user.
 

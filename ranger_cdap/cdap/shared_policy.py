@@ -14,9 +14,9 @@ from uuid import UUID, uuid5
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_types
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, grant_for, items_of, resources_of
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, comparable, grant_for, items_of, resources_of
 from ranger_cdap.errors import UnsafeGrant
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyResource
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 MOST_ENTITIES: Final = 100
 """Entities per policy: a change rewrites one policy, and so many resources are 13 kB (benchmarks/layouts.py)."""
@@ -153,7 +153,7 @@ def read_shared(policy: Policy, *, any_guid: bool = False) -> SharedPolicy | Non
     except UnsafeGrant:
         return None
     guid = written.guid if any_guid else policy.guid
-    return content if _comparable(written) == _comparable(msgspec.structs.replace(policy, guid=guid)) else None
+    return content if comparable(written) == comparable(msgspec.structs.replace(policy, guid=guid)) else None
 
 
 def named_entities(policy: Policy, instance: str) -> frozenset[EntityId]:
@@ -182,13 +182,3 @@ def _entity(resources: dict[str, PolicyResource]) -> tuple[str, EntityId] | None
         if frozenset(kind.path) == levels:
             return values[kind.path[0]][0], EntityId(kind.name, tuple(values[level][0] for level in kind.path[1:]))
     return None
-
-
-def _comparable(policy: Policy) -> Policy:
-    """Return the policy without what Ranger adds, and with sorted access types, which it may reorder."""
-    items = [_sorted(item) for item in policy.policy_items]
-    return msgspec.structs.replace(policy, id=None, version=None, service_type=None, policy_items=items)
-
-
-def _sorted(item: PolicyItem) -> PolicyItem:
-    return msgspec.structs.replace(item, accesses=sorted(item.accesses, key=lambda access: access.type))

@@ -6,7 +6,7 @@ import hashlib
 
 import msgspec
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, grant_guid, items_of, resources_of
+from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, comparable, grant_guid, items_of, resources_of
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.life import Life
 
@@ -40,12 +40,4 @@ def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, 
 
 def content_of(policy: Policy) -> str:
     """Return the SHA-256 of every editable field of a policy; equal means unedited."""
-    items = [
-        msgspec.structs.replace(item, accesses=sorted(item.accesses, key=lambda access: access.type))
-        for item in policy.policy_items
-    ]
-    # Fields that Ranger adds are left out, and access types are sorted.
-    content = msgspec.structs.replace(
-        policy, id=None, version=None, service_type=None, zone_name=policy.zone_name, policy_items=items
-    )
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(comparable(policy), order="deterministic")).hexdigest()

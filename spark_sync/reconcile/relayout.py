@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
@@ -75,16 +75,7 @@ def relayout(
         ledger.record([LedgerChange(life.entity, (life,)) for life in found.moving])
         progress(SENDING)
         outcomes, error = push(ledger, settings, rest, planning=planning, progress=progress)
-    return RelayoutReport(
-        report.layout,
-        report.moves,
-        report.created,
-        report.updated,
-        report.deleted,
-        report.kept,
-        tuple(outcomes),
-        error,
-    )
+    return replace(report, outcomes=tuple(outcomes), error=error)
 
 
 def _report(layout: Layout, found: Relayout, sizes: dict[str, int]) -> RelayoutReport:
