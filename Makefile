@@ -6,6 +6,8 @@ JARS := $(VENV)/jars
 # Pip tells of what only the packages it installs can change.
 PIP := $(BIN)/python -W ignore:DEPRECATION -m pip --quiet --disable-pip-version-check
 LOCK := .ci/requirements.lock
+# Where the PySpark of the tests is pinned: there, or in a lock of its own.
+SPARK_LOCK := $(LOCK)
 STAMP := $(VENV)/.installed
 SLAPD := $(VENV)/slapd
 WHEEL := $(VENV)/wheel
@@ -32,13 +34,14 @@ $(STAMP): setup.cfg pyproject.toml $(LOCK)
 	@echo '$(VENV): a virtual environment of $(PYTHON), with the packages of $(LOCK) (PySpark is 450 MB)'
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --require-hashes --requirement $(LOCK)
+	@[ $(SPARK_LOCK) = $(LOCK) ] || $(PIP) install --require-hashes --requirement $(SPARK_LOCK)
 	@$(PIP) install --no-index --no-deps --no-build-isolation --editable '.[all,dev]'
 	@touch $@
 
-$(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(STAMP)
+$(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(SPARK_LOCK) $(STAMP)
 	@echo '$(JARS): the jars of Delta Lake, for Spark'
-	@sh .ci/fetch-jars $(JARS) .ci/jars.sha256
-	@[ ! -f $(JARS)/delta-storage-4.3.1.jar ] || touch $@
+	@sh .ci/fetch-jars $(JARS) .ci/jars.sha256 $(SPARK_LOCK)
+	@! ls $(JARS)/delta-storage-*.jar >/dev/null 2>&1 || touch $@
 
 $(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
 	@[ -x /usr/sbin/slapd ] || { echo '$(SLAPD): an LDAP server for tests' && sh .ci/fetch-slapd $(SLAPD); }
@@ -128,6 +131,12 @@ test-wheel: $(STAMP) ## the quick tests, of the wheel
 test-pythons: test-python-3.12 test-python-3.13 ## the quick tests, of the wheel, on the other Pythons we name
 test-python-%:
 	$(MAKE) test-wheel PYTHON=python$* VENV=$(VENV)/python$*
+
+# All other tests use the newest that setup.cfg allows.
+.PHONY: test-oldest-spark
+test-oldest-spark: ## the tests of the sync job on the oldest PySpark that setup.cfg allows
+	$(MAKE) setup VENV=$(VENV)/oldest-spark SPARK_LOCK=.ci/oldest-spark.lock
+	$(VENV)/oldest-spark/bin/python -m pytest -q -n 2 --dist loadfile -m "spark and not (java or $(OWN) or alone)" tests/spark_sync
 
 .PHONY: test-ranger
 test-ranger: $(STAMP) ## the flows on a real Ranger Admin (RANGER_URL, RANGER_PASSWORD; make ranger-up starts one)

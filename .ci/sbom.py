@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,7 @@ def main() -> None:
     wheel, target = map(Path, sys.argv[1:])
     document = packages(wheel)
     document["metadata"]["component"]["hashes"] = [sha256(hashlib.sha256(wheel.read_bytes()).hexdigest())]
-    document["components"] += [jar(*line.split()) for line in JARS.read_text(encoding="utf-8").splitlines()]
+    document["components"] += jars()
     described = document["metadata"]["component"]["bom-ref"]
     uses = sorted(one["bom-ref"] for one in document["components"])
     document["dependencies"] = [{"ref": described, "dependsOn": uses}, *({"ref": one} for one in uses)]
@@ -56,6 +57,13 @@ def packages(wheel: Path) -> dict[str, Any]:
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+def jars() -> list[dict[str, Any]]:
+    """Return the components of the jars of Delta Lake for the PySpark of the lock."""
+    (spark,) = re.findall(r"^pyspark==(\d+\.\d+)\.", LOCK.read_text(encoding="utf-8"), re.MULTILINE)
+    known = [line.split() for line in JARS.read_text(encoding="utf-8").splitlines()]
+    return [jar(digest, name) for digest, name in known if name.startswith((f"delta-spark_{spark}_", "delta-storage"))]
 
 
 def jar(digest: str, name: str) -> dict[str, Any]:

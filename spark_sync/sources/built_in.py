@@ -13,7 +13,7 @@ from spark_sync.sources.source import EventSource, Parse
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-KAFKA_PACKAGE: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
+KAFKA_PACKAGE: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}"
 
 
 def built_in_sources() -> dict[str, EventSource]:

@@ -62,7 +62,8 @@ class EventSource:
     `parsed_by` (in `line_batches`) makes one from a pure function that reads a line. Of a rejected line only events of
     the stage `rejected` count. `check` raises `ConfigError` if the settings of the source cannot be used. `rank` is the
     default rank. `line_is_block`: no two lines share file and block (messages), so that positions are known without
-    counting. `packages`: Maven coordinates of the packages that Spark needs to read it.
+    counting. `packages`: Maven coordinates of the packages that Spark needs to read it, where `{spark}` stands for
+    the version of PySpark.
 
     `reader`: the function that reads a line, for kinds whose lines are in text files at `path`. Then the job lists the
     files itself, has few of them read by `reader` and many by Spark with `parse`, and never calls `read`.

@@ -69,7 +69,7 @@ def check_closed(configuration: Mapping[str, str], command: str, *, allowed: boo
 def serve_no_directory(context: SparkContext) -> None:
     """Have the driver serve no directory, from which a path with `..` leads to every file that the job can read.
 
-    Spark 4.1 asks for no secret there. Each session would register the directory of its artifacts, of which we have
+    Spark asks for no secret there. Each session would register the directory of its artifacts, of which we have
     none; where there is one already it does not, and nothing can be found below one that does not exist.
     """
     jvm: Any = context._jvm

@@ -62,5 +62,5 @@ def test_a_sources_rank_is_the_configured_one_else_that_of_its_kind() -> None:
 
 def test_a_source_brings_what_spark_lacks_to_read_it() -> None:
     kafka = [SourceSettings(name=name, kind="audit-kafka") for name in "ab"]
-    assert registry.packages(kafka) == ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",)
+    assert registry.packages(kafka) == ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
     assert registry.packages([SourceSettings(name="a", kind="audit")]) == ()

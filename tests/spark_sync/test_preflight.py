@@ -13,7 +13,7 @@ from ranger_cdap.errors import ConfigError
 from spark_sync.grants.plan_settings import non_creators
 from spark_sync.ledger.lease import lease
 from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run, check_spark
-from spark_sync.spark.jars import JARS
+from spark_sync.spark.jars import delta_jars
 
 GOOD = """\
 [sync]
@@ -29,7 +29,7 @@ def _no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    for jar in JARS:
+    for jar in delta_jars():
         (tmp_path / jar).touch()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from ranger_cdap.config import Settings
 from spark_sync.demo import RECORDING
-from spark_sync.spark.jars import JARS
+from spark_sync.spark.jars import delta_jars
 from spark_sync.spark.on_demand import FEW
 from spark_sync.spark.spark_security import CLOSED, fresh_secret
 from tests.short_lived_java import QUICK_JAVA
@@ -92,7 +92,7 @@ def submitted(installed: Path, config: Path) -> Submitted:
     found = subprocess.run([sys.executable, "-c", where], capture_output=True, check=True, cwd="/", env=environment)
     assert found.stdout.count(bytes(installed)) == 2
     programs = Path(sys.executable).parent
-    jars = ",".join(str(programs.parent / "jars" / name) for name in JARS)
+    jars = ",".join(str(programs.parent / "jars" / name) for name in delta_jars())
 
     def submit(settings: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         properties = config.with_name("spark.properties")

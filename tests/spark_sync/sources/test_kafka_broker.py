@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spark_sync.demo import RECORDING
-from spark_sync.spark.jars import JARS
+from spark_sync.spark.jars import delta_jars
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.sources.kafka_broker import CONNECTOR, Broker, fetch, kafka_broker
@@ -55,7 +55,7 @@ def run(ranger: Ranger, broker: Broker, tmp_path: Path) -> Run:
     jars = tmp_path / "jars"
     jars.mkdir()
     delta = Path(sys.prefix) / "jars"
-    for jar in (*(delta / name for name in JARS), *CONNECTOR.glob("*.jar")):
+    for jar in (*(delta / name for name in delta_jars()), *CONNECTOR.glob("*.jar")):
         (jars / jar.name).symlink_to(jar)
     config = tmp_path / "c.toml"
     config.write_text(

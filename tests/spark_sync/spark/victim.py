@@ -27,7 +27,7 @@ from spark_sync.ledger.ledger_version import CHECKPOINTS, save
 from spark_sync.sources.file_log import FileLog
 from spark_sync.sources.regular_files import SourceFile
 from spark_sync.spark import scratch, session
-from spark_sync.spark.jars import JARS
+from spark_sync.spark.jars import delta_jars
 from spark_sync.spark.scratch import Scratch
 from tests.spark_sync.spark.attacker import MARK
 
@@ -38,7 +38,7 @@ def in_the_open(patch: pytest.MonkeyPatch) -> Iterator[None]:
     patch.setattr(session, "CLOSED", {})
     patch.setattr(session, "authenticate_callbacks", ensure_callbacks)
     patch.setattr(session, "serve_no_directory", lambda _: None)
-    jars = ",".join(f"{sys.prefix}/jars/{jar}" for jar in JARS)
+    jars = ",".join(f"{sys.prefix}/jars/{jar}" for jar in delta_jars())
     patch.setattr(session, "spark_jars", lambda *_: {"spark.jars": jars})
     patch.setattr(session, "check_fetched", lambda _: None)
     patch.setattr("spark_sync.spark.driver.UMASK", 0o022)
@@ -99,7 +99,7 @@ def run(directory: Path, spark: Any) -> dict[str, object]:
     jvm.java.io.ObjectOutputStream(written).writeObject(jvm.org.apache.spark.scheduler.local.StopExecutor())
     return {
         "block": f"rdd_{lines._jrdd.rdd().id()}_0",
-        "jar": list(JARS)[-1],
+        "jar": list(delta_jars())[-1],
         "file": str(password.absolute()),
         "stop": jvm.java.util.Base64.getEncoder().encodeToString(written.toByteArray()),
         "driver": context._gateway.proc.pid,
