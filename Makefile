@@ -134,9 +134,9 @@ test-python-%:
 
 # All other tests use the newest that setup.cfg allows.
 .PHONY: test-oldest-spark
-test-oldest-spark: ## the tests of the sync job on the oldest PySpark that setup.cfg allows
+test-oldest-spark: setup ## the tests of the sync job on the oldest PySpark that setup.cfg allows
 	$(MAKE) setup VENV=$(VENV)/oldest-spark SPARK_LOCK=.ci/oldest-spark.lock
-	$(VENV)/oldest-spark/bin/python -m pytest -q -n 2 --dist loadfile -m "spark and not (java or $(OWN) or alone)" tests/spark_sync
+	RANGER_CDAP_OTHER_SPARK=$(CURDIR)/$(BIN)/python $(VENV)/oldest-spark/bin/python -m pytest -q -n 2 --dist loadfile -m "spark and not (java or $(OWN) or alone)" tests/spark_sync
 
 .PHONY: test-ranger
 test-ranger: $(STAMP) ## the flows on a real Ranger Admin (RANGER_URL, RANGER_PASSWORD; make ranger-up starts one)
@@ -270,7 +270,7 @@ dist: $(STAMP) extension ## sdist and wheel, with the jars, into dist/ (PROJECT_
 sbom: $(STAMP) ## a CycloneDX document of the wheel in dist/ and what it is used with (after `make dist`)
 	test -x $(VENV)/sbom/bin/python || $(PYTHON) -m venv $(VENV)/sbom
 	$(VENV)/sbom/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/sbom.lock
-	$(VENV)/sbom/bin/python .ci/sbom.py dist/*.whl dist/ranger-cdap.cdx.json
+	$(VENV)/sbom/bin/python .ci/sbom.py dist/*.whl docker/sync.lock dist/ranger-cdap.cdx.json
 
 # Go brings actionlint: `make test` does without it.
 ACTIONLINT := $(VENV)/go/actionlint

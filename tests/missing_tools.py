@@ -10,6 +10,7 @@ from typing import Final
 
 NAMES: Final = {
     "RANGER_CDAP_TESTED_WHEEL": "the wheel that `make test-wheel` has installed",
+    "RANGER_CDAP_OTHER_SPARK": "a Python with another version of PySpark, which `make test-oldest-spark` has installed",
     "RANGER_SOURCE": "a checkout of apache/ranger",
     "RANGER_URL": "a real Ranger Admin",
     "make test-helm": "helm, which that command builds",

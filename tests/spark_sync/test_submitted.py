@@ -50,10 +50,10 @@ MANY = FEW.events + 1_000
 """Deletions of what never existed: so many, in so long lines, that executors read the lines and fold the events."""
 
 
-def write_many(inbox: Path) -> None:
+def write_many(inbox: Path, name: str = "many.jsonl") -> None:
     lines = [message(n // 100, n, "DELETE").ljust(FEW.bytes // FEW.events) for n in range(MANY)]
-    (inbox / "many.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert (inbox / "many.jsonl").stat().st_size > FEW.bytes
+    (inbox / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert (inbox / name).stat().st_size > FEW.bytes
 
 
 @pytest.fixture
