@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from tests.images.container import STATE, Container, container, first_process
 from tests.service.serve_process import PASSWORD, SERVICE, ranger_admin, until
@@ -50,6 +52,26 @@ def test_what_only_builds_is_not_in_it(built: Container) -> None:
     assert "No module named 'setuptools'" in built.program("python", "-c", "import setuptools").stderr
     assert not (built.root / "opt" / "build").exists()
     assert not (built.root / "src").exists()
+
+
+INSTALLED = """
+import json, sys
+from importlib.metadata import distributions
+from pathlib import Path
+packages = {each.name: each.version for each in distributions()}
+print(json.dumps([packages, [jar.name for jar in Path(sys.prefix, "jars").glob("*.jar")]]))
+"""
+
+
+def test_its_bill_of_materials_names_what_is_installed_and_nothing_else(built: Container) -> None:
+    done = built.program("python", "-c", INSTALLED)
+    installed, jars = json.loads(done.stdout)
+    document = json.loads((built.root / "usr/share/sbom/ranger-cdap.cdx.json").read_text(encoding="utf-8"))
+    listed = {canonicalize_name(one["name"]): one["version"] for one in document["components"] if "group" not in one}
+    ours = document["metadata"]["component"]
+    listed[ours["name"]] = ours["version"]
+    assert {canonicalize_name(name): version for name, version in installed.items()} == listed
+    assert {one["bom-ref"] for one in document["components"] if one.get("group") == "io.delta"} == set(jars)
 
 
 def test_its_labels_say_what_it_is(built: Container) -> None:
