@@ -174,8 +174,9 @@ class MessagingReader(DataSourceStreamReader):
         """Return the offset before the first message."""
         return {"after": ""}
 
-    def latestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Return the offset after the last current message."""
+    # Before PySpark 4.2 it is called without arguments.
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:  # noqa: N802
+        """Return the offset after the last current message, which does not depend on where reading begins."""
         last = Topic(self._options).last(time.time_ns() // 1_000_000)
         return {"after": last.hex() if last else ""}
 
