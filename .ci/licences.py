@@ -30,6 +30,7 @@ BY_CHOICE = {"ldap3": "LGPL-3.0-only"}
 UNSAID = {"promql-parser": "MIT", "quickjs-ng": "MIT"}
 # What packages write instead of an SPDX expression.
 SPELLINGS = {
+    "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
     "Apache LICENSE 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -108,7 +109,19 @@ def closure(extra: str) -> set[str]:
 def page() -> str:
     """THIRD-PARTY.md."""
     base = closure(BASE)
-    named = ("client", "service", "spark", "kerberos", "yaml", "ldap", "expressions", "zookeeper", "hdfs", "kafka")
+    named = (
+        "client",
+        "service",
+        "spark",
+        "kerberos",
+        "yaml",
+        "ldap",
+        "expressions",
+        "zookeeper",
+        "hdfs",
+        "kafka",
+        "telemetry",
+    )
     extras = {extra: closure(extra) - base for extra in named}
     rows = []
     for name in sorted(base.union(*extras.values())):
