@@ -28,6 +28,7 @@ from ranger_cdap.service.events.check_journal import PATIENCE_SECONDS
 from ranger_cdap.service.http.callers import Caller, Callers
 from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
 from ranger_cdap.service.http.request_guard import REQUEST_ID, RequestGuard, send_reply
+from ranger_cdap.service.http.request_spans import RequestSpans
 from ranger_cdap.service.http.shares import Shares
 from ranger_cdap.service.http.token_buckets import TokenBuckets
 from ranger_cdap.service.http.uploads import FORM, read_form, refuse_other_sites
@@ -65,7 +66,7 @@ def create_app(
         exception_handlers={HTTPException: _no_such_route, Exception: _failed},
     )
     app.router.redirect_slashes = False
-    service = state.settings.service
+    service, telemetry = state.settings.service, state.telemetry
     return RequestGuard(
         app,
         metrics=state.metrics,
@@ -74,6 +75,7 @@ def create_app(
         max_requests=service.max_requests,
         max_body=service.max_body,
         errors={route.path: route.error for route in routes},
+        spans=RequestSpans(telemetry) if telemetry is not None and telemetry.choice.traces else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 import pluggy
@@ -35,6 +36,10 @@ from ranger_cdap.service.http.token_buckets import TokenBuckets
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.owner_link import OwnerLink, Replicas
 from ranger_cdap.service.table import ROUTES
+from ranger_cdap.telemetry.start import start_telemetry
+
+TELEMETRY_NAME: Final = "ranger-cdap"
+"""The name of the service in OpenTelemetry, unless `OTEL_SERVICE_NAME` has another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +106,13 @@ def compose_service(
         role_forwarder=role_forwarder,
         token_keys=callers.fetched_keys,
         replicas=shared.replicas,
+        telemetry=start_telemetry(TELEMETRY_NAME),
     )
     if state.token_keys is not None:
         state.token_keys.start()
     state.metrics.watch(state.read_metrics)
+    if state.telemetry is not None:
+        state.telemetry.watch(state.metrics.registry.collect)
     return state, create_app(state, callers, ROUTES, shared.buckets), refreshers
 
 
@@ -135,6 +143,7 @@ def compose_worker(
         token_keys=callers.fetched_keys,
         creations=RecentCreations(Creators.of(settings)) if stores_records(settings) else None,
         owner=owner,
+        telemetry=start_telemetry(TELEMETRY_NAME, warn=False),
     )
     if state.token_keys is not None:
         state.token_keys.start()

@@ -32,6 +32,7 @@ from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.http.server import HttpServer
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.table import ROUTES
+from ranger_cdap.telemetry.sdk import Telemetry
 from tests.authz.fixtures import FixedPolicies, Json, Memory, authorizer, document, policy
 
 READ_AND_WRITE = [
@@ -113,6 +114,7 @@ def serving(
     plugins: pluggy.PluginManager | None = None,
     enforcement: Enforcement | None = None,
     admin: AdminSettings = AdminSettings(),  # noqa: B008 - immutable
+    telemetry: Telemetry | None = None,
     **service: Any,
 ) -> Iterator[World]:
     """A service that decides by these policies, and for `others` besides CDAP; `service` are settings of it."""
@@ -135,8 +137,11 @@ def serving(
         | {each.service_name: _service(each, memory) for each in others},
         metrics=ServiceMetrics(),
         events=Events.of(settings),
+        telemetry=telemetry,
     )
     state.metrics.watch(state.read_metrics)
+    if telemetry is not None:
+        telemetry.watch(state.metrics.registry.collect)
     server = HttpServer(settings.service)
     server.start(create_app(state, Callers.of(settings.service), ROUTES))
     try:

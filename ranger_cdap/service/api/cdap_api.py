@@ -35,7 +35,11 @@ def enforce(call: HandlerCall) -> Reply:
     body: EnforceRequest = call.body
     state = call.state
     # Read before deciding: policies swapped in the meantime get a new generation with nothing cached under it.
-    generation = state.generation.of(state.authorizer.snapshot)
+    snapshot = state.authorizer.snapshot
+    generation = state.generation.of(snapshot)
+    call.decides_by(snapshot.versions.policies)
+    if body.check is not None:
+        call.checks(body.check.id)
     if problem := _no_user(body.principal):
         return json_reply(_denied(problem, generation))
     check = CdapCheck(
@@ -50,7 +54,7 @@ def enforce(call: HandlerCall) -> Reply:
     enforced = state.enforcer.enforce(body.principal.name, check, client_ip=body.client_ip, last_word=journal.refusal)
     if not enforced.allowed:
         journal.discard()
-    state.metrics.decided("cdap", enforced.allowed)
+    call.decided("cdap", enforced.allowed)
     return json_reply(
         EnforceReply(
             allowed=enforced.allowed,
@@ -99,7 +103,9 @@ def visible(call: HandlerCall) -> Reply:
     state = call.state
     if len(body.entities) > state.settings.service.max_batch:
         raise Refused(400, f"`entities` has more than {state.settings.service.max_batch} (`service.max_batch`)")
-    generation = state.generation.of(state.authorizer.snapshot)
+    snapshot = state.authorizer.snapshot
+    generation = state.generation.of(snapshot)
+    call.decides_by(snapshot.versions.policies)
     if _no_user(body.principal):
         return json_reply(VisibleReply(visible=[False] * len(body.entities), cacheable=False, generation=generation))
     entities = [(entity.type, entity.parts) for entity in body.entities]

@@ -40,12 +40,13 @@ def operation(call: HandlerCall) -> Reply:
     if others and CallerRole.DELEGATE not in call.caller.roles:
         raise Refused(403, f"{call.caller.name} is not authorized")
     entity = entity_id(body.entity.type, body.entity.parts)
+    call.decides_by(authorizer.snapshot.versions.policies)
     answer = authorizer.check(
         claims.user, claims.groups, body.operation, entity, context=context, client_ip=body.client_ip
     )
     if not answer.ready:
         raise NotReady(answer.reason)
-    call.state.metrics.decided("cdap", answer.allowed)
+    call.decided("cdap", answer.allowed)
     return json_reply(_reply(body.operation, answer, call.state.pending([answer])))
 
 

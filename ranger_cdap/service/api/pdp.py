@@ -225,12 +225,13 @@ def claimed_request(
 
 def _answered(call: HandlerCall, decider: ServiceDecider, accesses: Sequence[_CheckedAccess]) -> list[AuthzResult]:
     """Return the result of each access; all are decided together."""
+    call.decides_by(decider.engine.policy_version)
     decided = iter(decider.decide(*(part for checked in accesses for part in checked.parts())))
     results = []
     for checked in accesses:
         by_permission = {name: _permission(checked, name, decided) for name in checked.permissions}
         verdict, _ = deciding((result.access.decision, None) for result in by_permission.values())
-        call.state.metrics.decided("pdp", verdict is PdpDecision.ALLOW)
+        call.decided("pdp", verdict is PdpDecision.ALLOW)
         results.append(AuthzResult(decision=verdict, permissions=by_permission))
     return results
 

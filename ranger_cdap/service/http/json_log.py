@@ -13,12 +13,33 @@ from typing import Final
 
 import msgspec
 
-_FIELDS: Final = ("request_id", "caller", "route", "status", "seconds", "repeated")
-_REFUSED: Final = frozenset({401, 421, 429, 503})
+_FIELDS: Final = ("request_id", "trace_id", "caller", "route", "status", "seconds", "repeated")
+REFUSED: Final = frozenset({401, 421, 429, 503})
+"""Statuses that anyone can cause, as often as they like."""
 _SECONDS: Final = 60.0
 _MOST_KINDS: Final = 1_000
 # JSON leaves them unescaped, and some programs that read lines treat them as line ends.
 _OTHER_LINE_ENDS: Final = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+class OncePerMinute:
+    """Rate limit: one occasion per minute of each kind, of a bounded number of kinds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def left_out(self, kind: tuple[object, ...]) -> int | None:
+        """Return how many occasions were left out since the last one; None if this one is to be left out, too."""
+        now = self._clock()
+        at, left_out = self._seen.get(kind, (-math.inf, 0))
+        if now - at < _SECONDS:
+            self._seen[kind] = (at, left_out + 1)
+            return None
+        if len(self._seen) >= _MOST_KINDS:
+            self._seen.clear()
+        self._seen[kind] = (now, 0)
+        return left_out
 
 
 class Repeats(logging.Filter):
@@ -29,32 +50,24 @@ class Repeats(logging.Filter):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._clock = clock
-        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+        self._limit = OncePerMinute(clock)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return true if the record is to be written."""
         kind = _kind(record)
         if kind is None:
             return True
-        now = self._clock()
-        at, left_out = self._seen.get(kind, (-math.inf, 0))
-        if now - at < _SECONDS:
-            self._seen[kind] = (at, left_out + 1)
-            return False
-        if len(self._seen) >= _MOST_KINDS:
-            self._seen.clear()
-        self._seen[kind] = (now, 0)
+        left_out = self._limit.left_out(kind)
         if left_out:
             record.repeated = left_out
-        return True
+        return left_out is not None
 
 
 def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
     """Return the key by which repeated records are recognised; None for records that are never dropped."""
     status = record.__dict__.get("status")
     if status is not None:
-        return (record.name, record.__dict__.get("route"), status) if status in _REFUSED else None
+        return (record.name, record.__dict__.get("route"), status) if status in REFUSED else None
     return (record.name, record.levelno, record.msg) if record.levelno >= logging.WARNING else None
 
 

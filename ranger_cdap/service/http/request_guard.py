@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.http.reply import Refused, Reply, coded_error
+from ranger_cdap.service.http.request_spans import NOTES, RequestNotes, RequestSpans
 
 logger = logging.getLogger("ranger_cdap.service.requests")
 
@@ -48,7 +49,7 @@ class RequestGuard:
 
     A request must name one of `hosts`, or loopback. `public` are the paths that may be read under any IP address too:
     probes and Prometheus use that of the pod, and no page of another site can, because its requests name a host.
-    `errors` are the forms of errors by path; JSON with a code for the others.
+    `errors` are the forms of errors by path; JSON with a code for the others. With `spans`, each request is traced.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class RequestGuard:
         max_requests: int,
         max_body: int,
         errors: Mapping[str, Callable[[Refused], Reply]] | None = None,
+        spans: RequestSpans | None = None,
     ) -> None:
         self._app = app
+        self._spans = spans
         self._errors = errors or {}
         self._metrics = metrics
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
@@ -82,6 +85,8 @@ class RequestGuard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         request_id = self._request_id(headers.get(REQUEST_ID.encode(), b""))
         scope.setdefault("state", {})["request_id"] = request_id
+        if self._spans is not None:
+            scope["state"][NOTES] = RequestNotes()
         status = 500
 
         async def answer(message: Message) -> None:
@@ -110,14 +115,16 @@ class RequestGuard:
             if not scope["state"].get("forwarded"):
                 self._metrics.under_way.inc(-1)
             if "answered_by_owner" not in scope["state"]:
-                self._count(scope["state"], status, time.perf_counter() - began)
+                self._count(scope, status, time.perf_counter() - began)
 
     def _request_id(self, given: bytes) -> str:
         text = given.decode("latin-1")
         return text if _ACCEPTABLE_ID.fullmatch(text) else next(self._ids)
 
-    def _count(self, state: dict[str, Any], status: int, seconds: float) -> None:
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        state: dict[str, Any] = scope["state"]
         route = state.get("route", _UNKNOWN_ROUTE)
+        trace_id = self._spans.record(scope, status, seconds) if self._spans is not None else ""
         self._metrics.answered(route, status, seconds)
         if logger.isEnabledFor(logging.INFO):
             logger.info(
@@ -125,6 +132,7 @@ class RequestGuard:
                 route,
                 extra={
                     "request_id": state["request_id"],
+                    **({"trace_id": trace_id} if trace_id else {}),
                     "caller": state.get("caller", ""),
                     "route": route,
                     "status": status,

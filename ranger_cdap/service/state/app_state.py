@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -25,6 +25,9 @@ from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, st
 from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.state.handshake import SettingsDrift
 from ranger_cdap.service.state.owner_link import OwnerLink, Replicas
+
+if TYPE_CHECKING:
+    from ranger_cdap.telemetry.sdk import Telemetry
 
 UNKNOWN: Final = "unknown_checks"
 AUDIT_LOST: Final = "audit_lost"
@@ -54,6 +57,7 @@ class AppState:
     creations: RecentCreations | None = None
     owner: OwnerLink | None = None
     replicas: Replicas | None = None
+    telemetry: Telemetry | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
         """Return the sentence to add to a denial about an entity that the denied user created recently."""
@@ -65,7 +69,10 @@ class AppState:
         return "; ".join(filter(None, (reason, self.pending(answers))))
 
     def close(self) -> None:
-        """End the console's question, publish the stored events, stop the refreshes, then deliver the audit records."""
+        """End the console's question, publish the stored events, stop the refreshes, then deliver the audit records.
+
+        Last come spans and metrics that are still to be sent.
+        """
         self.questions.close()
         if self.events is not None:
             self.events.store.close()
@@ -76,6 +83,8 @@ class AppState:
         for service in self.services.values():
             service.refresher.close()
         self.authorizer.close()
+        if self.telemetry is not None:
+            self.telemetry.close()
 
     def read_metrics(self) -> Iterable[Metric]:
         """Yield the metrics that are read on demand."""

@@ -1,0 +1,1 @@
+"""OpenTelemetry traces and metrics, sent if the standard `OTEL_*` variables ask for it; nothing is imported if not."""
