@@ -27,8 +27,8 @@ _FIGURES = {
 }
 
 
-def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
-    """Return the metrics in Prometheus's text format; times are seconds since 1970."""
+def run_metrics(report: RunReport, *, began: float, ended: float) -> CollectorRegistry:
+    """Return the metrics of a run; times are seconds since 1970."""
     registry = CollectorRegistry()
     pending = (life.ended or life.begun for life in report.waiting if life.state in PENDING_STATES or life.revoke)
     oldest = min((position.time / 1000 for position in pending), default=math.nan)
@@ -55,7 +55,12 @@ def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
     )
     for source in report.sources:
         silent.labels(source.name).set(source.name in report.silent)
-    return generate_latest(registry)
+    return registry
+
+
+def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
+    """Return the metrics in Prometheus's text format; times are seconds since 1970."""
+    return generate_latest(run_metrics(report, began=began, ended=ended))
 
 
 def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) -> None:

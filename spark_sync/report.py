@@ -23,7 +23,7 @@ class RunReport:
     `counts`: the ledger after the run, by state. `outdated`: grants by former settings, which `sync regrant` changes.
     `error`: why the push stopped early, `None` if it did not. `notified`: the decision
     services notified of changes. `undecided`: whether events wait for a
-    later time of their source.
+    later time of their source. `run_id`: 128 random bits as hexadecimal digits, also the id of the run's trace.
     """
 
     sources: tuple[SourceReport, ...]
@@ -37,6 +37,7 @@ class RunReport:
     error: RangerAdminError | None = None
     notified: tuple[NotifyResult, ...] = ()
     undecided: bool = False
+    run_id: str = ""
 
     @property
     def trouble(self) -> str:

@@ -16,6 +16,7 @@ from ranger_cdap.client.client_settings import ClientSettings
 from ranger_cdap.client.service_request import ServiceRequest
 from ranger_cdap.client.service_response import ServiceResponse, read_reply
 from ranger_cdap.errors import DecisionServiceError, DecisionServiceUnreachable, UnexpectedReply
+from ranger_cdap.telemetry.propagation import trace_headers
 
 T = TypeVar("T")
 
@@ -66,12 +67,12 @@ def client_options(settings: ClientSettings) -> dict[str, Any]:
 
 
 def request_headers(settings: ClientSettings, request: ServiceRequest[Any]) -> dict[str, str]:
-    """Return the headers of one attempt, with an id that no other request has.
+    """Return the headers of one attempt, with an id that no other request has, and the trace of the program, if any.
 
     Raises:
         ConfigError: the secret or token cannot be read.
     """
-    headers = {"X-Request-Id": uuid.uuid4().hex}
+    headers = {"X-Request-Id": uuid.uuid4().hex, **trace_headers()}
     if request.body is not None:
         headers["Content-Type"] = "application/json"
     return headers if request.public else headers | dict(settings.authorization())

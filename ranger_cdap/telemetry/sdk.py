@@ -24,7 +24,17 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.trace import Link, Span, SpanKind, get_current_span, set_span_in_context
+from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    TraceFlags,
+    get_current_span,
+    set_span_in_context,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.trace.status import Status, StatusCode
 
@@ -78,7 +88,7 @@ class Telemetry:
         self._collect: Collect = tuple
         self._closing: list[Callable[[], None]] = []
         tracers = TracerProvider(resource=resource, id_generator=_Ids(), shutdown_on_exit=False)
-        self._tracer = tracers.get_tracer(*ours)
+        self._tracer, self._sampler = tracers.get_tracer(*ours), tracers.sampler
         if choice.traces:
             tracers.add_span_processor(processor or BatchSpanProcessor(OTLPSpanExporter()))
             self._closing.append(tracers.shutdown)
@@ -150,17 +160,26 @@ class Telemetry:
         span.end(end)
         return f"{span.get_span_context().trace_id:032x}"
 
+    def span_of(self, ids: TraceIds) -> Span:
+        """Return the span with these ids, which another program records, to be a parent.
+
+        It is sampled if a span that begins a trace with that id would be: the programs have the same sampler.
+        """
+        sampled = self._sampler.should_sample(Context(), ids.trace, _SCOPE).decision is Decision.RECORD_AND_SAMPLE
+        flags = TraceFlags(TraceFlags.SAMPLED if sampled else TraceFlags.DEFAULT)
+        return NonRecordingSpan(SpanContext(ids.trace, ids.span, is_remote=True, trace_flags=flags))
+
     def watch(self, collect: Collect) -> None:
         """Send what `collect` reads, in the interval of `OTEL_METRIC_EXPORT_INTERVAL`, if metrics are sent."""
         self._collect = collect
 
-    def close(self) -> None:
-        """Send what is queued, for a few seconds at most; idempotent."""
+    def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Send what is queued, for so many seconds at most; idempotent."""
         closing, self._closing = self._closing, []
         threads = [threading.Thread(target=close, name="telemetry-end", daemon=True) for close in closing]
         for thread in threads:
             thread.start()
-        deadline = time.monotonic() + CLOSE_SECONDS
+        deadline = time.monotonic() + seconds
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.telemetry.choice import choice_of
+from ranger_cdap.telemetry.sdk_log import shorten_sdk_log
 
 if TYPE_CHECKING:
     from ranger_cdap.telemetry.sdk import Telemetry
@@ -32,6 +33,7 @@ def start_telemetry(name: str, environment: Mapping[str, str] | None = None, *, 
         try:
             from ranger_cdap.telemetry.sdk import Telemetry
 
+            shorten_sdk_log()
             telemetry = Telemetry(name, choice)
         except ModuleNotFoundError as e:
             problems.append(f"`{e.name}` is not installed; install it with: {INSTALL}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.telemetry.trace_ids import ids_of_event, line_of_event
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import GrantTerms, Life, State
 
@@ -51,7 +52,10 @@ def outdated_json(outdated: OutdatedGrants | None) -> dict[str, object] | None:
 
 
 def as_json(life: Life) -> dict[str, object]:
-    """Return a life as JSON; the entity also as type and parts, because its text is for people."""
+    """Return a life as JSON; the entity also as type and parts, because its text is for people.
+
+    `event` is the hash of the line that began it, and `trace_id` the trace of the check of its request.
+    """
     return {
         "entity": str(life.entity),
         "type": life.entity.type,
@@ -63,6 +67,9 @@ def as_json(life: Life) -> dict[str, object]:
         "accesses": list(life.accesses),
         "policy_id": life.policy_id if life.policy_id >= 0 else None,
         "reason": life.reason,
+        "source": life.source,
+        "event": line_of_event(life.event) or None,
+        "trace_id": trace.trace_text if (trace := ids_of_event(life.event)) else None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +22,14 @@ from spark_sync.cli.lives import as_json, outdated_json, outdated_line, policy_t
 from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
+from spark_sync.run_telemetry import run_telemetry, send_metrics, traced_run
 from spark_sync.run_trace import RunTrace
 from spark_sync.spark.on_demand import SparkOnDemand
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from ranger_cdap.telemetry.sdk import Telemetry
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
 
@@ -73,9 +76,23 @@ def run(
     check_run(settings, dry=dry_run)
     if not settings.sync.sources:
         invocation.messages.print("note: no event is read, because there is no source: `[[sync.sources]]`")
-    if follows:
-        _follow(invocation, settings, interval)
-        return
+    with run_telemetry() as telemetry:
+        if follows:
+            _follow(invocation, settings, telemetry, interval)
+            return
+        report = _once(invocation, settings, telemetry, trace, trace_file, dry=dry_run)
+        print_result(invocation, report, dry=dry_run)
+
+
+def _once(
+    invocation: Invocation,
+    settings: Settings,
+    telemetry: Telemetry | None,
+    trace: RunTrace,
+    trace_file: Path | None,
+    *,
+    dry: bool,
+) -> RunReport:
     with (
         invocation.messages.status("opening the ledger") as shown,
         SparkOnDemand(settings.sync, starting=lambda: shown.update("starting Spark")) as spark,
@@ -86,14 +103,13 @@ def run(
             trace.progress(message)
 
         try:
-            report = _one(settings, spark, progress, dry=dry_run)
+            return _one(settings, spark, progress, telemetry, dry=dry)
         finally:
             if trace_file:
                 write_file(trace_file, trace.table().encode())
-    print_result(invocation, report, dry=dry_run)
 
 
-def _follow(invocation: Invocation, settings: Settings, interval: float) -> None:
+def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | None, interval: float) -> None:
     from spark_sync.follow import follow, until_terminated
     from spark_sync.job import open_ledger
     from spark_sync.news import News
@@ -105,7 +121,7 @@ def _follow(invocation: Invocation, settings: Settings, interval: float) -> None
 
         def run_and_note() -> RunReport:
             news.run_begins()
-            report = _one(settings, spark, lambda _: None, ledger=ledger)
+            report = _one(settings, spark, lambda _: None, telemetry, ledger=ledger)
             news.run_ended(report)
             if report.notified:
                 notify_log.add(report.notified)
@@ -142,14 +158,19 @@ def _one(
     settings: Settings,
     spark: Callable[[], SparkSession],
     progress: Callable[[str], None],
+    telemetry: Telemetry | None,
     *,
     dry: bool = False,
     ledger: DeltaLedger | None = None,
 ) -> RunReport:
     from spark_sync.job import run_once
 
-    began = time.time()
-    report = run_once(settings, spark, now=round(began * 1000), progress=progress, dry=dry, ledger=ledger)
+    began, run_id = time.time(), uuid.uuid4().hex
+    with traced_run(telemetry, run_id, progress) as traced:
+        report = run_once(settings, spark, now=round(began * 1000), progress=traced.progress, dry=dry, ledger=ledger)
+        report = traced.report = replace(report, run_id=run_id)
+    if telemetry is not None and not dry:
+        send_metrics(telemetry, report, began=began, ended=time.time())
     if settings.sync.metrics_file and not dry:
         from spark_sync.metrics_file import write_metrics
 
@@ -225,6 +246,7 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
 def to_json(report: RunReport) -> dict[str, object]:
     """Return a run as JSON."""
     return {
+        "run_id": report.run_id,
         "sources": [
             {"name": source.name, "lines": source.lines, "rejected": source.rejected, "events": source.events}
             for source in report.sources

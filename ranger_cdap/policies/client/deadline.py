@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from queue import Empty, SimpleQueue
@@ -117,7 +118,7 @@ class _FirstBytes(io.RawIOBase):
 
 
 class Conversation(Generic[T]):
-    """Conversation in a thread of its own, begun at once; `talk` must not raise.
+    """Conversation in a thread of its own, in the context of the caller, begun at once; `talk` must not raise.
 
     The deadline is `timeout` seconds from now.
 
@@ -133,7 +134,9 @@ class Conversation(Generic[T]):
         self._result: SimpleQueue[T] = SimpleQueue()
         self._deadline = time.monotonic() + timeout
         # A daemon: the end of the program does not wait for it either.
-        threading.Thread(target=self._run, name="ranger-cdap-conversation", daemon=True).start()
+        threading.Thread(
+            target=copy_context().run, args=(self._run,), name="ranger-cdap-conversation", daemon=True
+        ).start()
 
     def result(self) -> T:
         """Return the result of `talk`, once, by the deadline.

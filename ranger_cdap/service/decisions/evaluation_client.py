@@ -15,6 +15,7 @@ from ranger_cdap.config.address import DECISION_SERVICE, checked_address
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 from ranger_cdap.service.decisions.resource_name import NameTemplate
+from ranger_cdap.telemetry.propagation import trace_headers
 
 _PATH: Final = "/access/v1/evaluations"
 _CONNECT_SECONDS: Final = 2.0
@@ -92,7 +93,13 @@ class EvaluationClient:
     def _ask(self, body: bytes) -> _EvaluationsReply | None:
         try:
             status, content = self._exchange.ask(
-                self.url, "POST", _PATH, query=None, body=body, headers=self._headers, largest=_LARGEST
+                self.url,
+                "POST",
+                _PATH,
+                query=None,
+                body=body,
+                headers={**self._headers, **trace_headers()},
+                largest=_LARGEST,
             )
             if status != HTTPStatus.OK:
                 self.problem = f"the decision service at `{self.url}` answered HTTP {status}"

@@ -104,6 +104,7 @@ def test_a_run_that_ranger_stopped_says_what_is_kept_and_ends_with_its_error(
 def test_the_same_for_programs() -> None:
     found = to_json(report(granted=(APPLIED,)))
     assert json.loads(json.dumps(found)) == {
+        "run_id": "",
         "sources": [{"name": "audit", "lines": 10, "rejected": 2, "events": 3}],
         "granted": [
             {
@@ -117,6 +118,9 @@ def test_the_same_for_programs() -> None:
                 "accesses": ["read", "write"],
                 "policy_id": 7,
                 "reason": "",
+                "source": "",
+                "event": None,
+                "trace_id": None,
             }
         ],
         "revoked": [],
