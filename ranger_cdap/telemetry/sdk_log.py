@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import time
 from collections.abc import Callable
 from typing import Final
@@ -13,6 +14,7 @@ logger = logging.getLogger(__name__)
 _SDK: Final = "opentelemetry"
 _SECONDS: Final = 60.0
 _LONGEST: Final = 300
+_OF_SYSTEM: Final = re.compile(r"\[Errno -?\d+\] ([A-Za-z ]+)")
 
 
 class _OneSentence(logging.Handler):
@@ -27,8 +29,15 @@ class _OneSentence(logging.Handler):
         now = self._clock()
         if now - self._last >= _SECONDS:
             self._last = now
-            # An answer of the collector may be part of it.
-            logger.warning("OpenTelemetry: %s", " ".join(record.getMessage().split())[:_LONGEST])
+            logger.warning("OpenTelemetry: %s", in_short(record.getMessage()))
+
+
+def in_short(message: str) -> str:
+    """Return the reason in a message of the SDK, as a bounded, printable line: it may quote the collector."""
+    no_connection = _OF_SYSTEM.search(message)
+    if no_connection is not None:
+        return f"no connection to the collector: {no_connection[1]}"
+    return "".join(each if each.isprintable() else "?" for each in " ".join(message.split())[:_LONGEST])
 
 
 def shorten_sdk_log(clock: Callable[[], float] = time.monotonic) -> None:
