@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
+from ranger_cdap.config.address import AddressSetting, checked_address
+from ranger_cdap.errors import ConfigError
+
 PROTOCOL: Final = "http/protobuf"
 _ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_EXAMPLE: Final = "https://collector.example:4318"
 _PROTOCOL: Final = "OTEL_EXPORTER_OTLP_PROTOCOL"
 _HEADERS: Final = "OTEL_EXPORTER_OTLP_HEADERS"
 # Of an entry that is anything else, the SDK would log the value, which may be a secret.
@@ -36,7 +40,8 @@ class TelemetryChoice:
 def choice_of(environment: Mapping[str, str]) -> TelemetryChoice:
     """Return what these variables ask for: a signal with an endpoint, or whose exporter is `otlp`.
 
-    A signal is off if a variable asks for what we do not have. No sentence has the value of a header.
+    A signal is off if a variable asks for what we do not have, or would send the headers, which may be credentials,
+    unencrypted to another machine. No sentence has the value of a header.
     """
     given = {name: value.strip() for name, value in environment.items() if name.startswith("OTEL_") and value.strip()}
     if given.get("OTEL_SDK_DISABLED", "").lower() == "true":
@@ -67,6 +72,13 @@ def _problems(given: Mapping[str, str], signal: str) -> Iterator[str]:
     for name in (_HEADERS, f"OTEL_EXPORTER_OTLP_{signal}_HEADERS"):
         if not all(_is_header(entry.strip(" \t")) for entry in given.get(name, "").split(",")):
             yield f"an entry of `{name}` is not `name=value`; percent-encode characters such as `,` and `;` in values"
+    name = f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT" if f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT" in given else _ENDPOINT
+    if name in given:
+        has_credentials = bool({_HEADERS, f"OTEL_EXPORTER_OTLP_{signal}_HEADERS"} & given.keys())
+        try:
+            checked_address(given[name], AddressSetting(name, _EXAMPLE), allow_plain_http=not has_credentials)
+        except ConfigError as e:
+            yield str(e)
 
 
 def _is_header(entry: str) -> bool:

@@ -26,6 +26,8 @@ CHOICES = [
     ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://h/v1/traces"}, True, False),
     ({"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://h/v1/metrics"}, False, True),
     ({"OTEL_TRACES_EXPORTER": "otlp"}, True, False),
+    ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318/"}, True, True),
+    ({"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector:4318", "OTEL_EXPORTER_OTLP_HEADERS": "a=b"}, True, True),
     (ENDPOINT | {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, True, True),
     (ENDPOINT | {"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Basic%20abc, x-tenant = one,"}, True, True),
 ]
@@ -47,6 +49,14 @@ PROBLEMS = [
     (ENDPOINT | {"OTEL_EXPORTER_OTLP_HEADERS": "s3cret"}, False, False, ["`OTEL_EXPORTER_OTLP_HEADERS`"]),
     (ENDPOINT | {"OTEL_EXPORTER_OTLP_HEADERS": "a=s3cret;x"}, False, False, ["percent-encode"]),
     (ENDPOINT | {"OTEL_EXPORTER_OTLP_HEADERS": "a=s3cret%0d%0ab"}, False, False, ["`name=value`"]),
+    (
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318", "OTEL_EXPORTER_OTLP_HEADERS": "a=s3cret"},
+        False,
+        False,
+        ["`OTEL_EXPORTER_OTLP_ENDPOINT` is `http://collector:4318`", "others can read", "https://"],
+    ),
+    ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://u:s3cret@h:4318"}, False, False, ["`OTEL_EXPORTER_OTLP_ENDPOINT`"]),
+    ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "grpc://h:1"}, False, False, ["`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`"]),
     (ENDPOINT | {"OTEL_EXPORTER_OTLP_METRICS_HEADERS": "=s3cret"}, True, False, ["`OTEL_EXPORTER_OTLP_METRICS_HEAD"]),
 ]
 
