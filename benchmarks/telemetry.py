@@ -1,12 +1,13 @@
 """Cost of OpenTelemetry for a request of the decision service, within one run.
 
-`python -m benchmarks.telemetry` prints the time of a check in the service's own process, without sockets, where the
-share of anything added is greatest: without telemetry, and with traces that a collector on this machine takes. Rounds
-alternate, so that what else the machine does meets both.
+`python -m benchmarks.telemetry` (in `make bench`) prints the time of a check in the service's own process, without
+sockets, where the share of anything added is greatest: without telemetry, and with traces that a collector on this
+machine takes. Rounds alternate, so that what else the machine does meets both.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -90,6 +91,7 @@ def app_of(telemetry: Telemetry | None, directory: Path) -> Iterator[ASGIApp]:
 
 def main() -> None:
     """Print the times and their ratio."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as directory, collecting() as collector, ExitStack() as stack:
         os.environ.update(collector.environment)
         telemetry = Telemetry("benchmark", TelemetryChoice(traces=True))
