@@ -51,7 +51,7 @@ demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
 # With a target of their own each.
-OWN := cdap or solr or elasticsearch or kafka or images or site or helm or sdks
+OWN := cdap or solr or elasticsearch or kafka or images or site or helm or sdks or packages
 QUICK := not (spark or java or real_ranger or slow or alone or $(OWN))
 
 check: lint ## the quick checks, of the tree
@@ -272,6 +272,19 @@ sbom: $(STAMP) ## a CycloneDX document of the wheel in dist/ and what it is used
 	test -x $(VENV)/sbom/bin/python || $(PYTHON) -m venv $(VENV)/sbom
 	$(VENV)/sbom/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/sbom.lock
 	$(VENV)/sbom/bin/python .ci/sbom.py dist/*.whl docker/sync.lock dist/ranger-cdap.cdx.json
+
+NFPM := $(VENV)/go/nfpm
+.PHONY: packages
+packages: $(STAMP) $(JARS)/.complete $(NFPM) ## Debian and RPM packages of the wheel in dist/, for PYTHON (after `make dist`; needs Go; 6 minutes)
+	$(BIN)/python .ci/build_packages.py $(NFPM) dist
+
+.PHONY: test-packages
+test-packages: $(STAMP) $(NFPM) ## the packages in dist/, installed, upgraded, removed and purged in a Debian of its own (after `make packages`; needs mmdebstrap and rpm; as root)
+	$(BIN)/pytest -q -m packages tests/packages
+
+# Later versions need modules that are not everywhere to be had.
+$(NFPM): | $(STAMP)
+	GOBIN=$(CURDIR)/$(VENV)/go go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 
 # Go brings actionlint: `make test` does without it.
 ACTIONLINT := $(VENV)/go/actionlint
