@@ -51,7 +51,7 @@ demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
 # With a target of their own each.
-OWN := cdap or solr or elasticsearch or kafka or images or site or helm or sdks or packages
+OWN := cdap or solr or elasticsearch or kafka or images or site or helm or sdks or packages or airflow
 QUICK := not (spark or java or real_ranger or slow or alone or $(OWN))
 
 check: lint ## the quick checks, of the tree
@@ -114,6 +114,17 @@ lock-images: ## the digests of the images that ours are built from, as a registr
 .PHONY: test-sdks
 test-sdks: $(STAMP) ## clients in TypeScript and Go, of the OpenAPI document (needs npm and Go, which fetch packages)
 	$(BIN)/pytest -q -m sdks tests/sdks
+
+AIRFLOW := $(VENV)/airflow
+.PHONY: test-airflow
+test-airflow: $(STAMP) $(AIRFLOW)/.complete ## the example for Airflow, read and run by an Airflow of its own
+	$(BIN)/pytest -q -m airflow tests/airflow
+
+# Airflow and we would ask for other versions of the same packages: it is where its users have it, elsewhere.
+$(AIRFLOW)/.complete: .ci/airflow.lock
+	$(PYTHON) -m venv --clear $(AIRFLOW)
+	$(AIRFLOW)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/airflow.lock
+	@touch $@
 
 .PHONY: test-install
 test-install: dist ## the README's installation, by pipx and by uv, from a package index, with the demo

@@ -14,6 +14,7 @@ NAMES: Final = {
     "RANGER_SOURCE": "a checkout of apache/ranger",
     "RANGER_URL": "a real Ranger Admin",
     "make test-helm": "helm, which that command builds",
+    "make test-airflow": "an Airflow, which that command installs",
     "make test-cdap": "a real CDAP, which that command fetches",
     "make test-elasticsearch": "a real Elasticsearch and OpenSearch, which that command fetches",
     "make test-kafka": "a real Kafka, which that command fetches",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,8 +17,10 @@ NEEDED = (
     *("bash-completion",),
 )
 
+_VARIABLES = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
 _INSIDE = """
 set -e
+ip link set lo up
 mount -t proc proc "$0/proc"
 exec chroot "$0" "$@"
 """
@@ -53,9 +56,7 @@ class Debian:
         names = []
         for one in packages:
             if isinstance(one, Path):
-                target = self.root / "root" / one.name
-                target.unlink(missing_ok=True)
-                target.hardlink_to(one) if one.stat().st_dev == target.parent.stat().st_dev else _copy(one, target)
+                shutil.copy(one, self.root / "root")
                 names.append(f"/root/{one.name}")
             else:
                 names.append(one)
@@ -75,10 +76,6 @@ class Debian:
                     about = path.lstat()
                     found[name] = (about.st_uid, about.st_gid, about.st_mode & 0o7777)
         return found
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.write_bytes(source.read_bytes())
 
 
 @contextmanager

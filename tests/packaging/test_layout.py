@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 
 OF_NO_PACKAGE = {
+    "airflow": "the example for Airflow, in an Airflow",
     "cdap_master": "a real CDAP, with our extension in it",
     "elasticsearch": "real Elasticsearch and OpenSearch, searched as Ranger's page searches",
     "kafka": "a real Kafka, whose topic is read",

@@ -105,7 +105,7 @@ def system(*, booted: bool) -> Iterator[System]:
 OPERATIONS = [(form, name) for form, calls in (("deb", DEB), ("rpm", RPM)) for name in calls]
 BOTH = st.tuples(st.booleans(), st.booleans())
 DECISIONS = st.fixed_dictionaries({SERVICE: BOTH, TIMER: BOTH, SYNC: st.tuples(st.just(False), st.booleans())})
-"""Of each unit, whether it is enabled and whether it is active. The timer starts the sync job, which is never enabled."""
+"""Of each unit, whether it is enabled and whether it is active. The sync job is never enabled: its timer starts it."""
 
 
 @pytest.mark.parametrize(("form", "operation"), OPERATIONS, ids=[" ".join(one) for one in OPERATIONS])
