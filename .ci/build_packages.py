@@ -154,7 +154,7 @@ def stage(package: str, wheel: Path, machine: str, tree: Path, work: Path) -> No
         wanted.append("ranger-cdap")
         write_environment(tree)
     else:
-        shutil.copytree(ROOT / ".venv" / "jars", tree / "jars", ignore=shutil.ignore_patterns(".*"))
+        shutil.copytree(Path(sys.prefix, "jars"), tree / "jars", ignore=shutil.ignore_patterns(".*"))
     pip("install", "--no-index", "--find-links", files, "--no-deps", "--no-compile", "--target", libraries, *wanted)
     # Programs of other packages are none of ours, and pip's name the Python of this machine.
     shutil.rmtree(libraries / "bin", ignore_errors=True)

@@ -117,11 +117,12 @@ def test_the_sync_job_runs_the_demo_on_the_spark_of_its_package_and_leaves_nothi
 
 def test_the_sync_job_does_not_install_beside_another_version(here: Debian, tmp_path: Path) -> None:
     here.dpkg("--install", as_version(one("ranger-cdap_*.deb"), "9.9.9", tmp_path, ""))
-    shutil.copy(one("ranger-cdap-sync_*.deb"), here.root / "root")
-    done = here.run("dpkg", "--dry-run", "--install", f"/root/{one('ranger-cdap-sync_*.deb').name}")
+    package = one("ranger-cdap-sync_*.deb")
+    shutil.copy(package, here.root / "root")
+    done = here.run("dpkg", "--force-unsafe-io", "--install", f"/root/{package.name}")
     assert done.returncode != 0
     assert "ranger-cdap-sync depends on ranger-cdap (= " in done.stderr
-    here.dpkg("--purge", "ranger-cdap")
+    here.dpkg("--purge", "ranger-cdap-sync", "ranger-cdap")
 
 
 def test_the_same_wheel_gives_the_same_packages(tmp_path: Path) -> None:
@@ -168,10 +169,11 @@ def test_rpm_reads_the_same_files_and_scripts_that_dpkg_installs(package: str) -
 
 
 @pytest.mark.skipif(shutil.which("rpm") is None, reason="needs rpm")
-def test_a_link_can_be_followed_and_a_file_changed_by_root_alone() -> None:
+def test_every_file_of_an_rpm_can_be_read_by_all_and_changed_by_root_alone() -> None:
     for path in DIST.glob("*.rpm"):
         form = "[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME} %{FILENAMES}\n]"
         for line in rpm("--query", "--package", "--queryformat", form, path).splitlines():
             mode, owner, group, name = line.split(" ", 3)
             assert (owner, group) == ("root", "root"), name
-            assert mode in {"lrwxrwxrwx", "drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x"}, (mode, name)
+            # Linux has no modes of links.
+            assert mode[0] == "l" or mode in {"drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x"}, (mode, name)
