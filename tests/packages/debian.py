@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -88,6 +89,8 @@ def debian() -> Iterator[Debian]:
             check=True,
             capture_output=True,
         )
+        # Spark looks its host up by name.
+        (root / "etc/hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
         yield Debian(root)
 
 
