@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.config import Settings, parse_settings
 from ranger_cdap.config.secret_files import NEEDS, Program
 from tests.docker.fixtures import parse_command
@@ -106,7 +107,7 @@ def test_they_start_commands_of_ours_with_the_settings_of_the_guide() -> None:
         assert words[0] == "/opt/ranger-cdap/bin/ranger-cdap"
         assert parse_command([word for word in words[1:] if word != "--quiet"]).info_name == command
         assert "RANGER_CDAP_CONFIG=/etc/ranger-cdap/ranger-cdap.toml" in each["Environment"].split()
-    assert SYNC["SuccessExitStatus"] == "5"
+    assert SYNC["SuccessExitStatus"].split() == [f"{code:d}" for code in (ExitCode.LEASE_HELD, ExitCode.TERMINATED)]
 
 
 def test_the_users_and_directories_that_are_made_are_those_of_the_units() -> None:
