@@ -242,6 +242,11 @@ SEEDS ?= 100000
 simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversary (SEEDS=n)
 	$(BIN)/python -m tests.simulation $(SEEDS)
 
+MUTATE ?= --sample 500
+.PHONY: mutate
+mutate: setup ## small faults in the engine, the fold and the writer of grants: the fast tests must notice; goes on where it was (MUTATE='--minutes 10')
+	$(BIN)/python -m tests.mutation --state $(VENV)/mutation.jsonl --marks "$(QUICK)" $(MUTATE)
+
 bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, measured on this machine (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/python -m benchmarks.engine --save $(VENV)/bench-engine.json
 	$(BIN)/python -m benchmarks.authorizer
