@@ -238,6 +238,12 @@ FUZZ ?= --scenarios 100000
 fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
 
+INPUTS ?= 100000
+.PHONY: fuzz-inputs
+fuzz-inputs: export RANGER_CDAP_FUZZ_INPUTS := $(INPUTS)
+fuzz-inputs: $(STAMP) ## odd policies, events, requests, files and scripts, for the laws of tests/fuzz (INPUTS=n)
+	$(BIN)/pytest -q tests/fuzz -k holds_its_law
+
 SEEDS ?= 100000
 simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversary (SEEDS=n)
 	$(BIN)/python -m tests.simulation $(SEEDS)

@@ -17,6 +17,7 @@ OF_NO_PACKAGE = {
     "kafka": "a real Kafka, whose topic is read",
     "solr": "a real Solr, searched as Ranger's page searches",
     "corpus": "cases as data, asked of both engines",
+    "fuzz": "harnesses of a fuzzer, which our tests run as well",
     "images": "what runs in the built images",
     "sdks": "clients that are generated from the OpenAPI document",
     "examples": "what the examples promise",
