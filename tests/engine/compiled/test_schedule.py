@@ -76,6 +76,18 @@ RECURRENCES = [
         True,
     ),
     (
+        "on Sundays, the first day of the week",
+        schedule(dayOfWeek="1", dayOfMonth="", hour="8", minute="0", lasts=120),
+        "2026-11-22T09:30:00",
+        True,
+    ),
+    (
+        "from the last day of the year over midnight",
+        schedule(dayOfMonth="31", dayOfWeek="", hour="22", minute="0", lasts=240),
+        "2027-01-01T01:00:00",
+        True,
+    ),
+    (
         "on the 21st",
         schedule(dayOfMonth="21", dayOfWeek="", hour="0", minute="0", lasts=1440),
         "2026-11-21T12:00:00",
@@ -102,6 +114,22 @@ def test_from_and_to(compiled: ValiditySchedule, at: str, applies: bool) -> None
     assert compile_schedule(compiled, lenient=False).applies(ms(at)) is applies
 
 
+# `java.time.ZoneId.SHORT_IDS`: minutes from UTC on 2026-11-21, in the zones that Java's documentation names.
+SHORT_IDS = {
+    "ACT": 570, "AET": 660, "AGT": -180, "ART": 120, "AST": -540, "BET": -180, "BST": 360, "CAT": 120, "CNT": -210,
+    "CST": -360, "CTT": 480, "EAT": 180, "ECT": 60, "EST": -300, "HST": -600, "IET": -300, "IST": 330, "JST": 540,
+    "MIT": 780, "MST": -420, "NET": 240, "NST": 780, "PLT": 300, "PNT": -420, "PRT": -240, "PST": -480, "SST": 660,
+    "VST": 420,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHORT_IDS)
+def test_a_short_name_is_the_zone_that_java_takes_it_for(name: str) -> None:
+    compiled = compile_schedule(schedule("2026/11/21 08:00:00", zone=name), lenient=False)
+    begins = ms("2026-11-21T08:00:00") - SHORT_IDS[name] * 60_000
+    assert [compiled.applies(begins - 1), compiled.applies(begins)] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("name", "wanted", "at", "applies"), RECURRENCES, ids=lambda v: v if isinstance(v, str) else ""
 )
@@ -117,6 +145,9 @@ def test_recurrences(name: str, wanted: ValiditySchedule, at: str, applies: bool
         schedule(zone="Atlantis/Capital"),
         schedule(zone="../../etc/passwd"),
         schedule(zone="America"),
+        schedule(zone="GMT+24"),
+        schedule(zone="GMT-24:00"),
+        schedule(zone="GMT+10:60"),
         schedule("99999999999999/1/1 00:00:00"),
     ],
 )

@@ -17,6 +17,7 @@ CASES = [
     ("a deny item for everybody but a group", {"denyPolicyItems": [item("@public", "read")]}, False),
     ("a deny item for a role, which may hold a group", {"denyPolicyItems": [item("%lead", "read")]}, False),
     ("an allow exception for a group", {"allowExceptions": [item("@staff", "read")]}, False),
+    ("a deny item for another user and a group", {"denyPolicyItems": [item("bob @staff", "read")]}, False),
     ("a deny item for another user", {"denyPolicyItems": [item("bob", "read")]}, True),
     (
         "a deny item for a group from which she is excepted by name",

@@ -13,7 +13,7 @@ from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import guid_of
+from spark_sync.grants.grant_policy import content_of, guid_of
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.writer import carry_out
@@ -201,6 +201,12 @@ def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version
     assert f"policy {applied.policy_id} was changed manually while version 3 was written, which replaced version 2" in (
         blocked.reason
     )
+    # What was written is recorded, so that it can be taken back.
+    (policy,) = ranger.policies()
+    (step,) = steps(ranger, wants(applied, "read"))
+    assert isinstance(step, CreateGrant)
+    assert (blocked.applied, blocked.written, blocked.terms) == (("read",), content_of(policy), step.terms)
+    assert (blocked.policy_id, blocked.policy_version) == (policy.id, policy.version)
     (closed,) = send(ranger, gone(blocked))
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
 

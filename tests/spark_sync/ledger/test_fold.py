@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import SyncError
-from spark_sync.ledger.event import ChangeKind, EntityEvent, Position
+from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position
 from spark_sync.ledger.fold import fold, known_life
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import MANUAL, TRANSITIONS, WHEN_DELETED, Life, State
@@ -228,6 +228,66 @@ def test_where_checks_are_journalled(name: str) -> None:
 def test_versions(name: str) -> None:
     texts, expected = VERSIONS[name]
     assert lives(*texts, entity=ARTIFACT) == expected
+
+
+UNCONFIRMED = {
+    "alice+ 110-": (JOURNALLED, "an allowed request without a record may have created it"),
+    "alice~+ 110-115": (JOURNALLED, "creation not confirmed: no decision service journalled its check"),
+    "alice+ 110-115 !500": (JOURNALLED, "creation not confirmed: its request failed or could not be read"),
+    "alice+ 110-115": (NO_BASELINE, "creation not confirmed; needs a baseline"),
+}
+
+
+@pytest.mark.parametrize("text", UNCONFIRMED)
+def test_a_life_without_proof_says_what_is_missing(text: str) -> None:
+    settings, reason = UNCONFIRMED[text]
+    (life,) = fold(DATASET, events([text]), [], settings)
+    assert (life.state, life.reason) == (State.UNCONFIRMED, reason)
+
+
+def test_a_record_that_came_with_the_secret_of_its_check_proves_nothing() -> None:
+    check, record = events(["mallory+ 110-115"])
+    same = fold(DATASET, [check, replace(record, caller=check.caller)], [], JOURNALLED)
+    assert [_text(life) for life in same] == ["1 mallory 110- unconfirmed"]
+
+
+@pytest.mark.parametrize(("settings", "expected"), [(UNJOURNALLED, ["1 alice 110- unconfirmed"]), (JOURNALLED, [])])
+def test_a_line_without_an_outcome_may_be_a_creation_where_no_check_is_journalled(
+    settings: FoldSettings, expected: list[str]
+) -> None:
+    (line,) = events(["router:alice+ 110"])
+    found = fold(DATASET, [replace(line, outcome=Outcome.UNCLEAR)], [], settings)
+    assert [_text(life) for life in found] == expected
+
+
+AUTHORED = [
+    # when the version was created that CDAP says alice created: she asked from 110 to 115, bob from 112 to 130
+    (107, "1 alice|bob 110- contested"),
+    (109, "1 alice 110- pending"),
+    (113, "1 alice|bob 110- contested"),
+    (120, "1 alice|bob 110- contested"),
+    (200, "1 alice|bob 110- contested"),
+]
+
+
+@pytest.mark.parametrize(("authored", "expected"), AUTHORED)
+def test_an_author_decides_only_if_no_other_request_can_have_created_it_then(authored: int, expected: str) -> None:
+    (answer,) = events(["exists 900-901"])
+    named = replace(answer, user="alice", requested=authored)
+    found = fold(DATASET, [*events(["alice+ 110-115", "bob+ 112-130"]), named], [], JOURNALLED)
+    assert [_text(life) for life in found] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"), [(JOURNAL, "1 alice 110- pending"), ("", "1 alice|bob 110- contested")]
+)
+def test_only_a_life_that_a_request_began_is_decided_again(source: str, expected: str) -> None:
+    until = replace(JOURNALLED, journals={JOURNAL: 300}, horizons={JOURNAL: 300}, until=300)
+    (contested,) = fold(DATASET, events(["alice+ 110-115", "bob+ 112-"]), [], until)
+    assert (contested.state, contested.source) == (State.CONTESTED, JOURNAL)
+    refused = events(["alice+ 110-115", "bob+ 112-130 !409"])
+    found = fold(DATASET, refused, [replace(contested, source=source)], JOURNALLED)
+    assert [_text(life) for life in found] == [expected]
 
 
 LISTED: dict[str, tuple[tuple[str, ...] | None, list[str], list[str]]] = {
