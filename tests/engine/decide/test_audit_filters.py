@@ -1,0 +1,52 @@
+"""Audit filters, clause by clause (ranger-semantics.md §11.3); the corpus has those that Java was asked about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ranger_cdap.engine.model.request import MatchingScope
+from tests.engine.fixtures import Json, asks, engine, item, on, policy
+
+SHELF, HALL = {"hall": "h", "shelf": "s"}, {"hall": "h"}
+BELOW = MatchingScope.SELF_OR_DESCENDANTS
+OF_SHELF = {"resources": on(hall="h", shelf="s")}
+
+CASES: list[tuple[str, Json, dict[str, str], dict[str, Any], bool]] = [
+    ("a filter without anything is for every request", {}, SHELF, {}, True),
+    ("its resource", OF_SHELF, SHELF, {}, True),
+    ("not what is above its resource", OF_SHELF, HALL, {}, False),
+    ("what is above it, if what is below is asked for", OF_SHELF, HALL, {"matching_scope": BELOW}, True),
+    ("not another one, whatever is asked for", OF_SHELF, {"hall": "x"}, {"matching_scope": BELOW}, False),
+    ("a truth as text, as Ranger reads it", {"isAudited": "true"}, SHELF, {}, True),
+    ("an untruth as text", {"isAudited": "false"}, SHELF, {}, False),
+    ("an allowed access", {"accessResult": "ALLOWED"}, SHELF, {}, True),
+    ("not a denied one", {"accessResult": "ALLOWED"}, SHELF, {"who": "bob"}, False),
+    ("a denied access, also one that no policy is about", {"accessResult": "DENIED"}, {"hall": "x"}, {}, True),
+    ("no result, which an access has", {"accessResult": "NOT_DETERMINED"}, {"hall": "x"}, {}, False),
+    ("its user", {"users": ["alice"]}, SHELF, {}, True),
+    ("not another user", {"users": ["bob"]}, SHELF, {}, False),
+    ("its group", {"groups": ["staff"]}, SHELF, {"who": "alice @staff"}, True),
+    ("not another group", {"groups": ["staff"]}, SHELF, {"who": "alice @boss"}, False),
+    ("its role", {"roles": ["lead"]}, SHELF, {"who": "alice %lead"}, True),
+    ("everyone, beside a user", {"users": ["bob"], "groups": ["public"]}, SHELF, {}, True),
+    ("each user, beside a group", {"users": ["{USER}"], "groups": ["boss"]}, SHELF, {}, True),
+    ("its access type", {"accessTypes": ["read"]}, SHELF, {}, True),
+    ("not another access type", {"accessTypes": ["write"]}, SHELF, {}, False),
+    ("its action", {"actions": ["look"]}, SHELF, {"action": "look"}, True),
+    ("its action, of any access type", {"actions": ["look"], "accessTypes": ["x"]}, SHELF, {"action": "look"}, True),
+    ("not another action", {"actions": ["look"]}, SHELF, {"action": "take"}, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("about", "filter_", "where", "request_", "audited"), CASES, ids=[case[0] for case in CASES])
+def test_a_filter_is_for(
+    about: str, filter_: Json, where: dict[str, str], request_: dict[str, Any], audited: bool
+) -> None:
+    silent = policy(1, on(hall="h", shelf="s"), [item("alice", "read")], isAuditEnabled=False)
+    text = msgspec.json.encode([{"isAudited": True, **filter_}]).decode()
+    judge = engine(silent, serviceConfig={"ranger.plugin.audit.filters": text})
+    assert judge.problems == ()
+    assert judge.evaluate(asks(where, **request_)).audited is audited
