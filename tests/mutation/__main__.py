@@ -133,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--state", type=Path, required=True, help="results so far; goes on where this file is")
     parser.add_argument("--sample", type=int, default=500, help="mutants, drawn by the seed (default: 500)")
     parser.add_argument("--seed", type=int, default=1, help="another seed, other mutants (default: 1)")
-    parser.add_argument("--only", default="", help="the mutants of the sample with this in their text")
+    parser.add_argument("--only", action="append", help="those of the sample with this in their text; repeatable")
     parser.add_argument("--minutes", type=float, default=60, help="how long this run may take (default: 60)")
     parser.add_argument("--workers", type=int, default=2, help="processes at once (default: 2)")
     parser.add_argument("--targets", type=Path, default=TARGETS, help="what is mutated, and the tests of it")
@@ -144,7 +144,11 @@ def main(arguments: Sequence[str]) -> int:
     until = time.monotonic() + given.minutes * 60
     state = State(given.state)
     target_of = {mutant: target for target in targets(given.targets) for mutant in target.mutants()}
-    sample = [one for one in sampled(target_of, given.sample, given.seed) if given.only in str(one)]
+    sample = [
+        one
+        for one in sampled(target_of, given.sample, given.seed)
+        if any(text in str(one) for text in given.only or [""])
+    ]
     pending = [(one, target_of[one]) for one in sample if state.outcome(one, target_of[one]) is None]
     say(f"{len(target_of)} mutants, {len(sample)} in the sample, {len(pending)} of them to run")
     # Like Ctrl-C: what is under way is ended, and the rest reported.

@@ -48,6 +48,7 @@ def tagged(*tags: str) -> ConditionContext:
 
 
 CASES = [
+    ("RangerContextAttributeValueInCondition", ["p"], {"attributeName": ""}, ConditionContext(context={"": "p"}), None),
     ("RangerIpMatcher", [], {}, ip("10.0.0.1"), HOLDS),
     ("RangerIpMatcher", ["*"], {}, ip(None), HOLDS),
     ("RangerIpMatcher", ["*.*"], {}, ip("10.0.0.1"), HOLDS),

@@ -14,6 +14,7 @@ from ranger_cdap.cdap.shared_policy import named_entities, read_shared
 from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.refusals import RESOURCE_TAKEN
 from spark_sync.ledger.life import State
 from spark_sync.ledger.life_changes import restored
 from tests.spark_sync.conftest import Ranger
@@ -73,6 +74,20 @@ def test_many_creations_by_one_user_are_one_request(ranger: Ranger, monkeypatch:
     watched.names.clear()
     assert send(ranger, ledger, watched) == [State.CLOSED] * 30
     assert (watched.writes, ranger.policy_version()) == (["update_policy"], version + 1)
+
+
+def test_a_list_of_entities_that_is_refused_however_often_it_repeats_is_blocked(ranger: Ranger) -> None:
+    def refuse(name: str, _: int) -> None:
+        if name == "create_policy":
+            raise RequestRejected("the resource is taken", status=400, reason_codes=(RESOURCE_TAKEN,))
+
+    watched = Watched(ranger.sync, before=refuse)
+    ledger = MemoryLedger(datasets(2))
+    assert send(ranger, ledger, watched) == [State.BLOCKED] * 2
+    assert watched.writes == ["create_policy"] * 5
+    assert {found.reason for found in ledger.lives([State.BLOCKED])} == {
+        f"a policy for this resource already exists; add {', '.join(ALL)} for `alice` to it"
+    }
 
 
 def test_a_full_policy_is_followed_by_the_next_one_and_room_is_used_again(ranger: Ranger) -> None:

@@ -196,15 +196,16 @@ def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version
             policy.description = "mine now"
             ranger.admin.update_policy(policy)
 
-    (blocked,) = send(ranger, wants(applied, "read"), by=Watched(ranger.sync, before=meddle))
+    (blocked,) = send(ranger, wants(applied, "read"), by=Watched(ranger.sync, before=meddle), delegate_admin=True)
     assert blocked.state is State.BLOCKED
     assert f"policy {applied.policy_id} was changed manually while version 3 was written, which replaced version 2" in (
         blocked.reason
     )
     # What was written is recorded, so that it can be taken back.
     (policy,) = ranger.policies()
-    (step,) = steps(ranger, wants(applied, "read"))
+    (step,) = steps(ranger, wants(applied, "read"), delegate_admin=True)
     assert isinstance(step, CreateGrant)
+    assert step.terms != applied.terms
     assert (blocked.applied, blocked.written, blocked.terms) == (("read",), content_of(policy), step.terms)
     assert (blocked.policy_id, blocked.policy_version) == (policy.id, policy.version)
     (closed,) = send(ranger, gone(blocked))

@@ -1,0 +1,61 @@
+"""Levels of a service definition: which may be leaves, what options say if they are empty, and several values."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from ranger_cdap.engine import PolicyEngine
+from tests.engine.fixtures import RANGER, SHOP, Json, asks, engine, item, on, policy
+
+SHELF = {"hall": "h", "shelf": "s"}
+
+
+def shop(level: str, **fields: Any) -> Json:
+    """The definition with other fields of one level."""
+    definition = deepcopy(SHOP)
+    (row,) = (row for row in definition["resources"] if row["name"] == level)
+    row.update(fields)
+    return definition
+
+
+def reads(where: dict[str, Any], definition: Json, **resource: Any) -> PolicyEngine:
+    return engine(policy(1, on(**where, **resource), [item("alice", "read")]), serviceDef=definition, options=RANGER)
+
+
+LEAVES = [
+    # the level that is no leaf, and whether a shelf can be named in a policy
+    ("hall", True),
+    ("box", False),
+    ("till", False),
+]
+
+
+@pytest.mark.parametrize(("level", "valid"), LEAVES)
+def test_only_a_level_without_children_must_be_a_leaf(level: str, valid: bool) -> None:
+    judge = reads(SHELF, shop(level, isValidLeaf=False))
+    assert judge.evaluate(asks(SHELF)).allowed is valid
+
+
+@pytest.mark.parametrize("option", ["quoteChars", "tokenDelimiterStart", "tokenDelimiterEnd", "tokenDelimiterEscape"])
+def test_an_empty_option_is_its_default(option: str) -> None:
+    options = {"ignoreCase": "false", option: ""}
+    judge = reads({"hall": "{USER}"}, shop("hall", matcherOptions=options))
+    assert [judge.evaluate(asks({"hall": hall})).allowed for hall in ("alice", "bob")] == [True, False]
+
+
+SEVERAL = [
+    (["h", "g"], "h", True),
+    (["h", "g"], "x", False),
+    (["h", "g"], ["x", "g"], True),
+    (["h", "g"], ["x", "y"], False),
+    (["h"], ["x", "h"], True),
+    (["h"], ["x"], False),
+]
+
+
+@pytest.mark.parametrize(("values", "asked", "allowed"), SEVERAL)
+def test_one_of_the_values_asked_for_is_one_of_the_policy(values: list[str], asked: Any, allowed: bool) -> None:
+    assert reads({"hall": values}, SHOP).evaluate(asks({"hall": asked})).allowed is allowed
