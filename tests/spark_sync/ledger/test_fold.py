@@ -312,6 +312,22 @@ LEGACY: Cases = {
     "a line": (["router:alice+ 110"], ["1 alice 110- pending"]),
     "two lines within ten minutes": (["router:alice+ 110", "router:bob+ 300"], ["1 alice|bob 110- contested"]),
     "two lines": (["router:alice+ 110", "router:bob+ 900"], ["1 alice 110- pending"]),
+    "a line begins with its check, which a message may have met": (
+        ["audit:alice+ 107", "bob+ 109-", "router:bob+ 112"],
+        ["1 alice|bob 107- contested"],
+    ),
+    "a line whose check came after the message": (
+        ["audit:alice+ 107", "bob+ 111-", "router:bob+ 112"],
+        ["1 alice 107- pending"],
+    ),
+    "a record that was stored before another request was checked": (
+        ["alice~+ 110-115 at 200", "bob+ 300-305 p2"],
+        ["1 alice 110- pending"],
+    ),
+    "a record that was stored after another request was checked": (
+        ["alice~+ 110-115 at 500", "bob+ 300-305 p2"],
+        ["1 alice|bob 110- contested"],
+    ),
     "a deletion": (["router:alice+ 110", "router:alice- 900"], ["1 alice 110-900 closed"]),
 }
 
