@@ -53,16 +53,16 @@ def inventory(*, programs: bool) -> RangerCdapOperator:
 
 
 # The next run sends what this one could not, so few retries do.
-with DAG("ranger_cdap_sync", schedule="*/5 * * * *", start_date=BEGINNING, catchup=False, max_active_runs=1):
+with DAG("ranger-cdap-sync", schedule="*/5 * * * *", start_date=BEGINNING, catchup=False, max_active_runs=1):
     task("sync", "sync", "run", minutes=60, retries=1)
 
 # Drift fails the task: a person decides with `sync reconcile --adopt`, `--release` or `--revoke`.
-with DAG("ranger_cdap_reconcile", schedule="@daily", start_date=BEGINNING, catchup=False, max_active_runs=1):
+with DAG("ranger-cdap-reconcile", schedule="@daily", start_date=BEGINNING, catchup=False, max_active_runs=1):
     inventory(programs=False) >> task(
         "reconcile", "sync", "reconcile", "--inventory", f"{STATE}/inventory-entities.jsonl", minutes=60, retries=3
     )
 
-with DAG("ranger_cdap_review", schedule="@monthly", start_date=BEGINNING, catchup=False, max_active_runs=1):
+with DAG("ranger-cdap-review", schedule="@monthly", start_date=BEGINNING, catchup=False, max_active_runs=1):
     inventory(programs=True) >> task(
         "review", "review", "--inventory", f"{STATE}/inventory-all.jsonl", "--out", OUT, minutes=240, retries=2
     )

@@ -139,7 +139,7 @@ def variables(environment: DemoEnvironment, tmp_path: Path, cdap: Cdap) -> Mappi
 def test_airflow_reads_every_dag_without_an_error(ask: Ask) -> None:
     answer = ask("dags")
     assert answer["errors"] == {}
-    assert answer["dags"].keys() == {"ranger_cdap_sync", "ranger_cdap_reconcile", "ranger_cdap_review"}
+    assert answer["dags"].keys() == {"ranger-cdap-sync", "ranger-cdap-reconcile", "ranger-cdap-review"}
     for tasks in answer["dags"].values():
         for task in tasks.values():
             assert task["user"] == "ranger-cdap-sync"
@@ -151,10 +151,10 @@ def test_a_run_gives_the_creator_the_grant_and_the_next_changes_nothing(
     ask: Ask, environment: DemoEnvironment, variables: Mapping[str, str | Path]
 ) -> None:
     assert not environment.may_read(CREATOR).allowed
-    assert ask("run", "ranger_cdap_sync", **variables) == {"sync": "success"}
+    assert ask("run", "ranger-cdap-sync", **variables) == {"sync": "success"}
     assert environment.may_read(CREATOR).allowed
     version = environment.policy_version()
-    assert ask("run", "ranger_cdap_sync", **variables) == {"sync": "success"}
+    assert ask("run", "ranger-cdap-sync", **variables) == {"sync": "success"}
     assert environment.policy_version() == version
 
 
@@ -162,14 +162,14 @@ def test_drift_fails_the_task_for_a_person_and_is_not_tried_again(
     ask: Ask, environment: DemoEnvironment, variables: Mapping[str, str | Path]
 ) -> None:
     # Nothing that the recording creates is in this CDAP any more.
-    assert ask("run", "ranger_cdap_sync", **variables) == {"sync": "success"}
-    assert ask("run", "ranger_cdap_reconcile", **variables) == {"inventory": "success", "reconcile": "failed"}
+    assert ask("run", "ranger-cdap-sync", **variables) == {"sync": "success"}
+    assert ask("run", "ranger-cdap-reconcile", **variables) == {"inventory": "success", "reconcile": "failed"}
 
 
 @pytest.mark.skipif(JAVA is None, reason="needs Java")
 @pytest.mark.usefixtures("environment")
 def test_a_review_is_written_to_a_directory_of_its_own(ask: Ask, variables: Mapping[str, str | Path]) -> None:
-    assert ask("run", "ranger_cdap_review", **variables) == {"inventory": "success", "review": "success"}
+    assert ask("run", "ranger-cdap-review", **variables) == {"inventory": "success", "review": "success"}
     (written,) = Path(variables["RANGER_CDAP_STATE"], "review").iterdir()
     assert list((written / "answers").glob("*.parquet"))
     assert (written / "summary").is_dir()
@@ -177,12 +177,12 @@ def test_a_review_is_written_to_a_directory_of_its_own(ask: Ask, variables: Mapp
 
 def test_a_wrong_setting_fails_the_task_for_a_person(ask: Ask, variables: Mapping[str, str | Path]) -> None:
     Path(variables["RANGER_CDAP_CONFIG"]).write_text("[ranger]\nurll = 1\n", encoding="utf-8")
-    assert ask("run", "ranger_cdap_sync", **variables) == {"sync": "failed"}
+    assert ask("run", "ranger-cdap-sync", **variables) == {"sync": "failed"}
 
 
 def test_a_run_beside_another_is_skipped(ask: Ask, tmp_path: Path, variables: Mapping[str, str | Path]) -> None:
     busy = program(tmp_path / "busy", "exit 5")
-    assert ask("run", "ranger_cdap_sync", **{**variables, "RANGER_CDAP_PROGRAM": busy}) == {"sync": "skipped"}
+    assert ask("run", "ranger-cdap-sync", **{**variables, "RANGER_CDAP_PROGRAM": busy}) == {"sync": "skipped"}
 
 
 def test_each_exit_code_means_to_airflow_what_the_table_says(ask: Ask, tmp_path: Path) -> None:
