@@ -174,6 +174,18 @@ ALTERNATIVES: Final[Mapping[str, tuple[Any, ...]]] = {
     "monitoring.serviceMonitor.interval": (15,),
     "monitoring.serviceMonitor.caSecret": ("prometheus-ca",),
     "monitoring.serviceMonitor.clientSecret": ("prometheus-client",),
+    "telemetry.endpoint": (
+        "http://collector.monitoring.svc:4318",
+        "https://otel.example/otlp",
+        "http://127.0.0.1:4319",
+    ),
+    "telemetry.headersKey": ("collector.headers",),
+    "telemetry.caKey": ("collector-ca.crt",),
+    "telemetry.traces": (False,),
+    "telemetry.sampling": (0, 0.0001, 0.25),
+    "telemetry.metrics": (False,),
+    "telemetry.metricsInterval": (1, 3600),
+    "telemetry.attributes": ({"deployment.environment.name": "prod", "team": "R&D, $(POD_NAME) = 100 % + ü"},),
     "networkPolicy.enabled": (False,),
     "networkPolicy.callers": ([], PEER),
     "networkPolicy.prometheus": (PEER,),
@@ -191,6 +203,7 @@ CERTIFICATES: Final[Values] = {
 CLIENTS: Final[Values] = {"decisionService.tls.clientCaKey": "clients-0", "decisionService.tls.probeSecret": "probe-0"}
 MONITOR: Final[Values] = {"monitoring.scrape": "serviceMonitor"}
 BASELINE: Final[Values] = {"sync.stage": "baseline", "sync.baseline.configMap": "inventory-0"}
+COLLECTOR: Final[Values] = {"telemetry.endpoint": "https://collector-0.monitoring.svc:4318"}
 FROM_CDAP: Final[Values] = {"sync.stage": "baseline", "sync.baseline.cdapUrl": "https://router:11443"}
 
 NEEDS: Final[Mapping[str, Values]] = {
@@ -211,6 +224,7 @@ NEEDS: Final[Mapping[str, Values]] = {
     "monitoring.serviceMonitor.interval": MONITOR,
     "monitoring.serviceMonitor.caSecret": MONITOR,
     "monitoring.serviceMonitor.clientSecret": MONITOR,
+    **{path: COLLECTOR for path in ALTERNATIVES if path.startswith("telemetry.")},
 }
 """What else is set where a value has its effect."""
 

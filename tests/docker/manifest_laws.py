@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import pytest
+from opentelemetry.sdk.resources import OTELResourceDetector
 
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.server import check_exposure
 from ranger_cdap.service.table import ROUTES
+from ranger_cdap.telemetry.choice import choice_of
 from spark_sync.sources.registry import event_sources
 from tests.docker.fixtures import ROOT, is_below, parse_command, written
-from tests.docker.manifests import EVENTS, Manifests, selects
+from tests.docker.manifests import EVENTS, Manifests, environment_of, selects
 
 Law = Callable[[Manifests, Path], None]
 
@@ -20,6 +24,16 @@ PORT = 6500
 OPEN_ROUTES = {row.path for row in ROUTES if row.method == "GET" and not row.roles}
 HOME = re.search(r"^ENV HOME=(\S+)$", (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
 LASTING = {"persistentVolumeClaim", "spec"}
+NOT_SECRET = {
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_PROTOCOL",
+    "OTEL_TRACES_EXPORTER",
+    "OTEL_TRACES_SAMPLER",
+    "OTEL_TRACES_SAMPLER_ARG",
+    "OTEL_METRICS_EXPORTER",
+    "OTEL_METRIC_EXPORT_INTERVAL",
+    "OTEL_RESOURCE_ATTRIBUTES",
+}
 COMMANDS = {"serve", "run", "baseline", "inventory"}
 
 
@@ -141,7 +155,9 @@ def no_secret_is_rendered(rendered: Manifests, _: Path) -> None:
     for pod in rendered.pods:
         assert not re.search(r"(password|secret|marker)\s*=\s*\"(?!file:/run/secrets/)", pod.config)
         for container in pod.containers:
-            assert all("valueFrom" in each or each["value"].startswith("/") for each in container["env"])
+            for each in container["env"]:
+                assert ("valueFrom" in each) != ("value" in each)
+                assert "value" not in each or each["value"].startswith("/") or each["name"] in NOT_SECRET
 
 
 def probes_ask_for_open_routes_by_the_address_of_the_pod(rendered: Manifests, folder: Path) -> None:
@@ -256,7 +272,7 @@ def policies_let_in_and_out_what_is_needed(rendered: Manifests, _: Path) -> None
         assert all(rule["from"] for rule in policy.get("ingress", ()))
         let_out = {port["port"] for rule in policy["egress"] for port in rule["ports"] if port["protocol"] == "TCP"}
         arguments = [text for container in pod.containers for text in container["args"]]
-        assert ports_in(" ".join((pod.config, *arguments))) <= let_out
+        assert ports_in(" ".join((pod.config, *arguments, *pod.environment.values()))) <= let_out
 
 
 def ports_in(text: str) -> set[int]:
@@ -293,6 +309,35 @@ def a_monitor_asks_for_the_metrics_as_the_service_answers(rendered: Manifests, f
         assert "prometheus.io/scrape" not in rendered.service.template["metadata"]["annotations"]
 
 
+def resource_attributes(variables: Mapping[str, str]) -> Mapping[str, object]:
+    """What the SDK makes of the variable."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OTEL_RESOURCE_ATTRIBUTES", variables["OTEL_RESOURCE_ATTRIBUTES"])
+        return OTELResourceDetector().detect().attributes
+
+
+def programs_that_send_telemetry_send_it_alike_and_start_without_its_secret(rendered: Manifests, _: Path) -> None:
+    """The Job of the baseline sends none: other variables would be another Job, which would enter everything again."""
+    senders = [pod for pod in (rendered.service, rendered.sync) if pod is not None]
+    variables = [{name: text for name, text in pod.environment.items() if name.startswith("OTEL_")} for pod in senders]
+    assert all(each == variables[0] for each in variables)
+    for pod, given in zip(senders, variables, strict=True):
+        assert choice_of(given).problems == ()
+        assert bool(given) == ("OTEL_EXPORTER_OTLP_ENDPOINT" in given)
+        if given:
+            attributes = resource_attributes(given)
+            assert (attributes["k8s.namespace.name"], attributes["k8s.pod.name"]) == ("cdap", "POD-0")
+            assert "service.name" not in attributes
+        if "OTEL_EXPORTER_OTLP_CERTIFICATE" in given:
+            assert is_below(Path(given["OTEL_EXPORTER_OTLP_CERTIFICATE"]), list(pod.mounts))
+        for each in pod.container["env"]:
+            if "secretKeyRef" in each.get("valueFrom", {}):
+                assert each["name"] == "OTEL_EXPORTER_OTLP_HEADERS"
+                assert each["valueFrom"]["secretKeyRef"]["optional"] is True
+    if rendered.baseline is not None:
+        assert [name for one in rendered.baseline.containers for name in environment_of(one) if "OTEL" in name] == []
+
+
 LAWS: tuple[Law, ...] = (
     settings_are_ours_and_safe,
     a_command_is_one_of_ours,
@@ -312,4 +357,5 @@ LAWS: tuple[Law, ...] = (
     names_and_labels_are_ones_that_kubernetes_takes,
     policies_let_in_and_out_what_is_needed,
     a_monitor_asks_for_the_metrics_as_the_service_answers,
+    programs_that_send_telemetry_send_it_alike_and_start_without_its_secret,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,25 @@ Object = dict[str, Any]
 
 EVENTS = "/var/lib/ranger-cdap-events"
 COMPONENT = "app.kubernetes.io/component"
+CREDENTIALS = "authorization=Bearer%20from-the-secret"
+
+
+def environment_of(container: Object) -> dict[str, str]:
+    """The variables as Kubernetes sets them: a reference is to a variable before it, else it is left as it is."""
+    found: dict[str, str] = {}
+    for each in container["env"]:
+        assert each["name"] not in found
+        match each.get("valueFrom"):
+            case None:
+                text = re.sub(r"\$\(([^)]*)\)", lambda name: found.get(name[1], name[0]), each["value"])
+            case {"fieldRef": {"fieldPath": "metadata.name"}}:
+                text = "POD-0"
+            case {"secretKeyRef": {"key": str()}}:
+                text = CREDENTIALS
+            case other:
+                raise AssertionError(other)
+        found[each["name"]] = text
+    return found
 
 
 @dataclass(frozen=True)
@@ -46,8 +66,7 @@ class Pod:
 
     @property
     def environment(self) -> dict[str, str]:
-        found = {each["name"]: each["value"] for each in self.container["env"] if "value" in each}
-        return {name: text.replace("$(POD_NAME)", "POD-0") for name, text in found.items()}
+        return environment_of(self.container)
 
     @property
     def volumes(self) -> dict[str, Object]:

@@ -11,9 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, note, settings
+from hypothesis import Phase, example, given, note, settings
 from hypothesis import strategies as st
 
+from ranger_cdap.telemetry.choice import choice_of
 from tests.docker.chart_values import (
     ALTERNATIVES,
     BASE,
@@ -21,6 +22,7 @@ from tests.docker.chart_values import (
     CALLERS,
     CERTIFICATES,
     CLIENTS,
+    COLLECTOR,
     FROM_CDAP,
     MONITOR,
     NEEDS,
@@ -33,7 +35,7 @@ from tests.docker.chart_values import (
 )
 from tests.docker.fixtures import ROOT
 from tests.docker.helm import CHART, HelmRefused, needs_helm, notes, render, schema_errors, versions
-from tests.docker.manifest_laws import LAWS
+from tests.docker.manifest_laws import LAWS, resource_attributes
 from tests.docker.manifests import Manifests
 
 pytestmark = [pytest.mark.helm, needs_helm]
@@ -44,6 +46,12 @@ EVERYTHING = {
     "decisionService.settings": SERVICE_SETTINGS,
     "sync.settings": SYNC_SETTINGS,
     "sync.sources": SOURCES,
+}
+TRACED = COLLECTOR | {
+    "telemetry.headersKey": "collector",
+    "telemetry.caKey": "collector-ca.crt",
+    "telemetry.sampling": 0.1,
+    "telemetry.attributes": {"deployment.environment.name": "a b"},
 }
 GONE = {
     "name": "data-plane-2",
@@ -71,7 +79,13 @@ RENDERINGS: dict[str, Values] = {
     | {"monitoring.serviceMonitor.clientSecret": "prometheus"},
     "certificates for Ranger": CERTIFICATES,
     "no authorities of its own": {"ca.configMap": ""},
-    "everything": EVERYTHING,
+    "a collector beside the container": {"telemetry.endpoint": "http://127.0.0.1:4318"},
+    "a collector with credentials": TRACED,
+    "a collector, without events": TRACED
+    | {"events.enabled": False, "decisionService.callers": WITHOUT_AUDIT}
+    | {"sync.sources": SOURCES},
+    "a collector, before the first run": TRACED | FROM_CDAP | {"sync.mode": "follow"},
+    "everything": EVERYTHING | TRACED,
     "everything, before the first run": EVERYTHING | FROM_CDAP | CLIENTS,
 }
 # A rendering takes too long to look for the least of its values.
@@ -120,7 +134,9 @@ ROOM = st.sampled_from(ROOMS).flatmap(
 )
 MIXED = st.lists(ROOM, max_size=4).map(lambda rooms: {path: value for room in rooms for path, value in room.items()})
 GROUPS = st.lists(
-    st.sampled_from([CERTIFICATES, CLIENTS, MONITOR, BASELINE, FROM_CDAP, EVERYTHING, {"sync.mode": "follow"}]),
+    st.sampled_from(
+        [CERTIFICATES, CLIENTS, MONITOR, BASELINE, FROM_CDAP, EVERYTHING, COLLECTOR, TRACED, {"sync.mode": "follow"}]
+    ),
     max_size=3,
 ).map(lambda groups: {path: value for group in groups for path, value in group.items()})
 
@@ -179,6 +195,8 @@ REFUSED: dict[str, tuple[Values, str]] = {
     "a setting the chart decides": ({"decisionService.settings": {"service": {"host": "x"}}}, "'host' not allowed"),
     "a setting of another type": ({"sync.settings": {"sync": {"rate": "fast"}}}, "/sync/settings/sync/rate"),
     "a password": ({"decisionService.settings": {"ldap": {"bind_password": "hunter2"}}}, "want object"),
+    "a password in an address": ({"ranger.urls": ["https://ann:hunter2@ranger:6182"]}, "/ranger/urls/0"),
+    "a password in place of a key": ({"decisionService.passwordKey": "hunter2!"}, "/decisionService/passwordKey"),
     "a password as a key": ({"decisionService.passwordKey": "no key"}, "/decisionService/passwordKey"),
     "a secret of a caller": ({"decisionService.callers": [{"name": "x", "roles": [], "secret": "s"}]}, "want object"),
     "no replicas": ({"decisionService.replicas": 0}, "minimum"),
@@ -213,6 +231,16 @@ REFUSED: dict[str, tuple[Values, str]] = {
     "a line in a name": ({"ranger.service": "a\nb"}, "/ranger/service"),
     "a label that is none": ({"labels": {"team": "a b"}}, "/labels/team"),
     "a toleration that is none": ({"sync.tolerations": [{"effect": "Sometimes"}]}, "/sync/tolerations/0/effect"),
+    "credentials sent in the clear": (TRACED | {"telemetry.endpoint": "http://collector:4318"}, "sent unencrypted"),
+    "credentials for no collector": (TRACED | {"telemetry.endpoint": ""}, "`telemetry.endpoint` is empty"),
+    "an authority of nothing": (COLLECTOR | {"telemetry.caKey": "x", "ca.configMap": ""}, "`ca.configMap`"),
+    "credentials as text": (COLLECTOR | {"telemetry.headersKey": "authorization=hunter2"}, "/telemetry/headersKey"),
+    "credentials in an address": ({"telemetry.endpoint": "https://ann:hunter2@collector"}, "/telemetry/endpoint"),
+    "a service with the name of another": (
+        COLLECTOR | {"telemetry.attributes": {"service.name": "x"}},
+        "`service.name`",
+    ),
+    "more than all traces": (COLLECTOR | {"telemetry.sampling": 2}, "/telemetry/sampling"),
     "a peer that lets in everyone": ({"networkPolicy.callers": [{}]}, "/networkPolicy/callers/0"),
 }
 
@@ -241,6 +269,10 @@ def test_the_notes_name_every_object_a_release_needs_and_does_not_make(values: V
                 keys = [item["key"] for item in found.get("items", [])] or ["tls.crt", "tls.key"]
                 (line,) = re.findall(rf"^  Secret {found['secretName']}: (.*)$", text, re.MULTILINE)
                 assert set(keys) <= set(line.split(", "))
+        for each in pod.container["env"]:
+            if reference := each.get("valueFrom", {}).get("secretKeyRef"):
+                (line,) = re.findall(rf"^  Secret {reference['name']}: (.*)$", text, re.MULTILINE)
+                assert reference["key"] in line.split(", ")
     assert ("--set sync.stage=run" in text) == (rendered.baseline is not None)
 
 
@@ -257,6 +289,34 @@ def test_other_settings_start_the_pods_again_and_another_baseline() -> None:
     assert (service == before[0], sync == before[1], jobs == before[2]) == (True, False, False)
     service, sync, jobs = marks({"decisionService.settings": {"service": {"rate": 1}}})
     assert (service == before[0], sync == before[1], jobs == before[2]) == (False, True, True)
+    assert marks(TRACED)[2] == before[2]
+
+
+# What Kubernetes, the SDK or YAML could take for their own, and any other character that JSON writes as one escape.
+ATTRIBUTE = st.text(
+    st.sampled_from("$()=,%+;&#'\"\\ {}\t\n") | st.characters(exclude_categories=["Cs"], max_codepoint=0xFFFF),
+    min_size=1,
+)
+
+
+@settings(max_examples=25, deadline=None, phases=PHASES)
+@given(attributes=st.dictionaries(st.sampled_from(["a", "team", "k8s.cluster.name"]), ATTRIBUTE, min_size=1))
+@example(attributes={"a": "$(POD_NAME)"})
+def test_attributes_arrive_as_they_were_written(attributes: dict[str, str]) -> None:
+    rendered = Manifests.of(render(nested(BASE | COLLECTOR | {"telemetry.attributes": attributes})))
+    assert rendered.service is not None
+    found = resource_attributes(rendered.service.environment)
+    assert found == attributes | {"k8s.namespace.name": "cdap", "k8s.pod.name": "POD-0"}
+
+
+@pytest.mark.parametrize("traces", [True, False])
+@pytest.mark.parametrize("metrics", [True, False])
+def test_the_programs_send_what_the_values_say(traces: bool, metrics: bool) -> None:
+    switches = {"telemetry.traces": traces, "telemetry.metrics": metrics}
+    rendered = Manifests.of(render(nested(BASE | COLLECTOR | switches)))
+    for pod in rendered.pods:
+        choice = choice_of(pod.environment)
+        assert (choice.traces, choice.metrics, choice.problems) == (traces, metrics, ())
 
 
 def test_the_plain_yaml_is_rendered_from_the_chart(tmp_path: Path) -> None:

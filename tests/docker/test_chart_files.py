@@ -20,8 +20,10 @@ from ranger_cdap.config.table import Table
 from tests.docker.chart_values import ALTERNATIVES, BASE, NEEDS, nested
 from tests.docker.fixtures import ROOT
 from tests.docker.helm import CHART
+from tests.docs.markdown_pages import Block, blocks
 
 VALUES = (CHART / "values.yaml").read_text(encoding="utf-8")
+PAGES = (CHART / "README.md", ROOT / "docs" / "how-to" / "run-on-kubernetes.md")
 SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
 
 
@@ -78,6 +80,12 @@ def test_the_schema_takes_the_defaults_and_all_that_is_tried() -> None:
     for path, found in ALTERNATIVES.items():
         for value in found:
             assert [f"{path}: {error.message}" for error in validator.iter_errors(nested(BASE | {path: value}))] == []
+
+
+@pytest.mark.parametrize("block", [each for page in PAGES for each in blocks(page, "yaml")], ids=str)
+def test_the_schema_takes_the_values_that_a_page_shows(block: Block) -> None:
+    validator = jsonschema_rs.validator_for(SCHEMA)
+    assert [error.message for error in validator.iter_errors(yaml.safe_load(block.text))] == []
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:

@@ -122,6 +122,12 @@ containers:
     args: {{ .args | toJson }}
     env:
       - {name: RANGER_CDAP_CONFIG, value: /etc/ranger-cdap/files/sync.toml}
+    {{- if not .inventory }}
+    {{- with include "ranger-cdap.telemetry" .root }}
+      - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+      {{- . | nindent 6 }}
+    {{- end }}
+    {{- end }}
     {{- include "ranger-cdap.container" (dict "root" .root "values" $own) | nindent 4 }}
     volumeMounts:
       {{- include "ranger-cdap.commonMounts" $given | nindent 6 }}

@@ -83,6 +83,23 @@
 {{- if gt (float64 (dig "service" "stop_timeout" 10 $service.settings)) (float64 $service.stopTimeout) -}}
 {{- fail "`stop_timeout` of the decision service is longer than `decisionService.stopTimeout`, after which it is killed; raise that one too" -}}
 {{- end -}}
+{{- $telemetry := .Values.telemetry -}}
+{{- if or $telemetry.headersKey $telemetry.caKey -}}
+{{- $set := ternary "`telemetry.headersKey`" "`telemetry.caKey`" (ne $telemetry.headersKey "") -}}
+{{- if not $telemetry.endpoint -}}
+{{- fail (printf "%s is set, and `telemetry.endpoint` is empty; set it to the address of the collector, or remove the key" $set) -}}
+{{- else if hasPrefix "http:" $telemetry.endpoint -}}
+{{- fail (printf "%s is set, and `telemetry.endpoint` is `%s`, by which credentials are sent unencrypted; use https, or remove the key" $set $telemetry.endpoint) -}}
+{{- end -}}
+{{- end -}}
+{{- range $attribute := list "service.name" "service.instance.id" -}}
+{{- if hasKey $telemetry.attributes $attribute -}}
+{{- fail (printf "`telemetry.attributes` has `%s`, by which the two programs and their pods differ; remove it" $attribute) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $telemetry.caKey (not .Values.ca.configMap) -}}
+{{- fail "`telemetry.caKey` is set, and `ca.configMap`, which has that key, is empty; set it, or remove the key" -}}
+{{- end -}}
 {{- $sources := list -}}
 {{- if .Values.events.enabled }}{{ range $number := until (int $service.replicas) }}{{ $sources = append $sources (printf "data-plane-%d" $number) }}{{ end }}{{ end -}}
 {{- range .Values.sync.sources -}}
