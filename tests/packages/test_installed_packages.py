@@ -130,18 +130,25 @@ def test_the_sync_job_does_not_install_beside_another_version(here: Debian, tmp_
     here.dpkg("--purge", "ranger-cdap-sync", "ranger-cdap")
 
 
+WORKPLACES = {"here": (0o022, {"TZ": "UTC"}), "elsewhere": (0o077, {"TZ": "Asia/Kolkata", "PYTHONHASHSEED": "1"})}
+
+
 def test_the_same_wheel_gives_the_same_packages(tmp_path: Path) -> None:
-    shutil.copy(one("ranger_cdap-*.whl"), tmp_path)
-    (tmp_path / "elsewhere").mkdir()
-    subprocess.run(
-        [sys.executable, ROOT / ".ci/build_packages.py", ROOT / ".venv/go/nfpm", tmp_path, "ranger-cdap"],
-        check=True,
-        umask=0o077,
-        env={**os.environ, "TZ": "Asia/Kolkata", "PYTHONHASHSEED": "1", "TMPDIR": str(tmp_path / "elsewhere")},
-    )
-    for path in (*tmp_path.glob("*.deb"), *tmp_path.glob("*.rpm")):
-        assert hashlib.sha256(path.read_bytes()).digest() == hashlib.sha256((DIST / path.name).read_bytes()).digest()
-    assert len(list(tmp_path.glob("ranger-cdap*"))) == 2
+    digests = []
+    for place, (umask, variables) in WORKPLACES.items():
+        out, work = tmp_path / place, tmp_path / f"work-{place}"
+        out.mkdir()
+        work.mkdir()
+        shutil.copy(one("ranger_cdap-*.whl"), out)
+        subprocess.run(
+            [sys.executable, ROOT / ".ci/build_packages.py", ROOT / ".venv/go/nfpm", out, "ranger-cdap"],
+            check=True,
+            umask=umask,
+            env={**os.environ, **variables, "TMPDIR": str(work)},
+        )
+        digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in out.iterdir()})
+    assert digests[0] == digests[1]
+    assert {name.rpartition(".")[2] for name in digests[0]} == {"deb", "rpm", "whl"}
 
 
 def rpm(*words: str | Path) -> str:
