@@ -70,6 +70,7 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
     With settings, their sources of groups answer the hook for groups.
 
     Raises:
+        MemoryError: as it is raised; no plugin is to blame.
         PluginError: an installed plugin cannot be loaded, or implements a hook that does not exist.
         ConfigError: a source of groups cannot be used.
     """
@@ -87,6 +88,8 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
     if entry_points:
         try:
             manager.load_setuptools_entrypoints(hookspecs.PROJECT)
+        except MemoryError:  # the limit of this process, not a fault of the plugin
+            raise
         except Exception as e:
             raise PluginError(f"a plugin of the entry point group `{hookspecs.PROJECT}` cannot be loaded: {e}") from e
         complete(manager)
@@ -103,6 +106,8 @@ def complete(manager: pluggy.PluginManager) -> None:
     try:
         manager.hook.ranger_cdap_add_hooks(manager=manager)
         manager.check_pending()
+    except MemoryError:
+        raise
     except Exception as e:
         raise PluginError(f"a plugin does not fit the hooks: {' '.join(str(e).split())}") from e
 

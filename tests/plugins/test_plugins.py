@@ -124,6 +124,40 @@ def test_a_plugin_brings_hooks_for_others() -> None:
         complete(manager_with(WrongArguments(), BringsHooks()))
 
 
+class OutOfMemory:
+    @hookimpl
+    def ranger_cdap_add_hooks(self, manager: pluggy.PluginManager) -> None:
+        raise MemoryError
+
+
+class FailsToLoad:
+    """An installed plugin whose import raises."""
+
+    name, group, value = "failing", "ranger_cdap", "failing"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.metadata = {"name": "failing"}
+        self.entry_points = (self,)
+
+    def load(self) -> object:
+        raise self.error
+
+
+@pytest.mark.parametrize(("error", "raised"), [(MemoryError(), MemoryError), (RuntimeError("x"), PluginError)])
+def test_lack_of_memory_is_no_fault_of_a_plugin(
+    error: Exception, raised: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.distributions", lambda: [FailsToLoad(error)])
+    with pytest.raises(raised):
+        plugin_manager()
+
+
+def test_lack_of_memory_while_plugins_are_validated_is_no_fault_of_theirs() -> None:
+    with pytest.raises(MemoryError):
+        complete(manager_with(OutOfMemory()))
+
+
 def test_who_provides_what() -> None:
     found = {(one.plugin, one.hook): one for one in provided(manager_with(OtherSink(), Broken(), ForSpark()))}
     hook = "ranger_cdap_audit_sinks"

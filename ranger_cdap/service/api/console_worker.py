@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import resource
 import sys
 import threading
@@ -36,6 +37,8 @@ from ranger_cdap.service.api.page import view_page
 from ranger_cdap.service.decisions.question_process import Question, Result
 from ranger_cdap.service.wire.console_wire import ConsoleAnswer, MatrixAnswer, NamedPolicy
 
+_NEAR: Final = 1 << 26
+"""Bytes below the limit of memory where any error may come of it: Python's parser and its import then fail as well."""
 _NICENESS: Final = 10
 _OUT_OF_MEMORY: Final = (MemoryError, SystemError)
 """Errors at the limit of memory: C code that cannot allocate may return without setting an exception."""
@@ -48,7 +51,7 @@ def answered(question: Question) -> Result:
     try:
         return _answered(question)
     except Exception as e:
-        if any(isinstance(one, _OUT_OF_MEMORY) for one in _chain(e)):
+        if any(isinstance(one, _OUT_OF_MEMORY) for one in _chain(e)) or _is_near_limit(question.max_memory):
             most = f"{question.max_memory / (1 << 30):g} GB"
             return Result(failure="MemoryError", sentence=f"the answer needs more than {most}")
         frames = reversed(extract_tb(e.__traceback__))
@@ -66,6 +69,18 @@ def _chain(e: BaseException | None) -> Iterator[BaseException]:
     while e is not None:
         yield e
         e = e.__cause__ or e.__context__
+
+
+def _is_near_limit(max_memory: int) -> bool:
+    """Return whether the address space of this process has come near the limit of memory; Linux alone says so."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return False
+    except (OSError, MemoryError):
+        return True
+    peak = re.search(r"^VmPeak:\s*(\d+) kB$", status, re.MULTILINE)
+    return peak is not None and (int(peak[1]) << 10) > max_memory - _NEAR
 
 
 def _answered(question: Question) -> Result:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from ranger_cdap.config import Settings
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
+from ranger_cdap.service.api import console_worker
 from ranger_cdap.service.decisions import question_process
 from ranger_cdap.service.decisions.question_process import PageContext, Question, QuestionProcess, Result, question
 from ranger_cdap.service.http.reply import Refused
@@ -93,6 +95,15 @@ def test_it_ends_at_its_limit_of_memory(process: QuestionProcess) -> None:
     status, sentence = refusal(process, msgspec.structs.replace(asked(found=large), max_memory=1 << 26))
     limit = "the answer needs more than 0.0625 GB"
     assert (status, sentence) == (503, f"{limit}; use `ranger-cdap what`, which has no limits")
+
+
+# At the limit, Python's parser finds errors in sound modules, and its import cannot map a library.
+@pytest.mark.parametrize("error", [MemoryError(), SystemError(), SyntaxError("expected ':'"), ImportError("libx.so")])
+def test_any_error_at_the_limit_of_memory_is_one_of_memory(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console_worker, "_answered", Mock(side_effect=error))
+    assert console_worker.answered(msgspec.structs.replace(asked(), max_memory=1 << 20)).failure == "MemoryError"
+    far = console_worker.answered(msgspec.structs.replace(asked(), max_memory=1 << 50)).failure
+    assert (far == "MemoryError") == isinstance(error, (MemoryError, SystemError))
 
 
 def test_a_process_that_dies_is_a_refusal_and_the_next_question_is_answered(
