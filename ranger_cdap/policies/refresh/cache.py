@@ -168,7 +168,10 @@ class PolicyCache:
         least = self._least() if self.path().exists() else Versions()
         if (documents := self._documents()) is None:
             return None
-        found = compile_set(documents, self._service, self._options)
+        try:
+            found = compile_set(documents, self._service, self._options)
+        except MemoryError:  # the cache is sound, so it stays where it is
+            raise CacheError(f"policy cache `{self.path()}` cannot be used: not enough memory") from None
         if older := _refusal(found.versions, least):
             self._report(f"policy cache `{self.path()}` is not used: it has {older}")
             return None

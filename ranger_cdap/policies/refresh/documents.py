@@ -118,11 +118,12 @@ def compile_set(documents: Documents, service: str, options: EngineOptions) -> P
     """Compile documents to a policy set, as a whole or not at all.
 
     Raises:
+        MemoryError: as it is raised; the documents may be sound.
         PolicySetError: one of them is unreadable or belongs to another service, or the engine rejects them.
     """
     try:
         return _compile(documents, service, options)
-    except PolicySetError:
+    except (PolicySetError, MemoryError):
         raise
     except Exception as e:
         # A crafted document may raise any exception in a parser; it must not be used.

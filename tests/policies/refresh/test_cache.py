@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -77,6 +78,18 @@ def test_the_engine_of_the_cache_has_the_version_that_was_written(cache: PolicyC
     found = cache.load(NOW)
     assert found is not None
     assert (found[0].engine.policy_version, found[0].versions) == (2, Versions(2, 2, -1))
+
+
+@pytest.mark.parametrize("look", [PolicyCache.load, PolicyCache.peek])
+def test_lack_of_memory_quarantines_no_sound_cache(
+    cache: PolicyCache, monkeypatch: pytest.MonkeyPatch, look: Callable[[PolicyCache, float], object]
+) -> None:
+    cache.write(OLD, contact(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(PolicyEngine, "build", Mock(side_effect=MemoryError))
+        with pytest.raises(CacheError, match="not enough memory"):
+            look(cache, NOW)
+    assert loaded(cache) == (OLD, 0)
 
 
 def test_names_and_shapes_are_those_of_java_plugins_and_nobody_else_may_look(
