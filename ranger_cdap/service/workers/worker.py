@@ -170,8 +170,9 @@ class Worker:
             while True:
                 news = await self._news.get()
                 self._channel.send(encode(await asyncio.to_thread(self._replicas[news.service].take, news)))
-        except RangerCdapError as e:  # the owner could use them; a new process can, too
-            logger.error("a worker ends, because it cannot use the policies: %s", e)  # noqa: TRY400 - a sentence
+        except Exception as e:  # whatever fails, no worker decides by old ones; a new process can use them
+            why = str(e) if isinstance(e, RangerCdapError) else type(e).__name__
+            logger.error("a worker ends, because it cannot use the policies: %s", why)  # noqa: TRY400 - a sentence
             self._failed = True
             self._stop()
 

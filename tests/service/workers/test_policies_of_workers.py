@@ -5,9 +5,11 @@ A simulation without processes: real policy sets, messages as bytes, replicas th
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import deque
 from dataclasses import dataclass, field
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -15,6 +17,7 @@ from msgspec import structs
 
 from ranger_cdap.config import PluginSettings, Settings
 from ranger_cdap.engine import AccessRequest, EngineOptions
+from ranger_cdap.errors import PolicySetError
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet, after_deltas, compile_set, with_users
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import Instant, Limits, PolicyState, RefresherState
@@ -31,6 +34,7 @@ from ranger_cdap.service.workers.messages import (
 )
 from ranger_cdap.service.workers.policy_replica import PolicyReplica
 from ranger_cdap.service.workers.roster import Outgoing, Roster
+from ranger_cdap.service.workers.worker import Worker as WorkerProcess
 from tests.policies.documents import SERVICE, policies, policy, roles, users
 from tests.policies.refresh.test_refresher_deltas import CREATE, UPDATE, change, delta
 
@@ -243,3 +247,21 @@ def test_a_worker_without_news_lets_its_policies_expire() -> None:
 def test_what_is_no_message_to_the_owner_is_an_error(frame: bytes) -> None:
     with pytest.raises(msgspec.MsgspecError):
         decode_to_owner(frame)
+
+
+@pytest.mark.parametrize("error", [PolicySetError("unusable"), MemoryError(), RuntimeError("a defect")])
+def test_a_worker_that_cannot_take_the_policies_ends_whatever_the_error(error: Exception) -> None:
+    """It would decide by old ones, for as long as the owner's age of them lets it."""
+    worker = WorkerProcess.__new__(WorkerProcess)
+    worker._replicas = {"cdapdev": Mock(take=Mock(side_effect=error))}
+    worker._stopping = worker._failed = False
+    worker._server, worker._channel = Mock(), Mock()
+
+    async def follows() -> None:
+        worker._news, worker._may_serve = asyncio.Queue(), asyncio.Event()
+        worker._news.put_nowait(Mock(service="cdapdev"))
+        await worker._follow()
+
+    asyncio.run(follows())
+    assert (worker._failed, worker._stopping) == (True, True)
+    worker._server.stop_serving.assert_called_once()
