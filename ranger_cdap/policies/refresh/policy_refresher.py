@@ -114,7 +114,8 @@ def jitter() -> float:
 class PolicyRefresher:
     """Refreshes the policies of one service; thread-safe.
 
-    `refresh` and the background thread never raise for failures of Ranger Admin or the disk: see the snapshot.
+    `refresh` and the background thread never raise for failures of Ranger Admin or the disk: see the snapshot. The
+    thread goes on refreshing after any error.
     `on_change` is called after a swap or a change of state, in the refreshing thread. Policies older than those this
     host has used are rejected, from the cache and from Ranger Admin, unless `allow_older`.
     """
@@ -288,14 +289,24 @@ class PolicyRefresher:
 
     def _run(self) -> None:
         if not self._began:
-            self.refresh()
+            self._refresh_anyhow()
         while True:
             passed = self._clock().since(self._current[0].now)  # in a forked child, since the parent's last refresh
             self._wake.wait(max(0.0, self.interval * self._spread() - passed))
             if self._closed.is_set() or self._closed.wait(self._gap()):
                 return
             self._wake.clear()
+            self._refresh_anyhow()
+
+    def _refresh_anyhow(self) -> None:
+        try:
             self.refresh()
+        except Exception as e:  # whatever fails, the thread must go on refreshing; meanwhile the policies age
+            logger.error(  # noqa: TRY400 - a sentence
+                "a refresh of the policies of service `%s` failed unexpectedly: %s", self._service, type(e).__name__
+            )
+            # The state may not know of this refresh, and then no wait is due.
+            self._closed.wait(self.interval * self._spread())
 
     def _handle(self, first: Event) -> None:
         """Carry out the commands of the state machine until there are none."""
@@ -322,6 +333,8 @@ class PolicyRefresher:
                     self._cache.quarantine("the service is not in Ranger Admin any more")
         except CacheError as e:
             return CacheFailed(self._clock(), str(e))
+        except Exception as e:
+            return CacheFailed(self._clock(), f"the policy cache cannot be written: {type(e).__name__}")
         return CacheWritten(self._clock())
 
     def _keep(self, documents: Documents) -> None:
@@ -336,8 +349,9 @@ class PolicyRefresher:
     def _load_cache(self) -> None:
         try:
             loaded = self._cache.load(self._clock().wall)
-        except CacheError as e:
-            self._handle(CacheFailed(self._clock(), str(e)))
+        except Exception as e:
+            why = str(e) if isinstance(e, CacheError) else f"the policy cache cannot be used: {type(e).__name__}"
+            self._handle(CacheFailed(self._clock(), why))
             return
         if loaded is not None:
             self._keep(loaded[0].documents)
