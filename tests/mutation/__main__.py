@@ -3,128 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
-from multiprocessing.connection import wait
 from pathlib import Path
 
-import msgspec
-
 from tests.mutation.operators import Mutant
-from tests.mutation.running import Outcome, Running, load_libraries
-from tests.mutation.targets import (
-    SURVIVORS,
-    TARGETS,
-    Survivor,
-    Target,
-    digest_of,
-    explained,
-    sampled,
-    survivors,
-    targets,
-)
+from tests.mutation.run import Run, TestsFailError, Trial, trials_of
+from tests.mutation.running import Outcome, load_libraries
+from tests.mutation.state import State
+from tests.mutation.targets import SURVIVORS, TARGETS, Survivor, Target, explained, sampled, survivors, targets
 
 SURVIVED, UNUSABLE = 1, 2
 
-WITHOUT_MUTANT = 1_800.0
-"""Seconds that the tests of a target may take without a mutant."""
-
-
-class Result(msgspec.Struct, frozen=True):
-    """A line of the state: what became of a mutant, of which source, by which tests."""
-
-    place: str
-    change: str
-    source: str
-    tests: str
-    outcome: Outcome
-    seconds: float
-
-
-class State:
-    """The results so far; a killed run loses the mutants under way."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        lines = path.read_bytes().splitlines() if path.exists() else []
-        # The last line may have been cut off.
-        found = [_result(line) for line in lines]
-        self._results = {(result.place, result.change): result for result in found if result}
-
-    def outcome(self, mutant: Mutant, target: Target) -> Outcome | None:
-        """Return what became of a mutant; `None` if it must run: its module changed, or it survived other tests."""
-        result = self._results.get((mutant.place, mutant.change))
-        if result is None or result.source != digest_of(target.sources[mutant.module]):
-            return None
-        again = result.outcome is Outcome.SURVIVED and result.tests != target.digest_of_tests
-        return None if again else result.outcome
-
-    def add(self, mutant: Mutant, target: Target, outcome: Outcome, seconds: float) -> None:
-        """Keep a result."""
-        source = digest_of(target.sources[mutant.module])
-        result = Result(mutant.place, mutant.change, source, target.digest_of_tests, outcome, round(seconds, 1))
-        self._results[mutant.place, mutant.change] = result
-        with self._path.open("ab") as file:
-            file.write(msgspec.json.encode(result) + b"\n")
-
-
-def _result(line: bytes) -> Result | None:
-    try:
-        return msgspec.json.decode(line, type=Result)
-    except msgspec.DecodeError:
-        return None
-
 
 def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
-def run(
-    pending: Sequence[tuple[Mutant, Target]], limits: Mapping[str, float], workers: int, marks: str, until: float
-) -> Iterator[tuple[Running, Outcome]]:
-    """Yield what becomes of each, several at once; those under way at the end of the time, or by Ctrl-C, are ended."""
-    left = iter(pending)
-    under_way: list[Running] = []
-    try:
-        while time.monotonic() < until:
-            for mutant, target in islice(left, workers - len(under_way)):
-                under_way.append(Running(target, mutant, limits[target.name], marks))
-            if not under_way:
-                return
-            wait([one.sentinel for one in under_way], timeout=0.5)
-            for one in [one for one in under_way if one.is_over or one.is_late]:
-                under_way.remove(one)
-                yield one, one.outcome()
-    finally:
-        for one in under_way:
-            one.end()
-
-
-def measured(used: Iterable[Target], marks: str, grace: float, log: Path) -> dict[str, float]:
-    """Return the processor seconds that tests may take with a mutant, by those they take without."""
-    limits = {}
-    for target in used:
-        before = sum(os.times()[2:4])
-        tests = Running(target, None, WITHOUT_MUTANT, marks, log)
-        try:
-            wait([tests.sentinel], timeout=WITHOUT_MUTANT)
-            passed = tests.outcome() is Outcome.SURVIVED
-        finally:
-            tests.end()
-        if not passed:
-            sys.stderr.write(f"the tests of `{target.name}` fail without any mutant: see {log}\n")
-            raise SystemExit(UNUSABLE)
-        seconds = sum(os.times()[2:4]) - before
-        limits[target.name] = grace + 3 * seconds
-        say(f"{target.name}: its tests take {seconds:.0f} s, with a mutant {limits[target.name]:.0f} s at most")
-    return limits
+    # While tests are loaded, `sys.stdout` is a log.
+    assert sys.__stdout__ is not None
+    sys.__stdout__.write(text + "\n")
+    sys.__stdout__.flush()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -151,17 +51,27 @@ def main(arguments: Sequence[str]) -> int:
     ]
     pending = [(one, target_of[one]) for one in sample if state.outcome(one, target_of[one]) is None]
     say(f"{len(target_of)} mutants, {len(sample)} in the sample, {len(pending)} of them to run")
+    done = 0
+
+    def keep(trial: Trial, outcome: Outcome, seconds: float) -> None:
+        nonlocal done
+        done += 1
+        state.add(trial.mutant, trial.target, outcome, seconds)
+        say(f"{done}/{len(pending)} {outcome} {seconds:.0f} s  {trial.mutant}")
+
     # Like Ctrl-C: what is under way is ended, and the rest reported.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         if pending:
             load_libraries()
-            used = dict.fromkeys(target for _, target in pending)
-            limits = measured(used, given.marks, given.grace, given.state.with_suffix(".log"))
-            for n, (one, outcome) in enumerate(run(pending, limits, given.workers, given.marks, until), start=1):
-                assert one.mutant is not None
-                state.add(one.mutant, one.target, outcome, one.seconds)
-                say(f"{n}/{len(pending)} {outcome} {one.seconds:.0f} s  {one.mutant}")
+            run = Run(given.workers, until, given.grace, given.marks, given.state, say)
+            try:
+                calls = run.calls(dict.fromkeys(target for _, target in pending))
+            except TestsFailError as error:
+                name, log = error.args
+                sys.stderr.write(f"the tests of `{name}` fail without any mutant: see {log}\n")
+                return UNUSABLE
+            run.run(list(trials_of(pending, calls)), keep)
     results = [(one, target_of[one], state.outcome(one, target_of[one])) for one in sample]
     return report(results, survivors(given.survivors))
 

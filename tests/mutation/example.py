@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 
 def larger(one: int, other: int) -> int:
     return one if one > other else other
@@ -13,3 +16,32 @@ def sum_below(limit: int) -> int:
         limit -= 1
         total += limit
     return total
+
+
+@cache
+def half(number: int) -> int:
+    return number // 2
+
+
+def adding(number: int) -> Callable[[int], int]:
+    return lambda other: number + other
+
+
+def twice(number: int) -> int:
+    return number * 2
+
+
+add_five = adding(5)
+FOUR = twice(2)
+
+
+class Pair:
+    size = 7
+
+    @property
+    def is_even(self) -> bool:
+        return self.size in (8, 6)
+
+
+def next_of(number: int, step: int = 3) -> int:
+    return number - step

@@ -199,11 +199,13 @@ def _common(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def mutations(module: str, tree: ast.Module) -> Iterator[Mutant]:
-    """Yield all mutants of a module; while one is looked at, `tree` is its code."""
+def mutations(module: str, tree: ast.Module, place: str | None = None) -> Iterator[Mutant]:
+    """Yield all mutants of a module, or of one place; while one is looked at, `tree` is its code."""
     seen: Counter[tuple[str, str]] = Counter()
     nodes = list(_walk(tree, tree, ()))
     for node, parent, scope in nodes:
+        if place not in (None, f"{module}:{scope or 'module'}"):
+            continue
         for kinds, operator in OPERATORS:
             for edit in operator(node, parent) if isinstance(node, kinds) else ():
                 old, before = getattr(edit.node, edit.field), _text(edit)
@@ -223,7 +225,7 @@ def mutated(wanted: Mutant, source: str, path: str) -> CodeType:
         LookupError: the source has no such place.
     """
     tree = ast.parse(source, path)
-    for mutant in mutations(wanted.module, tree):
+    for mutant in mutations(wanted.module, tree, wanted.place):
         if mutant == wanted:
             return compile(ast.fix_missing_locations(_Lone().visit(tree)), path, "exec")
     raise LookupError(f"no such mutant: {wanted}")

@@ -1,4 +1,4 @@
-"""One mutant, one process: forked with the libraries loaded, it imports the faulty module in place of the real one."""
+"""A process forked for one thing, with limits of time and memory; several at once."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ import importlib
 import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from itertools import islice
 from multiprocessing.connection import wait
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-import pytest
-
-from tests.mutation.operators import Mutant, mutated
-from tests.mutation.targets import ROOT, Target
+from tests.mutation.targets import ROOT
 
 LIBRARIES: Final = (
     "hypothesis.strategies", "hypothesis.stateful", "msgspec", "requests", "responses", "click", "rich.console",
@@ -35,7 +31,11 @@ LIBRARIES: Final = (
 MEMORY: Final = 4 << 30
 """Bytes that a process may have: a loop that a fault makes endless must not take the machine's."""
 
+INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
+
 FORK: Final = multiprocessing.get_context("fork")
+
+T = TypeVar("T")
 
 
 class Outcome(StrEnum):
@@ -46,45 +46,17 @@ class Outcome(StrEnum):
     TIMED_OUT = "timed out"
 
 
-@dataclass(frozen=True, slots=True)
-class Faulty(MetaPathFinder):
-    """Finder of one module, whose code is the mutant's."""
+class Running(Generic[T]):
+    """A call in a process of its own, for `what`; it can be waited for or ended.
 
-    module: str
-    code: CodeType
+    The call returns the exit status; `limit` is in processor seconds; `log` has its output.
+    """
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Find the module where it is, with another loader."""
-        if fullname != self.module:
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.origin is not None:
-            spec.loader = _Loader(fullname, spec.origin, self.code)
-        return spec
-
-
-class _Loader(SourceFileLoader):
-    def __init__(self, fullname: str, path: str, code: CodeType) -> None:
-        super().__init__(fullname, path)
-        self._code = code
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self._code
-
-
-class Running:
-    """The tests of a target in a process of their own, with a mutant or without; it can be waited for or ended."""
-
-    def __init__(
-        self, target: Target, mutant: Mutant | None, limit: float, marks: str, log: Path | None = None
-    ) -> None:
-        self.target, self.mutant, self._limit = target, mutant, limit
+    def __init__(self, what: T, call: Callable[[], int], limit: float, log: Path | None = None) -> None:
+        self.what, self._limit = what, limit
         self._begun = time.monotonic()
-        # Here, so that what is no fault of the tests does not look like one that they noticed.
-        faulty = None if mutant is None else _faulty(mutant, target.sources[mutant.module])
-        self._process: Any = FORK.Process(target=_test, args=(target.tests, faulty, limit, marks, log), daemon=True)
+        self._directory = tempfile.mkdtemp(prefix="mutant-")
+        self._process: Any = FORK.Process(target=_confined, args=(call, limit, log, self._directory))
         self._process.start()
 
     @property
@@ -110,23 +82,54 @@ class Running:
     def outcome(self) -> Outcome:
         """Return what became of it; end it if it is not over."""
         over = self.is_over
-        if not over:
-            self.end()
-        self._process.join()
+        self.end()
         code = self._process.exitcode
         if not over or code < 0:
             return Outcome.TIMED_OUT
         return Outcome.KILLED if code else Outcome.SURVIVED
 
     def end(self) -> None:
-        """End the process, and those it started."""
-        if self._process.is_alive():
-            # Before its first line it has no group of its own.
-            try:
-                os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                self._process.kill()
+        """End the process, and those it started; remove its files."""
+        # Before its first line it has no group of its own; after its last the group may have others.
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            self._process.kill()
         self._process.join()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold signals back: a process that nobody knows of yet could not be ended."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def at_once(
+    starts: Iterable[Callable[[], Running[T]]], most: int, until: float
+) -> Generator[tuple[Running[T], Outcome], None, None]:
+    """Yield what becomes of each; those under way at the end of the time, or by Ctrl-C, are ended."""
+    left = iter(starts)
+    under_way: list[Running[T]] = []
+    try:
+        while time.monotonic() < until:
+            for start in islice(left, most - len(under_way)):
+                with _uninterrupted():
+                    under_way.append(start())
+            if not under_way:
+                return
+            wait([one.sentinel for one in under_way], timeout=0.5)
+            for one in [one for one in under_way if one.is_over or one.is_late]:
+                outcome = one.outcome()
+                under_way.remove(one)
+                yield one, outcome
+    finally:
+        for one in under_way:
+            one.end()
 
 
 def load_libraries() -> None:
@@ -142,34 +145,21 @@ def load_libraries() -> None:
         raise RuntimeError(f"modules of ours are loaded before their mutants: {', '.join(ours)}")
 
 
-def _faulty(mutant: Mutant, path: Path) -> Faulty:
-    return Faulty(mutant.module, mutated(mutant, path.read_text(encoding="utf-8"), str(path)))
-
-
-def _test(tests: Sequence[str], faulty: Faulty | None, limit: float, marks: str, log: Path | None) -> None:
-    os.setsid()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who starts us
-    resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    output = os.open(log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    for descriptor in (1, 2):
-        os.dup2(output, descriptor)
-    if faulty is not None:
-        sys.meta_path.insert(0, faulty)
-    os.chdir(ROOT)
-    with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
-        status = run_tests(tests, marks, directory)
-    os._exit(status)
-
-
-def run_tests(tests: Sequence[str], marks: str, directory: str) -> int:
-    """Run tests until one fails, each time the same examples; return pytest's exit status."""
-    from hypothesis import Phase, settings
-
-    settings.register_profile(
-        "mutation", deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate)
-    )
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutation", f"--basetemp={directory}/t"]
-    # Pytest would rewrite the assertions of libraries that are loaded already.
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-m", marks]
-    return int(pytest.main([*options, *tests]))
+def _confined(call: Callable[[], int], limit: float, log: Path | None, directory: str) -> None:
+    status = 1
+    try:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who starts us
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 1))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        output = os.open(log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for descriptor in {1, 2, sys.stdout.fileno(), sys.stderr.fileno()}:
+            os.dup2(output, descriptor)
+        # Pytest's directories, and those that tests make.
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = directory
+        os.chdir(ROOT)
+        status = call()
+    finally:
+        os._exit(status)

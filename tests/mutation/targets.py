@@ -38,6 +38,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         files = {file for path in named for file in (path.rglob("*.py") if path.is_dir() else [path])}
         return _digest(*(path.read_bytes() for path in sorted({*files, *(ROOT / "tests/corpus").glob("*.json")})))
 
+    @cached_property
+    def digest_of_sources(self) -> str:
+        """Return a digest of the modules."""
+        return _digest(*(path.read_bytes() for path in self.sources.values()))
+
     def mutants(self) -> Iterator[Mutant]:
         """Yield every mutant of the modules."""
         for module, path in self.sources.items():

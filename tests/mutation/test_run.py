@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation.__main__ import State
 from tests.mutation.operators import Mutant
 from tests.mutation.running import Outcome
+from tests.mutation.state import State
 from tests.mutation.targets import ROOT, Survivor, Target, explained, survivors, targets
 
 TARGET = """
@@ -23,15 +23,34 @@ modules = ["tests/mutation/example.py"]
 tests = ["{}"]
 """
 TESTS = """
-from tests.mutation.example import larger, sum_below
+from tests.mutation.example import FOUR, Pair, add_five, half, larger, next_of, sum_below, twice
 
 def test_larger():
     assert [larger(1, 2), larger(2, 1)] == [2, 2]
 
 def test_sum_below():
     assert sum_below(4) == 6
+
+def test_half_first():
+    assert half(3)
+
+def test_half_from_the_cache():
+    assert half(3) == 1
+
+def test_add_five():
+    assert add_five(1) == 6
+
+def test_four():
+    assert FOUR == 4
+
+def test_pair():
+    assert not Pair().is_even
+
+def test_next_of():
+    assert next_of(7) == 4
 """
-LARGER, SUM = "tests.mutation.example:larger: ", "tests.mutation.example:sum_below: "
+PLACE = "tests.mutation.example:"
+LARGER, SUM = f"{PLACE}larger: ", f"{PLACE}sum_below: "
 BECOMES = {
     LARGER + "one > other → one >= other": "survived",  # of equal ones either is the larger
     SUM + "total = 0 → total = 1": "killed",
@@ -40,6 +59,20 @@ BECOMES = {
     SUM + "limit -= 1 → limit += 1": "timed out",
     SUM + "limit -= 1 → limit -= 2": "killed",
     SUM + "total += limit → total -= limit": "killed",
+    # What a function returned before the first test, or to an earlier one, hides no fault.
+    f"{PLACE}half: number // 2 → number * 2": "killed",
+    f"{PLACE}half: number // 2 → number // 3": "survived",
+    f"{PLACE}adding: number + other → number - other": "killed",
+    f"{PLACE}twice: number * 2 → number // 2": "killed",
+    f"{PLACE}twice: number * 2 → number * 3": "killed",
+    f"{PLACE}module: adding(5) → adding(6)": "killed",
+    f"{PLACE}module: twice(2) → twice(3)": "killed",
+    f"{PLACE}Pair: size = 7 → size = 8": "killed",
+    f"{PLACE}Pair.is_even: self.size in (8, 6) → self.size not in (8, 6)": "killed",
+    f"{PLACE}Pair.is_even: (8, 6) → (9, 6)": "survived",
+    f"{PLACE}Pair.is_even: (8, 6) → (8, 7)": "killed",
+    f"{PLACE}next_of: number: int, step: int=3 → number: int, step: int=4": "killed",
+    f"{PLACE}next_of: number - step → number + step": "killed",
 }
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -74,12 +107,12 @@ def test_every_fault_becomes_what_it_must_and_a_second_run_has_nothing_to_do(sta
     first = start()
     text = said(first)
     assert became(text) == BECOMES
-    assert "example: 7 run, 5 noticed (71.4%), 0 survivors explained" in text
-    assert text.count("\nsurvived: ") == 2
+    assert "example: 20 run, 16 noticed (80.0%), 0 survivors explained" in text
+    assert text.count("\nsurvived: ") == 4
     assert first.returncode == 1
 
     again = start()
-    assert "7 in the sample, 0 of them to run" in said(again)
+    assert "20 in the sample, 0 of them to run" in said(again)
 
     found = [
         change.removeprefix(change.split(": ")[0] + ": ") for change, what in BECOMES.items() if what == "survived"
@@ -91,7 +124,7 @@ def test_every_fault_becomes_what_it_must_and_a_second_run_has_nothing_to_do(sta
     )
     (tmp_path / "known.toml").write_text(table)
     known = start(f"--survivors={tmp_path / 'known.toml'}")
-    assert "7 run, 5 noticed (71.4%), 2 survivors explained" in said(known)
+    assert "20 run, 16 noticed (80.0%), 4 survivors explained" in said(known)
     assert known.returncode == 0
 
     # Better tests: what had survived runs again, and nothing else.
@@ -103,7 +136,7 @@ def test_every_fault_becomes_what_it_must_and_a_second_run_has_nothing_to_do(sta
 def test_a_run_that_is_ended_ends_its_tests_and_keeps_what_has_run(start: Start) -> None:
     first = start("--grace=1000", "--workers=3", "--only=sum_below")
     assert first.stdout is not None
-    lines = []
+    lines: list[str] = []
     while not became("".join(lines)):
         lines.append(first.stdout.readline())
         assert lines[-1], lines  # it is still running
