@@ -71,9 +71,9 @@ class CreateGrant:
     life: Life
     grant: Grant
     policy: Policy
-    former: frozenset[str] = frozenset()
-    may_merge: bool = False
-    terms: GrantTerms | None = None
+    former: frozenset[str]
+    may_merge: bool
+    terms: GrantTerms | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def calls_of(digest: str, records: Iterable[Path]) -> Calls:
 
 def digest_of_calls(target: Target, marks: str) -> str:
     """Return a digest of all that the calls of a target depend on."""
-    return f"{target.digest_of_tests} {target.digest_of_sources} {marks}"
+    return " ".join([target.digest_of_tests, *target.digests.values(), marks])
 
 
 def read_calls(path: Path) -> Mapping[str, Calls]:

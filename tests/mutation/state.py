@@ -8,7 +8,7 @@ import msgspec
 
 from tests.mutation.operators import Mutant
 from tests.mutation.running import Outcome
-from tests.mutation.targets import Target, digest_of
+from tests.mutation.targets import Target
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -35,14 +35,14 @@ class State:
     def outcome(self, mutant: Mutant, target: Target) -> Outcome | None:
         """Return what became of a mutant; `None` if it must run: its module changed, or it survived other tests."""
         result = self._results.get((mutant.place, mutant.change))
-        if result is None or result.source != digest_of(target.sources[mutant.module]):
+        if result is None or result.source != target.digests[mutant.module]:
             return None
         again = result.outcome is Outcome.SURVIVED and result.tests != target.digest_of_tests
         return None if again else result.outcome
 
     def add(self, mutant: Mutant, target: Target, outcome: Outcome, seconds: float) -> None:
         """Keep a result."""
-        source = digest_of(target.sources[mutant.module])
+        source = target.digests[mutant.module]
         result = Result(mutant.place, mutant.change, source, target.digest_of_tests, outcome, round(seconds, 1))
         self._results[mutant.place, mutant.change] = result
         with self._path.open("ab") as file:

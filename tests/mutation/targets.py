@@ -39,9 +39,9 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         return _digest(*(path.read_bytes() for path in sorted({*files, *(ROOT / "tests/corpus").glob("*.json")})))
 
     @cached_property
-    def digest_of_sources(self) -> str:
-        """Return a digest of the modules."""
-        return _digest(*(path.read_bytes() for path in self.sources.values()))
+    def digests(self) -> Mapping[str, str]:
+        """Return the digests of the modules by their names, as they were when this was called first."""
+        return {module: _digest(path.read_bytes()) for module, path in self.sources.items()}
 
     def mutants(self) -> Iterator[Mutant]:
         """Yield every mutant of the modules."""
@@ -75,11 +75,6 @@ def sampled(mutants: Iterable[Mutant], size: int, seed: int) -> list[Mutant]:
 def explained(mutant: Mutant, known: Iterable[Survivor]) -> bool:
     """Return whether a mutant may survive."""
     return any((mutant.place, mutant.change) == (one.place, one.change) for one in known)
-
-
-def digest_of(path: Path) -> str:
-    """Return the digest of a file."""
-    return _digest(path.read_bytes())
 
 
 def _digest(*parts: Any) -> str:

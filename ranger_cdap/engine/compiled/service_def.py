@@ -139,23 +139,23 @@ def _implied(definition: ServiceDef) -> dict[str, tuple[str, ...]]:
 
 
 def _level_options(resource: ResourceDef) -> LevelOptions:
-    options = resource.matcher_options
-    start = _text(options, "tokenDelimiterStart", "{")
-    end = _text(options, "tokenDelimiterEnd", "}")
-    escape = _text(options, "tokenDelimiterEscape", "\\")
-    prefix = _text(options, "tokenDelimiterPrefix", "")
+    options, default = resource.matcher_options, LevelOptions()
+    start = _text(options, "tokenDelimiterStart", default.delimiter_start)
+    end = _text(options, "tokenDelimiterEnd", default.delimiter_end)
+    escape = _text(options, "tokenDelimiterEscape", default.delimiter_escape)
+    prefix = _text(options, "tokenDelimiterPrefix", default.delimiter_prefix)
     usable = escape not in (start, end) and not any(c in prefix for c in (start, end, escape))
     return LevelOptions(
-        wildcards=_flag(options, "wildCard", True),
-        ignore_case=_flag(options, "ignoreCase", True),
-        quoted_case_sensitive=_flag(options, "quotedCaseSensitive", False),
-        quote_chars=str(options.get("quoteChars", '"')),
-        replace_tokens=_flag(options, "replaceTokens", True) and usable,
+        wildcards=_flag(options, "wildCard", default.wildcards),
+        ignore_case=_flag(options, "ignoreCase", default.ignore_case),
+        quoted_case_sensitive=_flag(options, "quotedCaseSensitive", default.quoted_case_sensitive),
+        quote_chars=str(options.get("quoteChars", default.quote_chars)),
+        replace_tokens=_flag(options, "replaceTokens", default.replace_tokens) and usable,
         delimiter_start=start,
         delimiter_end=end,
         delimiter_escape=escape,
         delimiter_prefix=prefix,
-        replace_expressions=_flag(options, "replaceReqExpressions", True),
+        replace_expressions=_flag(options, "replaceReqExpressions", default.replace_expressions),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import product
 from typing import Any
 
 import pytest
 
 from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.errors import PolicySetError
 from tests.engine.fixtures import RANGER, SHOP, Json, asks, engine, item, on, policy
 
 SHELF = {"hall": "h", "shelf": "s"}
@@ -44,6 +46,33 @@ def test_an_empty_option_is_its_default(option: str) -> None:
     options = {"ignoreCase": "false", option: ""}
     judge = reads({"hall": "{USER}"}, shop("hall", matcherOptions=options))
     assert [judge.evaluate(asks({"hall": hall})).allowed for hall in ("alice", "bob")] == [True, False]
+
+
+FLAGS = ["wildCard", "ignoreCase", "quotedCaseSensitive", "replaceTokens", "replaceReqExpressions"]
+TEXTS = ["quoteChars", "tokenDelimiterStart", "tokenDelimiterEnd", "tokenDelimiterEscape", "tokenDelimiterPrefix"]
+
+
+@pytest.mark.parametrize(("option", "value"), [*product(FLAGS, ["maybe", "", 1]), *product(TEXTS, [1, ["{"]])])
+def test_an_option_that_could_mean_something_else_is_refused_or_read_as_ranger_does(option: str, value: Any) -> None:
+    definition = shop("hall", matcherOptions={option: value})
+    with pytest.raises(PolicySetError, match=rf"resource `hall` has an unreadable option `{option}`"):
+        engine(serviceDef=definition)
+    engine(serviceDef=definition, options=RANGER)
+
+
+DEFAULTS = [
+    # values of a policy, and what they cover on a level without options
+    ("H*", "hall", True),
+    ("{USER}", "alice", True),
+    ("{USER}", "bob", False),
+    ('"Q"', '"q"', True),
+]
+
+
+@pytest.mark.parametrize(("value", "asked", "allowed"), DEFAULTS)
+def test_a_level_without_options_has_the_defaults_of_ranger(value: str, asked: str, allowed: bool) -> None:
+    judge = reads({"hall": value}, shop("hall", matcherOptions={}))
+    assert judge.evaluate(asks({"hall": asked})).allowed is allowed
 
 
 SEVERAL = [

@@ -77,6 +77,20 @@ def test_a_policy_s_problems_have_its_id_their_place_and_a_code(odd: Any, told: 
     assert {(p.policy_id, p.policy_name) for p in problems} <= {(odd["id"], odd["name"])}
 
 
+INEFFECTIVE = [
+    # resources that match nothing as Ranger reads them, and what is told of it
+    (one(resources=on(hal="h", shelf="s")), "resources.hal", "unknown-resource"),
+    (one(additionalResources=[HERE, on(hall="h", box="b")]), "additionalResources[1]", "no-hierarchy"),
+]
+
+
+@pytest.mark.parametrize(("odd", "place", "code"), INEFFECTIVE)
+def test_compatible_with_ranger_a_resource_that_matches_nothing_is_told_of(odd: Any, place: str, code: str) -> None:
+    problems = engine(GOOD, odd, options=RANGER).problems
+    assert [(p.policy_id, p.place, p.code) for p in problems] == [(2, place, code)]
+    assert problems[0].message.endswith(", so it matches nothing")
+
+
 TAG = {"name": "tag", "resources": [{"name": "tag"}], "accessTypes": [{"name": "shop:read"}]}
 EXPIRED = {
     "name": "expired",

@@ -135,6 +135,23 @@ def test_what_begins_a_match_is_a_prefix_of_it(pattern: str, text: str, rest: st
         assert wildcard.matches_prefix(pattern, text)
 
 
+# As Java answers (tests/differential/test_prefix_patterns.py asks it about every short pattern).
+BEGINNINGS = [
+    ("?b", "ab", True),
+    ("?b", "a", True),
+    ("?b", "aab", False),  # no search further on behind a `?`
+    ("*b?", "aba", True),
+    ("*b?", "ab", False),  # a `?` needs a character
+    ("*b?", "abb", True),
+    ("*b*", "ab", True),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "covered"), BEGINNINGS)
+def test_which_beginnings_a_pattern_covers(pattern: str, text: str, covered: bool) -> None:
+    assert wildcard.matches_prefix(pattern, text) is covered
+
+
 class Counting(str):
     """A text that counts how often it is looked into."""
 

@@ -87,6 +87,20 @@ RECURRENCES = [
         "2027-01-01T01:00:00",
         True,
     ),
+    # 57,600 minutes are 40 days. Before its hour of the 1st the latest start is a month ago, as in Java; on another day
+    # Java looks at that day all the same, and its hour has not come.
+    (
+        "from the 1st of the month before",
+        schedule(dayOfMonth="1", dayOfWeek="", hour="22", minute="0", lasts=57_600),
+        "2027-01-01T01:00:00",
+        True,
+    ),
+    (
+        "not before its hour of the 2nd",
+        schedule(dayOfMonth="2", dayOfWeek="", hour="22", minute="0", lasts=57_600),
+        "2027-01-02T01:00:00",
+        False,
+    ),
     (
         "on the 21st",
         schedule(dayOfMonth="21", dayOfWeek="", hour="0", minute="0", lasts=1440),

@@ -83,6 +83,8 @@ BY_TAGS = [
     ([tagged(5, "SECRET", DENY)], [], asks(HALL, access="_any"), True, 5),  # unless anything below counts
     ([tagged(5, "SECRET", [], DENY)], [ABOVE], asks(SHELF), False, 5),
     ([tagged(5, "SECRET", [], DENY)], [{**ABOVE, "policyPriority": 1}], asks(SHELF), True, 2),
+    ([tagged(5, "SECRET", [], DENY)], [{**CLOSED, "policyPriority": 1}], asks(SHELF), False, 2),
+    ([tagged(5, "SECRET", [], DENY)], [CLOSED], asks(SHELF), False, 5),
     ([tagged(5, "SECRET", DENY)], [CLOSED], asks(SHELF), False, 2),
     ([tagged(5, "SECRET", DENY, policyPriority=1)], [CLOSED], asks(SHELF), True, 5),
     ([tagged(5, "S*X", DENY)], [], asks(SHELF), True, 5),  # only what is before the star is compared
@@ -131,6 +133,25 @@ def test_who_can_do_what() -> None:
     assert standings["roles"] == {"guest": {"read": (AccessStatus.DENIED, 2)}}
     assert table.all_users == {}
     assert judge.who_can({"hall": "h", "colour": "red"}).users == {}
+
+
+# Who can do what is asked at no time, so that the tag `OLD` may be in effect or over; `SECRET` surely is.
+WHO_CAN_BY_TAGS = [
+    (tagged(5, "SECRET", [], DENY), ABOVE, AccessStatus.DENIED, 5),
+    (tagged(5, "OLD", [], DENY), ABOVE, AccessStatus.CONDITIONAL, 2),
+    (tagged(5, "SECRET", DENY), CLOSED, AccessStatus.DENIED, 2),
+    (tagged(5, "SECRET", DENY), {**ABOVE, "isEnabled": False}, AccessStatus.ALLOWED, 5),
+    (tagged(5, "OLD", DENY), {**ABOVE, "isEnabled": False}, AccessStatus.CONDITIONAL, 5),
+]
+
+
+@pytest.mark.parametrize(("tag_policy", "resource_policy", "status", "by"), WHO_CAN_BY_TAGS)
+def test_a_tag_that_may_be_over_makes_access_conditional(
+    tag_policy: Any, resource_policy: Any, status: AccessStatus, by: int
+) -> None:
+    table = engine(resource_policy, **linked(tag_policy)).who_can(SHELF)
+    entry = table.users["alice"]["read"]
+    assert (entry.status, entry.policy_id) == (status, by)
 
 
 whom = st.sampled_from(["alice", "bob", "@staff", "%lead", "@public", "{USER}"])

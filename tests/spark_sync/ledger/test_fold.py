@@ -194,6 +194,14 @@ DOUBTS: Cases = {
         ["alice+ 110-115", "mallory~- 120-125", "audit:mallory- 123"],
         ["1 alice 110-125 closed"],
     ),
+    "a second source names no user who could have sent it": (
+        ["alice+ 110-115", "mallory~- 120-125", "audit:root- 123"],
+        ["1 alice 110- suspended"],
+    ),
+    "a second source may mean another request of theirs, whose record is missing": (
+        ["alice+ 110-115", "mallory~- 120-125", "mallory- 122-", "audit:mallory- 123"],
+        ["1 alice 110- suspended"],
+    ),
     "a line of another's deletion says nothing of it": (
         ["carol- 105-109", "router:carol- 105", "alice+ 112-115", "mallory~- 120-125"],
         ["1 alice 112- suspended"],
@@ -451,6 +459,15 @@ def test_a_check_of_the_application_corroborates_its_schedule() -> None:
     found = fold(SCHEDULE, [asked, record], [], JOURNALLED)
     assert [_text(life) for life in found] == ["1 alice 110- pending"]
     assert fold(APPLICATION, [asked], [], JOURNALLED) == ()
+
+
+def test_of_the_records_of_such_a_check_those_of_the_schedule_count() -> None:
+    check, record = events(["alice+ 110-115"], SCHEDULE)
+    asked = replace(check, entity=APPLICATION, child="schedule")
+    deployed = replace(record, entity=APPLICATION, id="deployment", outcome=Outcome.NOTHING)
+    for recorded in ([deployed, record], [replace(deployed, outcome=Outcome.DONE), record]):
+        found = fold(SCHEDULE, [asked, *recorded], [], JOURNALLED)
+        assert [_text(life) for life in found] == ["1 alice 110- pending"]
 
 
 def test_a_type_whose_creator_gets_nothing_is_only_known() -> None:
