@@ -67,11 +67,11 @@ def main(arguments: Sequence[str]) -> int:
             run = Run(given.workers, until, given.grace, given.marks, given.state, say)
             try:
                 calls = run.calls(dict.fromkeys(target for _, target in pending))
+                run.run(list(trials_of(pending, calls)), keep)
             except TestsFailError as error:
                 name, log = error.args
                 sys.stderr.write(f"the tests of `{name}` fail without any mutant: see {log}\n")
                 return UNUSABLE
-            run.run(list(trials_of(pending, calls)), keep)
     results = [(one, target_of[one], state.outcome(one, target_of[one])) for one in sample]
     return report(results, survivors(given.survivors))
 

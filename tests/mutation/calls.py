@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -15,10 +16,14 @@ import pytest
 
 from tests.mutation.fault import Fault
 from tests.mutation.session import collect, run_tests
-from tests.mutation.targets import Target
+from tests.mutation.targets import ROOT, Target
 
-COLLECTING = ""
-"""The name of what is called before the first test."""
+COLLECTING = "collecting "
+"""Before the file of what is called while pytest imports it; without a file, what other modules call."""
+
+ANY_FILE = ""
+
+_TEST_MODULE = re.compile(r"^\s*(?:from|import) tests((?:\.\w+)*\.test_\w+)", re.MULTILINE)
 
 
 class Called(msgspec.Struct, frozen=True):
@@ -28,30 +33,52 @@ class Called(msgspec.Struct, frozen=True):
     seconds: float
     functions: frozenset[str]
 
+    @property
+    def file(self) -> str:
+        """Return the path of the test's file."""
+        return self.test.partition("::")[0]
+
+
+class Needed(msgspec.Struct, frozen=True):
+    """Tests that a fault needs, the fastest first: in functions that are loaded, or where it must be imported."""
+
+    in_place: tuple[Called, ...]
+    by_import: tuple[Called, ...]
+
 
 class Calls(msgspec.Struct, frozen=True):
-    """What the tests of a target call, the fastest test first; `digest` is of all that it depends on."""
+    """What the tests of a target call, the fastest first, and what is called before; `digest`: what it depends on.
+
+    `collecting` are the functions that were called when a file was imported, by any file that may have what they
+    returned, `ANY_FILE` if all may.
+    """
 
     digest: str
     tests: tuple[Called, ...]
-    collecting: frozenset[str]
+    collecting: Mapping[str, frozenset[str]]
 
-    def tests_of(self, fault: Fault) -> tuple[Called, ...] | None:
-        """Return the tests that a fault needs; `None` if it shows only where it is imported, in any of them."""
-        if fault.functions is None:
-            return None
-        names = {f"{fault.module}:{function}" for function in fault.functions}
-        if names & self.collecting:
-            return None
-        return tuple(test for test in self.tests if names & test.functions)
+    def needed(self, fault: Fault) -> Needed:
+        """Return the tests that a fault needs; a file that may have what the real function returned must see it new."""
+        names = frozenset(f"{fault.module}:{function}" for function in fault.functions or ())
+        holders = {file for file, functions in self.collecting.items() if names & functions}
+        if fault.functions is None or ANY_FILE in holders:
+            return Needed((), self.tests)
+        return Needed(
+            tuple(test for test in self.tests if test.file not in holders and names & test.functions),
+            tuple(test for test in self.tests if test.file in holders),
+        )
 
 
 def calls_of(digest: str, records: Iterable[Path]) -> Calls:
     """Return what was recorded, by several processes."""
     lines = [msgspec.json.decode(line, type=Called) for path in records for line in path.read_bytes().splitlines()]
-    tests = sorted((one for one in lines if one.test != COLLECTING), key=lambda one: (one.seconds, one.test))
-    collecting = frozenset(chain.from_iterable(one.functions for one in lines if one.test == COLLECTING))
-    return Calls(digest, tuple(tests), collecting)
+    tests = [one for one in lines if not one.test.startswith(COLLECTING)]
+    collecting: dict[str, frozenset[str]] = {}
+    for one in lines:
+        if one.test.startswith(COLLECTING):
+            file = one.test.removeprefix(COLLECTING)
+            collecting[file] = collecting.get(file, frozenset()) | one.functions
+    return Calls(digest, tuple(sorted(tests, key=lambda one: (one.seconds, one.test))), collecting)
 
 
 def digest_of_calls(target: Target, marks: str) -> str:
@@ -76,7 +103,9 @@ class Recorder:
     def __init__(self, target: Target, part: int, parts: int, record: Path) -> None:
         self._modules = {str(path): module for module, path in target.sources.items()}
         self._tests, self._part, self._parts, self._record = target.tests, part, parts, record
-        self._called: set[tuple[str, str]] = set()
+        self._imported = imported_tests()
+        self._holder: Callable[[FrameType], str] = self._file
+        self._called: dict[str, set[tuple[str, str]]] = defaultdict(set)
 
     def run(self, marks: str, log: Path) -> int:
         """Record all; return 1 if a test fails."""
@@ -87,10 +116,20 @@ class Recorder:
     def _trace(self, frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
         if code.co_filename in self._modules:
-            self._called.add((code.co_filename, code.co_qualname))
+            self._called[self._holder(frame)].add((code.co_filename, code.co_qualname))
+
+    def _file(self, frame: FrameType | None) -> str:
+        """Return the name for the file that pytest imports, if no other module can have what its calls return."""
+        while frame is not None and frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        path = None if frame is None else Path(frame.f_code.co_filename)
+        if path is None or not path.name.startswith("test_") or path in self._imported:
+            return COLLECTING + ANY_FILE
+        return COLLECTING + os.path.relpath(path, ROOT)
 
     def _each(self, items: Sequence[pytest.Item]) -> int:
-        self._add(COLLECTING)
+        for file in self._called:
+            self._add(file)
         return max((self._alone(item) for item in items[self._part :: self._parts]), default=0)
 
     def _alone(self, item: pytest.Item) -> int:
@@ -101,14 +140,22 @@ class Recorder:
         status = 1
         try:
             self._called.clear()
+            self._holder = lambda _: item.nodeid
             status = run_tests([item])
             self._add(item.nodeid)
         finally:
             sys.stdout.flush()
             os._exit(status)
 
-    def _add(self, test: str) -> None:
-        functions = frozenset(f"{self._modules[path]}:{name}" for path, name in self._called)
-        line = msgspec.json.encode(Called(test, round(sum(os.times()[:4]), 3), functions)) + b"\n"
+    def _add(self, name: str) -> None:
+        functions = frozenset(f"{self._modules[path]}:{function}" for path, function in self._called[name])
+        line = msgspec.json.encode(Called(name, round(sum(os.times()[:4]), 3), functions)) + b"\n"
         with self._record.open("ab") as file:
             file.write(line)
+
+
+def imported_tests() -> frozenset[Path]:
+    """Return the files of tests that other tests import something from."""
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    names = {name for text in texts for name in _TEST_MODULE.findall(text)}
+    return frozenset((ROOT / "tests").joinpath(*name[1:].split(".")).with_suffix(".py") for name in names)

@@ -31,6 +31,10 @@ def twice(number: int) -> int:
     return number * 2
 
 
+def triple(number: int) -> int:
+    return number + number + number
+
+
 add_five = adding(5)
 FOUR = twice(2)
 

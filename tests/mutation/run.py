@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FunctionType
+from typing import TypeVar
 
 import msgspec
 import pytest
 
-from tests.mutation.calls import Called, Calls, Recorder, calls_of, digest_of_calls, read_calls
+from tests.mutation.calls import Called, Calls, Needed, Recorder, calls_of, digest_of_calls, read_calls
 from tests.mutation.fault import Fault, fault_of, loaded_functions
 from tests.mutation.operators import Mutant
-from tests.mutation.running import Outcome, Running, at_once
+from tests.mutation.running import FORK, Outcome, Running, at_once
 from tests.mutation.session import collect, run_tests
 from tests.mutation.targets import Target
 
 WITHOUT_MUTANT = 1_800.0
 """Processor seconds that the tests of a target may take while they are recorded."""
+
+T = TypeVar("T")
 
 DEVNULL = Path(os.devnull)
 
@@ -35,13 +38,12 @@ class TestsFailError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A mutant and the tests that it needs, the fastest first; `by_import` if loaded functions would not show it."""
+    """A mutant, and the tests that it needs."""
 
     mutant: Mutant
     target: Target
     fault: Fault
-    tests: tuple[Called, ...]
-    by_import: bool
+    needed: Needed
 
 
 Done = Callable[[Trial, Outcome, float], None]
@@ -93,54 +95,88 @@ class Run:
         return calls
 
     def run(self, trials: Sequence[Trial], done: Done) -> None:
-        """Run mutants: first those that only an import shows, as nothing of ours is loaded yet."""
-        by_import = [one for one in trials if one.by_import]
-        self._all([partial(self._start, one, partial(_by_import, one, self.marks)) for one in by_import], done)
-        in_place = [one for one in trials if not one.by_import]
-        if in_place and time.monotonic() < self.until:
-            tests = dict.fromkeys(chain.from_iterable(one.target.tests for one in in_place))
-            collect(tests, self.marks, self.files.with_suffix(".log"), partial(self._in_place, in_place, done))
-
-    def _in_place(self, trials: Sequence[Trial], done: Done, items: Sequence[pytest.Item]) -> int:
-        by_name = {item.nodeid: item for item in items}
-        loaded = loaded_functions()
+        """Run mutants: in functions that are loaded, which is quick; then what is left, by an import."""
+        left = {one.mutant: one for one in trials if one.needed.by_import or not one.needed.in_place}
+        with closing(self._in_place([one for one in trials if one.needed.in_place])) as ended:
+            for one, outcome, seconds in ended:
+                if outcome is Outcome.SURVIVED and one.needed.by_import:
+                    continue
+                left.pop(one.mutant, None)
+                done(one, outcome, seconds)
         starts = (
-            partial(self._start, one, partial(_in_place, one.fault, loaded, [by_name[test.test] for test in one.tests]))
-            for one in trials
+            self._starting(one, one.needed.by_import, partial(_by_import, one, self.marks)) for one in left.values()
         )
-        self._all(starts, done)
-        return 0
+        with closing(at_once(starts, self.workers, self.until)) as rest:
+            for running, outcome in rest:
+                done(running.what, outcome, running.seconds)
 
-    def _start(self, trial: Trial, call: Callable[[], int]) -> Running[Trial]:
-        return Running(trial, call, self.grace + 3 * sum(test.seconds for test in trial.tests))
+    def _in_place(self, trials: Sequence[Trial]) -> Generator[tuple[Trial, Outcome, float], None, None]:
+        """Yield what becomes of mutants in a process that has loaded ours, so that this one has not."""
+        reader, writer = FORK.Pipe(duplex=False)
+        log = self.files.with_suffix(".log")
+        process = FORK.Process(target=self._load, args=(trials, writer, log))
+        process.start()
+        writer.close()
+        try:
+            while True:
+                n, outcome, seconds = reader.recv()
+                yield trials[n], outcome, seconds
+        except EOFError:
+            process.join()
+            if process.exitcode:
+                raise TestsFailError(", ".join({one.target.name for one in trials}), log) from None
+        finally:
+            process.terminate()  # it ends those under way
+            process.join()
 
-    def _all(self, starts: Iterable[Callable[[], Running[Trial]]], done: Done) -> None:
-        with closing(at_once(starts, self.workers, self.until)) as ended:
-            for one, outcome in ended:
-                done(one.what, outcome, one.seconds)
+    def _load(self, trials: Sequence[Trial], results: Connection, log: Path) -> None:
+        def each(items: Sequence[pytest.Item]) -> int:
+            by_name = {item.nodeid: item for item in items}
+            loaded = loaded_functions()
+            starts = (
+                self._starting(
+                    n, tests, partial(_in_functions, one.fault, loaded, [by_name[test.test] for test in tests])
+                )
+                for n, one in enumerate(trials)
+                for tests in [one.needed.in_place]
+            )
+            with closing(at_once(starts, self.workers, self.until)) as ended:
+                for running, outcome in ended:
+                    results.send((running.what, outcome, running.seconds))
+            return 0
+
+        status = 0
+        if trials:
+            tests = dict.fromkeys(chain.from_iterable(one.target.tests for one in trials))
+            status = collect(tests, self.marks, log, each)
+        os._exit(status)
+
+    def _starting(self, what: T, tests: Sequence[Called], call: Callable[[], int]) -> Callable[[], Running[T]]:
+        return partial(Running, what, call, self.grace + 3 * sum(test.seconds for test in tests))
 
 
 def trials_of(mutants: Iterable[tuple[Mutant, Target]], calls: Mapping[str, Calls]) -> Iterator[Trial]:
     """Yield mutants with the tests that they need."""
     for mutant, target in mutants:
         fault = fault_of(mutant, target.sources[mutant.module])
-        tests = calls[target.name].tests_of(fault)
-        yield Trial(mutant, target, fault, calls[target.name].tests if tests is None else tests, tests is None)
+        yield Trial(mutant, target, fault, calls[target.name].needed(fault))
+
+
+def _in_functions(fault: Fault, loaded: Sequence[FunctionType], tests: Sequence[pytest.Item]) -> int:
+    fault.put(loaded)
+    return run_tests(tests)
 
 
 def _by_import(trial: Trial, marks: str) -> int:
-    place = {test.test: n for n, test in enumerate(trial.tests)}
+    tests = trial.needed.by_import
+    if not tests:  # no test calls it
+        return 0
+    place = {test.test: n for n, test in enumerate(tests)}
+
+    def order(item: pytest.Item) -> int:
+        return place.get(item.nodeid, len(place))  # tests that only the fault makes come last
+
     trial.fault.put()
-    # Tests that only the fault makes come last.
     return collect(
-        trial.target.tests,
-        marks,
-        DEVNULL,
-        lambda items: run_tests(sorted(items, key=lambda item: place.get(item.nodeid, len(place)))),
+        dict.fromkeys(test.file for test in tests), marks, DEVNULL, lambda items: run_tests(sorted(items, key=order))
     )
-
-
-def _in_place(fault: Fault, loaded: Sequence[FunctionType], tests: Sequence[pytest.Item]) -> int:
-    fault.put(loaded)
-    sys.stdout.flush()
-    return run_tests(tests)

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.mutation.calls import COLLECTING, Called, calls_of
+from tests.mutation.calls import COLLECTING, Called, calls_of, imported_tests
 from tests.mutation.fault import Fault, different_functions, loaded_functions
+from tests.mutation.targets import ROOT
 
 SOURCE = """
 from functools import cache, partial
@@ -106,29 +107,37 @@ def _imported_again(name: str) -> object:
 
 RECORD = [
     Called(COLLECTING, 9.0, frozenset({"m:at_import"})),
-    Called("slow", 2.0, frozenset({"m:f", "m:g"})),
-    Called("fast", 1.0, frozenset({"m:f", "m:at_import"})),
+    Called(f"{COLLECTING}b.py", 9.0, frozenset({"m:held"})),
+    Called("a.py::slow", 2.0, frozenset({"m:f", "m:g", "m:held"})),
+    Called("a.py::fast", 1.0, frozenset({"m:f", "m:at_import"})),
+    Called("b.py::other[::]", 0.1, frozenset({"m:g"})),
 ]
-NEEDED = [
-    # functions that differ, the tests that are needed; None: an import, and all of them
-    ({"f"}, ["fast", "slow"]),
-    ({"g"}, ["slow"]),
-    ({"g", "f"}, ["fast", "slow"]),
-    ({"at_import"}, None),
-    ({"g", "at_import"}, None),
-    ({"nobody_calls_it"}, []),
-    (None, None),
+ALL = ["b.py::other[::]", "a.py::fast", "a.py::slow"]
+NEEDED: list[tuple[set[str] | None, list[str], list[str]]] = [
+    # functions that differ; the tests that are needed in place; those that must import it
+    ({"f"}, ["a.py::fast", "a.py::slow"], []),
+    ({"g"}, ["b.py::other[::]", "a.py::slow"], []),
+    ({"held"}, ["a.py::slow"], ["b.py::other[::]"]),
+    ({"held", "f"}, ["a.py::fast", "a.py::slow"], ["b.py::other[::]"]),
+    ({"at_import"}, [], ALL),
+    ({"g", "at_import"}, [], ALL),
+    ({"no_test_calls_it"}, [], []),
+    (None, [], ALL),
 ]
 
 
-@pytest.mark.parametrize(("functions", "tests"), NEEDED)
+@pytest.mark.parametrize(("functions", "in_place", "by_import"), NEEDED)
 def test_a_fault_needs_the_tests_that_call_its_functions_fastest_first(
-    functions: set[str] | None, tests: list[str] | None, tmp_path: Path
+    functions: set[str] | None, in_place: list[str], by_import: list[str], tmp_path: Path
 ) -> None:
     record = tmp_path / "record"
     record.write_bytes(b"\n".join(map(msgspec.json.encode, RECORD)))
-    calls = calls_of("digest", [record])
-    needed = calls.tests_of(
-        Fault("m", compile("", "m.py", "exec"), None if functions is None else frozenset(functions))
-    )
-    assert (None if needed is None else [test.test for test in needed]) == tests
+    differ = None if functions is None else frozenset(functions)
+    needed = calls_of("digest", [record]).needed(Fault("m", compile("", "m.py", "exec"), differ))
+    assert [test.test for test in needed.in_place] == in_place
+    assert [test.test for test in needed.by_import] == by_import
+
+
+def test_tests_that_others_import_from_are_known() -> None:
+    assert Path(__file__) not in imported_tests()
+    assert ROOT / "tests/differential/test_reference_engine.py" in imported_tests()

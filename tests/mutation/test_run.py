@@ -23,7 +23,9 @@ modules = ["tests/mutation/example.py"]
 tests = ["{}"]
 """
 TESTS = """
-from tests.mutation.example import FOUR, Pair, add_five, half, larger, next_of, sum_below, twice
+from tests.mutation.example import FOUR, Pair, add_five, half, larger, next_of, sum_below, triple
+
+NINE = triple(3)
 
 def test_larger():
     assert [larger(1, 2), larger(2, 1)] == [2, 2]
@@ -43,6 +45,12 @@ def test_add_five():
 def test_four():
     assert FOUR == 4
 
+def test_nine():
+    assert NINE == 9
+
+def test_triple():
+    assert triple(1) > 0
+
 def test_pair():
     assert not Pair().is_even
 
@@ -59,6 +67,8 @@ BECOMES = {
     SUM + "limit -= 1 → limit += 1": "timed out",
     SUM + "limit -= 1 → limit -= 2": "killed",
     SUM + "total += limit → total -= limit": "killed",
+    f"{PLACE}triple: number + number + number → number + number - number": "killed",
+    f"{PLACE}triple: number + number → number - number": "killed",
     # What a function returned before the first test, or to an earlier one, hides no fault.
     f"{PLACE}half: number // 2 → number * 2": "killed",
     f"{PLACE}half: number // 2 → number // 3": "survived",
@@ -107,12 +117,12 @@ def test_every_fault_becomes_what_it_must_and_a_second_run_has_nothing_to_do(sta
     first = start()
     text = said(first)
     assert became(text) == BECOMES
-    assert "example: 20 run, 16 noticed (80.0%), 0 survivors explained" in text
+    assert "example: 22 run, 18 noticed (81.8%), 0 survivors explained" in text
     assert text.count("\nsurvived: ") == 4
     assert first.returncode == 1
 
     again = start()
-    assert "20 in the sample, 0 of them to run" in said(again)
+    assert "22 in the sample, 0 of them to run" in said(again)
 
     found = [
         change.removeprefix(change.split(": ")[0] + ": ") for change, what in BECOMES.items() if what == "survived"
@@ -124,7 +134,7 @@ def test_every_fault_becomes_what_it_must_and_a_second_run_has_nothing_to_do(sta
     )
     (tmp_path / "known.toml").write_text(table)
     known = start(f"--survivors={tmp_path / 'known.toml'}")
-    assert "20 run, 16 noticed (80.0%), 4 survivors explained" in said(known)
+    assert "22 run, 18 noticed (81.8%), 4 survivors explained" in said(known)
     assert known.returncode == 0
 
     # Better tests: what had survived runs again, and nothing else.
