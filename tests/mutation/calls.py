@@ -18,25 +18,22 @@ from tests.mutation.fault import Fault
 from tests.mutation.session import collect, run_tests
 from tests.mutation.targets import ROOT, Target
 
-COLLECTING = "collecting "
-"""Before the file of what is called while pytest imports it; without a file, what other modules call."""
+COLLECTING = ""
+"""The test of what is called before the first one."""
 
 ANY_FILE = ""
+"""The file of what is called by modules that several files may use."""
 
 _TEST_MODULE = re.compile(r"^\s*(?:from|import) tests((?:\.\w+)*\.test_\w+)", re.MULTILINE)
 
 
 class Called(msgspec.Struct, frozen=True):
-    """A line of a record: what a test calls, as `module:function`, and its processor seconds."""
+    """A line of a record: what a test of a file calls, as `module:function`, and its processor seconds."""
 
+    file: str
     test: str
     seconds: float
     functions: frozenset[str]
-
-    @property
-    def file(self) -> str:
-        """Return the path of the test's file."""
-        return self.test.partition("::")[0]
 
 
 class Needed(msgspec.Struct, frozen=True):
@@ -72,12 +69,11 @@ class Calls(msgspec.Struct, frozen=True):
 def calls_of(digest: str, records: Iterable[Path]) -> Calls:
     """Return what was recorded, by several processes."""
     lines = [msgspec.json.decode(line, type=Called) for path in records for line in path.read_bytes().splitlines()]
-    tests = [one for one in lines if not one.test.startswith(COLLECTING)]
+    tests = [one for one in lines if one.test != COLLECTING]
     collecting: dict[str, frozenset[str]] = {}
     for one in lines:
-        if one.test.startswith(COLLECTING):
-            file = one.test.removeprefix(COLLECTING)
-            collecting[file] = collecting.get(file, frozenset()) | one.functions
+        if one.test == COLLECTING:
+            collecting[one.file] = collecting.get(one.file, frozenset()) | one.functions
     return Calls(digest, tuple(sorted(tests, key=lambda one: (one.seconds, one.test))), collecting)
 
 
@@ -119,17 +115,17 @@ class Recorder:
             self._called[self._holder(frame)].add((code.co_filename, code.co_qualname))
 
     def _file(self, frame: FrameType | None) -> str:
-        """Return the name for the file that pytest imports, if no other module can have what its calls return."""
+        """Return the file that pytest imports, if no other module can have what its calls return."""
         while frame is not None and frame.f_code.co_name != "<module>":
             frame = frame.f_back
         path = None if frame is None else Path(frame.f_code.co_filename)
         if path is None or not path.name.startswith("test_") or path in self._imported:
-            return COLLECTING + ANY_FILE
-        return COLLECTING + os.path.relpath(path, ROOT)
+            return ANY_FILE
+        return os.path.relpath(path, ROOT)
 
     def _each(self, items: Sequence[pytest.Item]) -> int:
         for file in self._called:
-            self._add(file)
+            self._add(file, COLLECTING)
         return max((self._alone(item) for item in items[self._part :: self._parts]), default=0)
 
     def _alone(self, item: pytest.Item) -> int:
@@ -140,18 +136,19 @@ class Recorder:
         status = 1
         try:
             self._called.clear()
-            self._holder = lambda _: item.nodeid
+            file = os.path.relpath(item.path, ROOT)
+            self._holder = lambda _: file
             status = run_tests([item])
-            self._add(item.nodeid)
+            self._add(file, item.nodeid)
         finally:
             sys.stdout.flush()
             os._exit(status)
 
-    def _add(self, name: str) -> None:
-        functions = frozenset(f"{self._modules[path]}:{function}" for path, function in self._called[name])
-        line = msgspec.json.encode(Called(name, round(sum(os.times()[:4]), 3), functions)) + b"\n"
-        with self._record.open("ab") as file:
-            file.write(line)
+    def _add(self, file: str, test: str) -> None:
+        functions = frozenset(f"{self._modules[path]}:{function}" for path, function in self._called[file])
+        line = msgspec.json.encode(Called(file, test, round(sum(os.times()[:4]), 3), functions)) + b"\n"
+        with self._record.open("ab") as record:
+            record.write(line)
 
 
 def imported_tests() -> frozenset[Path]:
