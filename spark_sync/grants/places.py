@@ -43,7 +43,7 @@ def housed(lives: Iterable[Life], settings: PlanSettings, sizes: Mapping[str, in
     A grant that Ranger may have stays in its layout: only `sync relayout` changes that.
 
     Args:
-        sizes: the number of grants in each policy of several entities.
+        sizes: how many grants each policy of several entities holds, or may hold.
     """
     taken = Counter(sizes)
     return [_housed(life, settings, taken, obstacles) for life in lives]
@@ -83,8 +83,13 @@ def _housed(life: Life, settings: PlanSettings, taken: Counter[str], obstacles: 
     own = key_of(life) in obstacles.taken or (settings.layout == "entity" and life.policy_id < 0)
     if own:
         return _moved(life, OWN_POLICY) if life.places else life
-    if life.home and PolicyPlace.parse(life.home).key == wanted.key and life.home not in obstacles.edited:
-        return life
+    usable = [
+        place
+        for place in life.places
+        if place != OWN_POLICY and place not in obstacles.edited and PolicyPlace.parse(place).key == wanted.key
+    ]
+    if usable:  # the newest one: it has a place there already
+        return life if usable[-1] == life.home else _moved(life, usable[-1])
     home = free_place(wanted, taken, obstacles.edited)
     taken[home] += 1
     return _moved(life, home)

@@ -82,7 +82,7 @@ class Ledger(Protocol):
         """Return the lives whose grant may be in one of those policies of several entities, by entity and number."""
 
     def place_sizes(self, creators: Collection[str]) -> Mapping[str, int]:
-        """Return the number of grants of these creators that belong into each policy of several entities."""
+        """Return how many grants of these creators each policy of several entities holds, or may hold."""
 
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
         """Return the groups of lives that are alike in everything settings decide, each with its size."""

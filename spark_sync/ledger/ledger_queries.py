@@ -10,7 +10,7 @@ from spark_sync.ledger.event import NEVER, Stage
 from spark_sync.ledger.fold_progress import FoldProgress
 from spark_sync.ledger.grant_terms import BY_SETTINGS
 from spark_sync.ledger.ledger_rows import CHANGES, LIVES, PLACE
-from spark_sync.ledger.life import State
+from spark_sync.ledger.life import OWN_POLICY, State
 
 _NEWEST: Final = (
     "WITH newest AS (SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY instance, entity, number"
@@ -94,9 +94,11 @@ class LedgerQueries:
         return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
 
     def place_sizes(self, creators: Iterable[str]) -> str:
-        """Select the places that grants of these creators belong into, and the number of grants of each."""
-        here = f"{PLACED} AND state <> {quoted(State.CLOSED.value)} AND creator IN ({quoted(*creators)})"
-        return f"{self.lives(here, 'array_element(places, -1) AS place, count(*) AS lives')} GROUP BY 1"
+        """Select the policies of several entities that may hold grants of these creators, each with their number."""
+        holder = "coalesce(nullif(creator, ''), former)"
+        here = f"{PLACED} AND state <> {quoted(State.CLOSED.value)} AND {holder} IN ({quoted(*creators)})"
+        places = self.lives(here, "unnest(places) AS place")
+        return f"SELECT place, count(*) AS lives FROM ({places}) WHERE place <> {quoted(OWN_POLICY)} GROUP BY 1"
 
     def newest_baseline(self) -> str:
         """Select the newest inventory."""

@@ -154,8 +154,8 @@ class MemoryLedger:
         return [life for life in self.lives(list(State)) if not set(places).isdisjoint(life.places)]
 
     def place_sizes(self, creators: Collection[str]) -> dict[str, int]:
-        mine = (life for life in self.rows.values() if life.creator in creators and life.state is not State.CLOSED)
-        return dict(Counter(life.home for life in mine if life.home))
+        mine = (life for life in self.rows.values() if life.holder in creators and life.state is not State.CLOSED)
+        return dict(Counter(place for life in mine for place in life.places if place))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.killer.step()

@@ -318,6 +318,20 @@ def test_other_terms_are_another_policy_and_the_grant_moves_there(ranger: Ranger
 
 
 @pytest.mark.parametrize("layout", ["entity", "creator"])
+@pytest.mark.parametrize("doubt", [State.SUSPENDED, State.CONTESTED])
+def test_a_doubt_that_ends_does_not_save_a_grant_that_settings_no_longer_give(
+    ranger: Ranger, layout: str, doubt: State
+) -> None:
+    ledger = MemoryLedger([life()])
+    pushed(ranger, ledger, layout=layout)
+    given = replace(ledger.rows[DATASET, 1], state=State.PENDING, accesses=())
+    former = {"creator": None, "former": given.creator} if doubt is State.CONTESTED else {}
+    ledger.rows[DATASET, 1] = restored(replace(given, state=doubt, revoke=True, **former))
+    assert states(pushed(ranger, ledger, layout=layout)) == [State.KNOWN]
+    assert ranger.policies() == []
+
+
+@pytest.mark.parametrize("layout", ["entity", "creator"])
 def test_a_doubt_that_ends_after_a_kill_gives_the_grant_back(ranger: Ranger, layout: str) -> None:
     """The policy that the killed run deleted counts as deleted by the job, not by a person."""
     ledger = MemoryLedger([life()])
