@@ -19,6 +19,8 @@ PAGE = ROOT / "THIRD-PARTY.md"
 LOCK = ROOT / ".ci" / "requirements.lock"
 OURS = "ranger-cdap"
 BASE = ""
+# What is listed is what the oldest Python installs, whichever this is.
+PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}
 
 # Licences whose terms fit ours: permissive ones, and MPL-2.0 for what is used unchanged.
 ALLOWED = frozenset(
@@ -82,7 +84,8 @@ def brought_by(package: str, extra: str) -> Iterator[str]:
         if wanted.marker is None:
             counts = extra == BASE
         else:
-            counts = wanted.marker.evaluate({"extra": extra}) and not (extra and wanted.marker.evaluate({"extra": ""}))
+            counts = wanted.marker.evaluate(PYTHON | {"extra": extra})
+            counts = counts and not (extra and wanted.marker.evaluate(PYTHON | {"extra": ""}))
         if counts:
             name = canonicalize_name(wanted.name)
             yield name

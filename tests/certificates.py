@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import ipaddress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -39,7 +40,11 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         ca = x509.BasicConstraints(ca=True, path_length=None)
-        self.certificate = (above or self)._sign(self._name, self._key, [ca], days)
+        signs = dict.fromkeys(inspect.signature(x509.KeyUsage).parameters, False) | {
+            "key_cert_sign": True,
+            "crl_sign": True,
+        }
+        self.certificate = (above or self)._sign(self._name, self._key, [ca, x509.KeyUsage(**signs)], days)
         self._chain = [*above._chain, self.pem] if above else []
 
     @property
@@ -85,8 +90,11 @@ class Authority:
         builder = x509.CertificateBuilder().subject_name(subject).issuer_name(self._name).public_key(key.public_key())
         builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - timedelta(days=50))
         builder = builder.not_valid_after(now + timedelta(days=days))
-        for extension in extensions:
-            builder = builder.add_extension(extension, critical=False)
+        # Python 3.13 refuses a certificate without these.
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        for extension in (*extensions, x509.SubjectKeyIdentifier.from_public_key(key.public_key()), issuer):
+            critical = isinstance(extension, x509.BasicConstraints | x509.KeyUsage)
+            builder = builder.add_extension(extension, critical=critical)
         return builder.sign(self._key, hashes.SHA256())
 
 

@@ -88,17 +88,21 @@ def test_stop_after_an_interrupted_stop_ends_the_server(failures: list[str]) -> 
     assert failures == []
 
 
-def test_an_interrupted_start_leaves_no_server(failures: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    start_thread = threading._start_new_thread  # type: ignore[attr-defined]
+# Its name since Python 3.13, and before.
+STARTS_THREADS = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread") else "_start_new_thread"
 
-    def start_and_interrupt(*arguments: object) -> object:
-        monkeypatch.setattr(threading, "_start_new_thread", start_thread)
-        started = start_thread(*arguments)
+
+def test_an_interrupted_start_leaves_no_server(failures: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    start_thread = getattr(threading, STARTS_THREADS)
+
+    def start_and_interrupt(*arguments: object, **more: object) -> object:
+        monkeypatch.setattr(threading, STARTS_THREADS, start_thread)
+        started = start_thread(*arguments, **more)
         signal.raise_signal(signal.SIGINT)
         return started
 
     others = server_threads()
-    monkeypatch.setattr(threading, "_start_new_thread", start_and_interrupt)
+    monkeypatch.setattr(threading, STARTS_THREADS, start_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         EmbeddedAdmin(admin_password=PASSWORD).start()
     assert server_threads() == others

@@ -93,6 +93,7 @@ class HttpServer:
     def _prepared(self, app: ASGIApp) -> uvicorn.Server:
         import uvicorn
 
+        from ranger_cdap.service.http.asgi_server import AsgiServer
         from ranger_cdap.service.http.header_limits import bounded
 
         config = uvicorn.Config(
@@ -114,7 +115,7 @@ class HttpServer:
         if self._tls is not None:
             config.ssl = self._tls
             self._socket.before_accepting = self._tls.read_if_changed
-        self._server = uvicorn.Server(config)
+        self._server = AsgiServer(config)
         return self._server
 
     def stop(self) -> None:

@@ -454,7 +454,7 @@ def reply(state: AppState, user: str, entity: EntityId, permissions: list[str]) 
         state,
         Caller("enforce", frozenset({CallerRole.ENFORCE})),
         msgspec.convert(body, EnforceRequest),
-        Request({"type": "http"}),
+        Request({"type": "http", "state": {}}),
         "1",
     )
     found: Json = msgspec.json.decode(enforce(call).body)
