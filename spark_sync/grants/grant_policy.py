@@ -41,3 +41,18 @@ def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, 
 def content_of(policy: Policy) -> str:
     """Return the SHA-256 of every editable field of a policy; equal means unedited."""
     return hashlib.sha256(msgspec.json.encode(comparable(policy), order="deterministic")).hexdigest()
+
+
+def overwritten(before: Policy, answer: Policy) -> str:
+    """Return the reason if a policy was changed between reading and writing it; empty if it was not.
+
+    Ranger counts a policy's versions up by one; a policy without a version is not written yet.
+    """
+    read = before.version or 0
+    if answer.version == read + 1:
+        return ""
+    lost = f"version {read + 1}" if answer.version == read + 2 else f"everything since version {read}"
+    return (
+        f"edited: policy {before.id} was changed manually while version {answer.version} was written, which replaced"
+        f" {lost}; Ranger keeps it in the policy's history"
+    )

@@ -13,6 +13,7 @@ from ranger_cdap.cdap.shared_policy import SharedPolicy, shared_policy
 from ranger_cdap.errors import NotFound, RangerTooOld, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.grant_policy import overwritten
 from spark_sync.grants.outcome import StepOutcome
 from spark_sync.grants.plan import Join
 from spark_sync.grants.policy_rest import PolicyRest
@@ -90,7 +91,7 @@ def _update(
         return [*(_refused(join, policy, e) for join in joins), *left(write, there)]
     except RangerTooOld:
         return _give_up(write, there, joins, there.policy.id, ranger)
-    reason = _overwritten(there.policy, answer)
+    reason = overwritten(there.policy, answer)
     outcomes = [applied(join, answer) for join in joins]
     if reason:
         outcomes = [StepOutcome(join, life.become(State.BLOCKED, reason=reason)) for join, life, _ in outcomes]
@@ -127,18 +128,6 @@ def _give_up(
     _delete(policy_id, ranger)
     again = (elsewhere(join) for join in joins)
     return [*again, *left(write, there), *displaced(write.others, write.place)]
-
-
-def _overwritten(before: Policy, answer: Policy) -> str:
-    """Return the reason if another change came between reading and writing; empty if none did."""
-    read = before.version or 0
-    if answer.version == read + 1:
-        return ""
-    lost = f"version {read + 1}" if answer.version == read + 2 else f"everything since version {read}"
-    return (
-        f"edited: policy {before.id} was changed manually while version {answer.version} was written, which replaced"
-        f" {lost}; Ranger keeps it in the policy's history"
-    )
 
 
 def _refused(join: Join, policy: Policy, refusal: RequestRejected) -> StepOutcome:

@@ -9,7 +9,7 @@ from ranger_cdap.errors import NotFound, RequestRejected, SyncError
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants import merger
-from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.grant_policy import content_of, overwritten
 from spark_sync.grants.outcome import StepOutcome
 from spark_sync.grants.plan import CreateGrant, Join, Leave, Merge, NoOp, RevokeMerged, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
@@ -87,16 +87,11 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest
     if content_of(ours) not in step.former:
         reason = f"edited: policy {ours.id} was changed manually"
         return life.become(State.BLOCKED, reason=reason, policy_id=ours.id)
-    read = ours.version or 0
     answer = ranger.update_policy(replaced(step.policy, id=ours.id, version=ours.version))
     written = _applied(step, answer)
-    if answer.version == read + 1:
+    reason = overwritten(ours, answer)
+    if not reason:
         return written
-    lost = f"version {read + 1}" if answer.version == read + 2 else f"everything since version {read}"
-    reason = (
-        f"edited: policy {ours.id} was changed manually while version {answer.version} was written, which replaced"
-        f" {lost}; Ranger keeps it in the policy's history"
-    )
     return life.become(
         State.BLOCKED,
         reason=reason,

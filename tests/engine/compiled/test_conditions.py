@@ -70,6 +70,8 @@ CASES = [
     ("RangerTimeOfDayMatcher", ["8am-9am"], {}, at(NINE + 60_000), FAILS),
     ("RangerTimeOfDayMatcher", ["10pm-1am"], {}, at(MIDNIGHT), HOLDS),
     ("RangerTimeOfDayMatcher", ["12am-12pm"], {}, at(NINE), HOLDS),
+    ("RangerTimeOfDayMatcher", ["10pm-1am"], {}, at(NINE), FAILS),
+    ("RangerTimeOfDayMatcher", ["5am-5am"], {}, at(NINE), HOLDS),  # around the clock
     ("RangerTimeOfDayMatcher", ["9am-5pm"], {}, at(0), UNKNOWN_HOLDS),
     ("RangerTimeOfDayMatcher", ["noon"], {}, at(NINE), None),
     ("RangerTimeOfDayMatcher", ["9am-5pm", ""], {}, at(NINE), None),

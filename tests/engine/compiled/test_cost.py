@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranger_cdap.engine import ProblemCode
 from ranger_cdap.engine.compiled import cost
@@ -160,3 +162,10 @@ def test_what_was_asked_with_long_names_is_not_remembered() -> None:
         judge.evaluate(asks({"hall": f"{n}"}))
 
     assert {len(hall) for (hall,) in cached} == {1, 2}
+
+
+@given(st.text("ab?*", max_size=40), st.text("ab?*", max_size=40), st.integers(0, 100))
+def test_a_longer_pattern_is_never_cheaper(pattern: str, more: str, length: int) -> None:
+    for cost_of in (cost.cost_of_text, cost.cost_of_glob):
+        assert cost_of(pattern).steps(length, 0) <= cost_of(pattern + more).steps(length, 0)
+        assert cost_of(pattern).steps(length, 0) < cost_of(f"{pattern}{16 * 'a'}").steps(length, 0)

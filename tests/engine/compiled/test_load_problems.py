@@ -91,6 +91,12 @@ def test_compatible_with_ranger_a_resource_that_matches_nothing_is_told_of(odd: 
     assert problems[0].message.endswith(", so it matches nothing")
 
 
+def test_what_denies_in_place_of_an_unreadable_policy_is_named_as_that_policy() -> None:
+    odd = one(policyItems="all", denyPolicyItems=[item("a", "read")], version=7)
+    decided = engine(GOOD, odd).evaluate(asks({"hall": "h"}))
+    assert (decided.allowed, decided.policy_id, decided.policy_version) == (False, 2, 7)
+
+
 TAG = {"name": "tag", "resources": [{"name": "tag"}], "accessTypes": [{"name": "shop:read"}]}
 EXPIRED = {
     "name": "expired",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -126,6 +127,18 @@ def test_wildcards_agree_with_regular_expressions(pattern: str, text: str) -> No
     expression = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in cleaned)
     found = bool(re.fullmatch(expression, units(text), re.DOTALL))
     assert wildcard.matches(wildcard.normalise(pattern), text) is found
+
+
+def test_every_short_pattern_agrees_with_regular_expressions() -> None:
+    values = ["".join(letters) for length in range(5) for letters in product("ab", repeat=length)]
+    wrong = []
+    for letters in product("ab*?", repeat=5):
+        pattern = "".join(letters)
+        cleaned = re.sub(r"\*+(?=\?)", "", re.sub(r"\*+", "*", pattern))
+        expression = re.compile("".join({"*": ".*", "?": "."}.get(c, c) for c in cleaned), re.DOTALL)
+        normal = wildcard.normalise(pattern)
+        wrong += [(pattern, v) for v in values if wildcard.matches(normal, v) is not bool(expression.fullmatch(v))]
+    assert wrong == []
 
 
 @given(st.text("ab*", max_size=8), texts, texts)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ranger_cdap.engine import RequestTag
 from ranger_cdap.engine.model.request import MatchingScope
 from tests.engine.fixtures import Json, asks, engine, item, on, policy
 
@@ -39,6 +40,30 @@ CASES: list[tuple[str, Json, dict[str, str], dict[str, Any], bool]] = [
     ("its action, of any access type", {"actions": ["look"], "accessTypes": ["x"]}, SHELF, {"action": "look"}, True),
     ("not another action", {"actions": ["look"]}, SHELF, {"action": "take"}, False),
 ]  # fmt: skip
+
+
+TAGGED = [
+    # the tag that a filter names; whether a request about what is tagged SECRET is audited
+    ("SECRET", True),
+    ("SEC", False),
+    ("SECRETS", False),
+    ("SEC*X", True),  # only what is before the star is compared, as in tag policies
+    ("*", True),
+    ("OTHER*", False),
+]
+
+
+@pytest.mark.parametrize(("tag", "audited"), TAGGED)
+def test_a_filter_of_a_tag_is_for_what_has_it(tag: str, audited: bool) -> None:
+    filter_ = {"isAudited": True, "resources": {"tag": {"values": [tag]}}}
+    linked = {
+        "serviceName": "tags",
+        "serviceDef": {"name": "tag", "resources": [{"name": "tag", "matcherOptions": {"ignoreCase": "false"}}]},
+        "serviceConfig": {"ranger.plugin.audit.filters": msgspec.json.encode([filter_]).decode()},
+    }
+    judge = engine(policy(1, on(hall="h"), [item("alice", "read")], isAuditEnabled=False), tagPolicies=linked)
+    assert judge.problems == ()
+    assert judge.evaluate(asks(HALL, tags=(RequestTag(type="SECRET"),))).audited is audited
 
 
 @pytest.mark.parametrize(("about", "filter_", "where", "request_", "audited"), CASES, ids=[case[0] for case in CASES])

@@ -231,6 +231,15 @@ def test_a_policy_of_a_killed_run_in_the_other_layout_stays_in_it(ranger: Ranger
     assert ranger.policies() == []
 
 
+def test_a_closed_life_is_in_no_policy(ranger: Ranger) -> None:
+    ledger = MemoryLedger(datasets(2))
+    send(ranger, ledger)
+    assert all(row.places for row in ledger.rows.values())
+    ledger.rows |= {key: gone(row) for key, row in ledger.rows.items()}
+    assert send(ranger, ledger) == [State.CLOSED, State.CLOSED]
+    assert ({row.places for row in ledger.rows.values()}, ranger.policies()) == ({()}, [])
+
+
 class Old(Watched):
     """A Ranger before 2.4, which knows no `additionalResources`."""
 

@@ -13,7 +13,7 @@ from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of, guid_of
+from spark_sync.grants.grant_policy import content_of, guid_of, overwritten
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.writer import carry_out
@@ -210,6 +210,23 @@ def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version
     assert (blocked.policy_id, blocked.policy_version) == (policy.id, policy.version)
     (closed,) = send(ranger, gone(blocked))
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+VERSIONS = [
+    # read, answered, what was replaced
+    (2, 3, ""),
+    (2, 4, "version 3"),
+    (2, 5, "everything since version 2"),
+    (None, 1, ""),
+    (None, 2, "version 1"),
+]
+
+
+@pytest.mark.parametrize(("read", "answered", "replaced"), VERSIONS)
+def test_a_version_in_between_was_replaced(read: int | None, answered: int, replaced: str) -> None:
+    reason = overwritten(Policy(id=7, version=read), Policy(id=7, version=answered))
+    told = f"edited: policy 7 was changed manually while version {answered} was written, which replaced {replaced}; "
+    assert reason.startswith(told) if replaced else not reason
 
 
 def test_a_policy_deleted_by_hand_is_not_made_again(ranger: Ranger) -> None:

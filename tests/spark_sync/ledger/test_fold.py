@@ -321,8 +321,16 @@ LEGACY: Cases = {
     "two lines within ten minutes": (["router:alice+ 110", "router:bob+ 300"], ["1 alice|bob 110- contested"]),
     "two lines": (["router:alice+ 110", "router:bob+ 900"], ["1 alice 110- pending"]),
     "a line begins with its check, which a message may have met": (
-        ["audit:alice+ 107", "bob+ 109-", "router:bob+ 112"],
+        ["audit:alice+ 107", "bob+ 109-", "router:bob+ 111"],
         ["1 alice|bob 107- contested"],
+    ),
+    "so does a message": (
+        ["audit:alice+ 109", "bob+ 108-", "audit:bob+ 112"],
+        ["1 alice|bob 109- contested"],
+    ),
+    "a message ends with its check, if the clocks say so": (
+        ["audit:alice+ 112", "alice+ 114-", "audit:bob+ 116"],
+        ["1 alice|bob 112- contested"],
     ),
     "a line whose check came after the message": (
         ["audit:alice+ 107", "bob+ 111-", "router:bob+ 112"],
@@ -493,6 +501,14 @@ def test_what_is_created_for_an_impersonated_user_goes_to_the_configured_one(imp
     assert [life.creator for life in fold(DATASET, made, [], settings)] == [creator]
 
 
+@pytest.mark.parametrize(("impersonated", "creator"), [("owner", "svc"), ("requester", "alice")])
+def test_a_line_is_of_the_user_whom_its_check_names(impersonated: str, creator: str) -> None:
+    line, check, answer = events(["router:svc+ 109", "svc+ 110-", "exists 900-901"])
+    settings = replace(JOURNALLED, impersonated=impersonated)
+    (found,) = fold(DATASET, [line, replace(check, requester="alice"), answer], [], settings)
+    assert (found.creator, found.state) == (creator, State.PENDING)
+
+
 def test_a_mapped_user_stands_for_another_also_the_master() -> None:
     assert lives("root+ 110-115", settings=replace(JOURNALLED, mapped={"root": "ops"})) == ["1 ops 110- pending"]
 
@@ -559,6 +575,10 @@ def test_the_baseline_leaves_an_open_life_alone_and_replaces_an_unconfirmed_one(
     assert known_life(DATASET, [unconfirmed], 200) == Life(
         DATASET, 1, None, Position(201, False, "", ""), State.KNOWN, reason="found by the baseline"
     )
+    ended = [replace(KNOWN, number=number, state=State.CLOSED, ended=KNOWN.begun) for number in (2, 1, 3)]
+    found = known_life(DATASET, ended, 200)
+    assert found is not None
+    assert found.number == 4
 
 
 # Laws, over whatever may have happened.
