@@ -79,6 +79,11 @@ def test_it_is_broken_on_its_resource_only() -> None:
     assert (reads("h", LONG), reads("other", LONG), reads("h", "s")) == (False, True, True)
 
 
+def test_it_is_not_broken_below_its_resource() -> None:
+    judge = engine(policy(1, on(hall="*", shelf="*", box="*"), READ), policy(2, on(hall="h", shelf=COSTLY), [], ALICE))
+    assert judge.evaluate(asks({"hall": "h", "shelf": LONG, "box": "b"})).allowed
+
+
 def test_what_stands_for_it_goes_with_it() -> None:
     """A delta that takes the policy away takes away what stood for it, too."""
     judge = engine(allows(1), denies(2, COSTLY))

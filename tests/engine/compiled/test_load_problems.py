@@ -77,6 +77,11 @@ def test_a_policy_s_problems_have_its_id_their_place_and_a_code(odd: Any, told: 
     assert {(p.policy_id, p.policy_name) for p in problems} <= {(odd["id"], odd["name"])}
 
 
+def test_a_condition_without_a_factory_says_no_reason() -> None:
+    (problem,) = engine(GOOD, one(conditions=[SCRIPT])).problems
+    assert problem.message == "condition `script` cannot be evaluated: it allows nothing, and denials apply"
+
+
 INEFFECTIVE = [
     # resources that match nothing as Ranger reads them, and what is told of it
     (one(resources=on(hal="h", shelf="s")), "resources.hal", "unknown-resource"),
@@ -95,6 +100,15 @@ def test_what_denies_in_place_of_an_unreadable_policy_is_named_as_that_policy() 
     odd = one(policyItems="all", denyPolicyItems=[item("a", "read")], version=7)
     decided = engine(GOOD, odd).evaluate(asks({"hall": "h"}))
     assert (decided.allowed, decided.policy_id, decided.policy_version) == (False, 2, 7)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "allowed"), [({}, 0, False), ({}, 1, True), ({"policyPriority": 1}, 1, False)]
+)
+def test_it_has_the_priority_of_that_policy(own: dict[str, int], other: int, allowed: bool) -> None:
+    odd = one(policyItems="all", denyPolicyItems=[item("a", "read")], **own)
+    judge = engine(policy(1, HERE, PUBLIC, policyPriority=other), odd)
+    assert judge.evaluate(asks({"hall": "h"})).allowed is allowed
 
 
 TAG = {"name": "tag", "resources": [{"name": "tag"}], "accessTypes": [{"name": "shop:read"}]}

@@ -42,6 +42,15 @@ CASES: list[tuple[str, Json, dict[str, str], dict[str, Any], bool]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("result", "audited"), [("NOT_DETERMINED", True), ("DENIED", False), ("ALLOWED", False)])
+def test_a_zone_without_policies_determines_no_result(result: str, audited: bool) -> None:
+    text = msgspec.json.encode([{"isAudited": True, "accessResult": result}]).decode()
+    zones = {"z": {"resources": [{"hall": ["h"]}]}}
+    outside = policy(1, on(hall="x"), [item("alice", "read")], isAuditEnabled=False)
+    judge = engine(outside, securityZones=zones, serviceConfig={"ranger.plugin.audit.filters": text})
+    assert judge.evaluate(asks(HALL)).audited is audited
+
+
 TAGGED = [
     # the tag that a filter names; whether a request about what is tagged SECRET is audited
     ("SECRET", True),

@@ -448,6 +448,23 @@ def test_a_life_keeps_to_its_request_also_where_another_view_of_it_is_known_firs
     assert (life.state, life.former) == (State.CONTESTED, "alice")
 
 
+def test_a_life_keeps_when_its_request_ended_also_where_the_events_are_deleted() -> None:
+    made, deleted = events(["alice+ 110-115"]), events(["bob- 113-125"])
+    (life,) = fold(DATASET, made, [], JOURNALLED)
+    assert life.certain == 115
+    for known in ([*made, *deleted], deleted):
+        assert [each.ended for each in fold(DATASET, known, [life], JOURNALLED)] == [None]
+
+
+def test_a_rejected_line_is_over_when_its_service_stored_it() -> None:
+    """As of any other request: no clocks are compared, however much they may differ."""
+    rejected, *rest = events(["rejected:?+ 110-112", "bob- 200-205", "alice+ 600-605"])
+    stored = replace(rejected, source=JOURNAL, received=115)
+    settings = replace(JOURNALLED, skew=300)
+    assert [_text(life) for life in fold(DATASET, [stored, *rest], [], settings)] == ["1 alice 600- pending"]
+    assert [_text(life) for life in fold(DATASET, [rejected, *rest], [], settings)] == ["1 alice 600- contested"]
+
+
 def test_a_record_that_two_services_stored_begins_and_ends_one_life() -> None:
     made = events(["alice+ 110-115", "alice- 120-125"])
     elsewhere = [replace(event, source="second") for event in made if event.id.startswith("record")]
