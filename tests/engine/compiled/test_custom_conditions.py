@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,14 +12,16 @@ import pytest
 from ranger_cdap.engine import ConditionContext, EngineOptions, PolicyEngine
 from ranger_cdap.engine.model.problem import ProblemCode
 from ranger_cdap.ranger_model.decode import decode_service_policies
-from tests.engine.fixtures import asks, document, item, on, policy
+from tests.engine.fixtures import RANGER, SAFE, asks, document, item, on, policy
 
 SCRIPT = "org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator"
 IP = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"
 Maker = Callable[..., Any]
 
 
-def judge(maker: Maker | None, side: str = "policyItems", *, kind: str = SCRIPT) -> PolicyEngine:
+def judge(
+    maker: Maker | None, side: str = "policyItems", *, kind: str = SCRIPT, options: EngineOptions = SAFE
+) -> PolicyEngine:
     conditioned = item("alice", "read", conditions=[{"type": "script", "values": ["alice"]}])
     allow = [item("alice", "read")]
     made = policy(
@@ -28,7 +31,7 @@ def judge(maker: Maker | None, side: str = "policyItems", *, kind: str = SCRIPT)
         made["policyItems"] = allow
     return PolicyEngine.build(
         decode_service_policies(msgspec.json.encode(document(made))),
-        options=EngineOptions(conditions={kind: maker} if maker else {}),
+        options=replace(options, conditions={kind: maker} if maker else {}),
     )
 
 
@@ -62,6 +65,18 @@ def boom(*_: Any) -> Any:
 def test_whatever_goes_wrong_allows_nothing_and_denies(maker: Maker) -> None:
     assert not judge(maker).evaluate(asks({"hall": "h"})).allowed
     assert not judge(maker, "denyPolicyItems").evaluate(asks({"hall": "h"})).allowed
+
+
+@pytest.mark.parametrize("maker", [boom, lambda values, _: None], ids=["the maker raises", "no condition"])
+def test_what_a_maker_rejects_is_not_dropped_as_ranger_drops_what_it_does_not_know(maker: Maker) -> None:
+    for side in ("policyItems", "denyPolicyItems"):
+        engine = judge(maker, side, options=RANGER)
+        (problem,) = engine.problems
+        assert problem.message.endswith(": it allows nothing, and denials apply")
+        assert not engine.evaluate(asks({"hall": "h"})).allowed
+    (problem,) = judge(None, options=RANGER).problems
+    assert problem.message.endswith(": it always holds")
+    assert judge(None, options=RANGER).evaluate(asks({"hall": "h"})).allowed
 
 
 def test_what_the_engine_knows_can_not_be_replaced() -> None:

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions
+from ranger_cdap.engine.decide import fast_path
+from ranger_cdap.engine.model.request import MatchingScope
 from tests.engine.fixtures import asks, engine, item, on, policy
 
 H = {"hall": "h"}
@@ -234,3 +236,27 @@ def test_an_explanation_names_every_policy_and_decides_the_same() -> None:
     assert judge.evaluate(request).trace == ()
     denied = judge.explain(asks(H, "carol", access_time=1_700_000_000_000))
     assert {entry.policy_id: entry.outcome for entry in denied.trace}[3] == "not applicable"
+
+
+@pytest.mark.parametrize("scope", [MatchingScope.SELF, MatchingScope.SELF_OR_DESCENDANTS])
+def test_only_a_policy_behind_the_one_that_allows_makes_its_allow_final(scope: MatchingScope) -> None:
+    """One before it that denies nobody and names other users says nothing of later denials."""
+    judge = engine(
+        policy(1, HERE, [item("carol", "read")], policyPriority=1),
+        policy(2, HERE, [item("alice", "read")], [item("bob", "read")]),
+        policy(3, HERE, [], [item("alice", "read")]),
+    )
+    decided = judge.evaluate(asks(H, matching_scope=scope))
+    assert (decided.allowed, decided.policy_id) == (False, 3)
+
+
+def test_a_principal_set_is_computed_once_and_kept_for_a_bounded_number_of_users(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fast_path, "_MAX_USERS", 3)
+    sets = fast_path.PrincipalSets(engine()._state.roles)
+    for n in range(10):
+        request = asks({}, f"user{n} @staff")
+        assert sets.of(request) is sets.of(request)
+        assert len(sets.cache) <= 3
+    assert sets.of(asks({}, "user9 @boss")) != sets.of(asks({}, "user9 @staff"))

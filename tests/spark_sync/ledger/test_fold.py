@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import SyncError
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position
-from spark_sync.ledger.fold import fold, known_life
+from spark_sync.ledger.fold import fold, known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import MANUAL, TRANSITIONS, WHEN_DELETED, Life, State
 from tests.spark_sync.ledger.evidence import APPLICATION, ARTIFACT, DATASET, JOURNAL, SCHEDULE, events
 
@@ -144,6 +145,18 @@ DELETIONS: Cases = {
     "the same, and CDAP says that it exists": (
         ["alice+ 110-115", "mallory- 120-130", "bob+ 125-135", "exists 900-901"],
         ["1 alice 110-130 closed", "2 bob 125- pending"],
+    ),
+    "it exists, and all earlier ones were over before the deletion": (
+        [
+            "mallory+ 110-115",
+            "mallory- 120-125",
+            "mallory+ 130-135",
+            "mallory- 140-145",
+            "carol- 150-160",
+            "bob+ 155-165",
+            "exists 900-901",
+        ],
+        ["1 mallory 110-125 closed", "2 mallory 130-145 closed", "3 bob 155- pending"],
     ),
     "it exists, but another may have created it meanwhile": (
         ["alice+ 110-115", "mallory- 120-130", "bob+ 125-135", "mallory+ 200-205", "exists 900-901"],
@@ -596,6 +609,13 @@ def test_the_baseline_leaves_an_open_life_alone_and_replaces_an_unconfirmed_one(
     found = known_life(DATASET, ended, 200)
     assert found is not None
     assert found.number == 4
+
+
+def test_what_no_event_supports_any_more_is_dropped() -> None:
+    """As if its events came from a source that is no longer configured."""
+    (unconfirmed,) = fold(DATASET, events(["alice+ 110-115 !500"]), [], JOURNALLED)
+    assert refold(History(DATASET, (), (unconfirmed,)), JOURNALLED) == LedgerChange(DATASET, (), (1,))
+    assert refold(History(DATASET, (), ()), JOURNALLED) is None
 
 
 # Laws, over whatever may have happened.
