@@ -148,7 +148,7 @@ class _EntityFold:
         if life.source == MANUAL:
             return self._with_doubts(life, self._interval_of(life))
         first = self._first_of(life)
-        if first is None or (life.state is State.KNOWN and not life.former):
+        if first is None or life.state is State.KNOWN:
             return self._with_doubts(life, self._interval_of(life))
         claim = self._claim(first, self._floor(before))
         owner = life.former or life.creator or ""

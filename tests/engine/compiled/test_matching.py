@@ -156,7 +156,10 @@ BEGINNINGS = [
     ("*b?", "aba", True),
     ("*b?", "ab", False),  # a `?` needs a character
     ("*b?", "abb", True),
+    ("*b?", "ba", True),
+    ("*b?", "b", False),
     ("*b*", "ab", True),
+    ("*b*", "b", True),
 ]
 
 

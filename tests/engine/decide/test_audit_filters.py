@@ -42,6 +42,24 @@ CASES: list[tuple[str, Json, dict[str, str], dict[str, Any], bool]] = [
 ]  # fmt: skip
 
 
+QUOTED = [
+    # the filters' users as Ranger writes them, and who is meant
+    ("['alice']", "alice"),
+    ('["alice"]', "alice"),
+    (r"['o\'neil']", "o'neil"),
+    ("""['al"ice']""", 'al"ice'),
+    ("""["o'neil"]""", "o'neil"),
+]
+
+
+@pytest.mark.parametrize(("users", "who"), QUOTED)
+def test_texts_have_either_quotes_and_the_other_ones_inside(users: str, who: str) -> None:
+    silent = policy(1, on(hall="h"), [item("@public", "read")], isAuditEnabled=False)
+    judge = engine(silent, serviceConfig={"ranger.plugin.audit.filters": f"[{{'isAudited':true,'users':{users}}}]"})
+    assert judge.problems == ()
+    assert [judge.evaluate(asks(HALL, user)).audited for user in (who, "bob")] == [True, False]
+
+
 @pytest.mark.parametrize(("result", "audited"), [("NOT_DETERMINED", True), ("DENIED", False), ("ALLOWED", False)])
 def test_a_zone_without_policies_determines_no_result(result: str, audited: bool) -> None:
     text = msgspec.json.encode([{"isAudited": True, "accessResult": result}]).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 import requests
@@ -14,7 +15,7 @@ from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, overwritten
-from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, plan
+from spark_sync.grants.plan import CreateGrant, Leave, NoOp, PlanSettings, RevokePolicy, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import State
@@ -210,6 +211,30 @@ def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version
     assert (blocked.policy_id, blocked.policy_version) == (policy.id, policy.version)
     (closed,) = send(ranger, gone(blocked))
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+FIRST, SECOND = f"{UUID(int=1)}/1", f"{UUID(int=2)}/1"
+IN_SEVERAL = [
+    # state, the policies that may hold the grant ("": its own); the step, and what is left then
+    (State.CLOSING, (FIRST,), Leave, State.CLOSED, ()),
+    (State.CLOSING, (FIRST, SECOND), Leave, State.CLOSING, (SECOND,)),
+    (State.CLOSING, ("", FIRST), Leave, State.CLOSING, ()),
+    (State.CLOSING, (), RevokePolicy, State.CLOSED, ()),
+    (State.APPLIED, (FIRST, SECOND), Leave, State.APPLIED, (SECOND,)),
+    (State.APPLIED, ("", FIRST), RevokePolicy, State.APPLIED, (FIRST,)),
+]
+
+
+@pytest.mark.parametrize(("state", "places", "kind", "then", "left"), IN_SEVERAL)
+def test_a_grant_is_taken_out_of_one_policy_after_another(
+    ranger: Ranger, state: State, places: tuple[str, ...], kind: type[Step], then: State, left: tuple[str, ...]
+) -> None:
+    (step,) = steps(ranger, life(state=state, places=places, written="content"))
+    assert type(step) is kind
+    assert isinstance(step, Leave | RevokePolicy)
+    assert (step.done.state, step.done.places) == (then, left)
+    # The content is that of its own policy, which a policy of several entities does not have.
+    assert step.done.written == ("" if kind is RevokePolicy and state is State.APPLIED else "content")
 
 
 VERSIONS = [

@@ -102,6 +102,10 @@ UNWITNESSED: Cases = {
         ["router:mallory+ 109", "mallory+ 110-", "alice+ 2000-2005", "exists 3000-3001"],
         ["1 alice|mallory 2000- contested"],
     ),
+    "a line, a check of the same user that is not about it, and it exists": (
+        ["router:alice+ 109", "alice+ 800-", "exists 900-901"],
+        ["1 alice 109- unconfirmed"],
+    ),
     "a line, another's check, and it exists": (
         ["router:mallory+ 109", "alice+ 110-", "exists 900-901"],
         ["1 alice|mallory 109- unconfirmed"],
@@ -311,6 +315,14 @@ def test_only_a_life_that_a_request_began_is_decided_again(source: str, expected
     assert [_text(life) for life in found] == [expected]
 
 
+def test_a_line_is_about_the_version_that_it_names() -> None:
+    made = events(["alice~+ 110-115 v1", "bob~+ 120-125 v2"], ARTIFACT)
+    (deleted,) = events(["router:alice- 900"], ARTIFACT)
+    for version, state in (("1", State.PENDING), ("2", State.PENDING), ("", State.CLOSED)):
+        (life,) = fold(ARTIFACT, [*made, replace(deleted, version=version)], [], UNJOURNALLED)
+        assert life.state is state
+
+
 LISTED: dict[str, tuple[tuple[str, ...] | None, list[str], list[str]]] = {
     "its only version": (("1",), ["bob- 120-125 v1"], ["1 - 101-125 closed"]),
     "one of two": (("1", "2"), ["bob- 120-125 v1"], ["1 - 101- known"]),
@@ -508,8 +520,19 @@ def test_of_the_records_of_such_a_check_those_of_the_schedule_count() -> None:
         assert [_text(life) for life in found] == ["1 alice 110- pending"]
 
 
-def test_a_type_whose_creator_gets_nothing_is_only_known() -> None:
-    assert lives("alice+ 110-115", settings=replace(JOURNALLED, gives={})) == ["1 alice 110- known"]
+ONLY_KNOWN = [
+    ("alice+ 110-115", {}, "1 alice 110- known", "the profile grants creators no access to this entity type"),
+    ("root+ 110-115", GIVES, "1 - 110- known", "no possible creator is known"),
+    ("alice+ 110-115", GIVES, "1 alice 110- pending", ""),
+]
+
+
+@pytest.mark.parametrize(("made", "gives", "expected", "reason"), ONLY_KNOWN)
+def test_a_life_that_gets_nothing_is_only_known_and_says_why(
+    made: str, gives: dict[str, tuple[str, ...]], expected: str, reason: str
+) -> None:
+    (life,) = fold(DATASET, events([made]), [], replace(JOURNALLED, gives=gives))
+    assert (_text(life), life.reason) == (expected, reason)
 
 
 def test_nothing_is_decided_before_its_time() -> None:
