@@ -148,9 +148,10 @@ class FastPath:
         """Decide whether an access type, or any, is allowed on the resource or below it; None as in `decide`."""
         names = tuple(request.resource)
         shape = self._shapes[names] if names in self._shapes else self._new_shape(names)
-        values = single_values(request.resource, shape.path) if shape and shape.path else None
-        tokens = tokens_of(request)
-        if not shape or values is None or has_too_long_token(tokens):
+        if shape is None or not shape.path:
+            return None
+        values, tokens = single_values(request.resource, shape.path), tokens_of(request)
+        if values is None or has_too_long_token(tokens):
             return None
         resource_policies = self._repository.policies_of(shape.path, values, tokens, include_descendants=True)
         if resource_policies.conditional or not resource_policies.unconditional_match:
