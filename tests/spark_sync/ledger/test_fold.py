@@ -17,6 +17,7 @@ from spark_sync.ledger.fold import fold, known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import MANUAL, TRANSITIONS, WHEN_DELETED, Life, State
+from spark_sync.ledger.matching import concerns
 from tests.spark_sync.ledger.evidence import APPLICATION, ARTIFACT, DATASET, JOURNAL, SCHEDULE, events
 
 ALL = ("read", "write", "admin", "execute")
@@ -388,6 +389,11 @@ RECORDLESS: Cases = {
         ["alice+ 110-", "gone 900-901", "router:bob+ 949", "bob+ 950-", "exists 1600-1601"],
         ["1 bob 949- pending"],
     ),
+    "CDAP refutes it when it may not be over, by clocks that may differ": (
+        ["alice+ 110-", "gone 712-713"],
+        ["1 alice 110- unconfirmed"],
+    ),
+    "and when it is over by any clock": (["alice+ 110-", "gone 713-714"], []),
     "a deletion of which only the check tells": (
         ["router:alice+ 109", "alice+ 110-", "exists 900-901", "bob- 1000-"],
         ["1 alice 109- suspended"],
@@ -509,6 +515,24 @@ def test_a_check_of_the_application_corroborates_its_schedule() -> None:
     found = fold(SCHEDULE, [asked, record], [], JOURNALLED)
     assert [_text(life) for life in found] == ["1 alice 110- pending"]
     assert fold(APPLICATION, [asked], [], JOURNALLED) == ()
+
+
+OTHER_APPLICATION = EntityId("application", ("ns1", "Other"))
+PROGRAM = EntityId("program", ("ns1", "App", "workflow", "W"))
+CHECKS_OF_SCHEDULES = [
+    # the entity, and whether a check of the schedules of `App` concerns it
+    (SCHEDULE, True),
+    (EntityId("schedule", ("ns1", "Other", "daily")), False),
+    (PROGRAM, False),
+    (APPLICATION, False),
+    (OTHER_APPLICATION, False),
+]
+
+
+@pytest.mark.parametrize(("entity", "concerned"), CHECKS_OF_SCHEDULES)
+def test_a_check_of_the_schedules_of_an_application_concerns_these_only(entity: EntityId, concerned: bool) -> None:
+    check, _ = events(["alice+ 110-115"], APPLICATION)
+    assert concerns(entity, replace(check, child="schedule")) is concerned
 
 
 def test_of_the_records_of_such_a_check_those_of_the_schedule_count() -> None:
