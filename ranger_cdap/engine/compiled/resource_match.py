@@ -54,7 +54,7 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
 
     def steps(self, values: tuple[Value, ...], tokens: Tokens) -> int:
         """Return the steps to match these values."""
-        replacement = max(map(len, tokens.values()), default=0) if tokens else 0
+        replacement = max(map(len, tokens.values())) if tokens else 0
         return sum(
             e.cost.steps(len(utf16_units(one)), replacement)
             for e, value in zip(self.elements, values, strict=False)

@@ -235,6 +235,8 @@ def test_a_closed_life_is_in_no_policy(ranger: Ranger) -> None:
     ledger = MemoryLedger(datasets(2))
     send(ranger, ledger)
     assert all(row.places for row in ledger.rows.values())
+    (policy,) = ranger.policies()
+    assert {(row.policy_id, row.policy_version) for row in ledger.rows.values()} == {(policy.id, policy.version)}
     ledger.rows |= {key: gone(row) for key, row in ledger.rows.items()}
     assert send(ranger, ledger) == [State.CLOSED, State.CLOSED]
     assert ({row.places for row in ledger.rows.values()}, ranger.policies()) == ({()}, [])

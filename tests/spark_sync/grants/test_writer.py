@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,10 +16,10 @@ from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, overwritten
-from spark_sync.grants.plan import CreateGrant, Leave, NoOp, PlanSettings, RevokePolicy, Step, plan
+from spark_sync.grants.plan import CreateGrant, Leave, NoOp, PlanSettings, RevokePolicy, Step, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.writer import carry_out
-from spark_sync.ledger.life import State
+from spark_sync.ledger.life import MANUAL_TERMS, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import (
     ALL,
@@ -235,6 +236,24 @@ def test_a_grant_is_taken_out_of_one_policy_after_another(
     assert (step.done.state, step.done.places) == (then, left)
     # The content is that of its own policy, which a policy of several entities does not have.
     assert step.done.written == ("" if kind is RevokePolicy and state is State.APPLIED else "content")
+
+
+SETTINGS = PlanSettings("cdap", "cdap", frozenset({"root"}), grantor="sync")
+FORMER = [
+    # what the ledger has of a life, and how many contents its policy may have had
+    ({}, 0),
+    ({"terms": SETTINGS.terms}, 1),
+    ({"terms": SETTINGS.terms, "written": "other"}, 2),
+    ({"written": "other"}, 1),
+    ({"terms": MANUAL_TERMS}, 0),
+    ({"terms": SETTINGS.terms, "accesses": ()}, 0),
+    ({"terms": SETTINGS.terms, "merged": ("read",)}, 0),
+]
+
+
+@pytest.mark.parametrize(("fields", "contents"), FORMER)
+def test_what_was_sent_by_terms_in_the_ledger_may_be_replaced(fields: dict[str, Any], contents: int) -> None:
+    assert len(set(former_contents(life(**fields), SETTINGS))) == contents
 
 
 VERSIONS = [
