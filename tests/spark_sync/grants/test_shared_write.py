@@ -88,7 +88,7 @@ EDITED = [
 
 
 @pytest.mark.parametrize(("others", "there", "edited"), EDITED)
-def test_a_policy_is_unedited_if_its_entities_lie_between_those_that_must_and_those_that_may_be_in_it(
+def test_a_policy_is_unedited_between_what_must_and_what_may_be_in_it(
     others: tuple[Life, ...], there: Policy | None, edited: bool
 ) -> None:
     assert found(write(*others), there).edited is edited

@@ -464,7 +464,7 @@ PLACED = st.builds(
     holders=st.sets(st.sampled_from(["alice", "o'neil", "carol"]), min_size=1),
 )
 @hypothesis_settings(max_examples=20, deadline=None)
-def test_a_policy_of_several_entities_may_hold_every_grant_that_names_it_among_its_places(
+def test_a_policy_may_hold_every_grant_that_names_it_among_its_places(
     tmp_path_factory: pytest.TempPathFactory, rounds: list[list[Life]], holders: set[str]
 ) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger

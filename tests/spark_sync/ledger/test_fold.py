@@ -496,7 +496,7 @@ def test_a_rejected_line_is_over_when_its_service_stored_it() -> None:
     assert [_text(life) for life in fold(DATASET, [rejected, *rest], [], settings)] == ["1 alice 600- contested"]
 
 
-def test_a_record_that_does_not_say_when_it_was_requested_is_confirmed_only_by_what_it_overlaps() -> None:
+def test_a_record_without_time_of_request_is_confirmed_by_what_it_overlaps() -> None:
     made = events(["alice+ 110-115", "mallory~- 2000-2005"])
     for at, state in ((500, State.SUSPENDED), (2003, State.CLOSED)):
         known = [*(replace(event, requested=0) for event in made), *events([f"audit:mallory- {at}"])]
