@@ -18,10 +18,11 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh import policy_refresher
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.policies.refresh.history import PolicyHistory
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.policies.refresh.policy_set_download import PolicySetDownload
 from tests.policies.documents import policies
 from tests.policies.fixtures import URL, FakeRanger, Started
+from tests.service.serve_process import until
 
 STEPS = [
     (PolicyCache, "load"),
@@ -50,7 +51,7 @@ def test_the_thread_brings_the_next_policies_after_any_error_at_any_step(
     started: Started, ranger: FakeRanger, monkeypatch: pytest.MonkeyPatch, step: tuple[Any, str], error: type[Exception]
 ) -> None:
     place, name = step
-    works, failed, seen = getattr(place, name), threading.Event(), threading.Event()
+    works, failed = getattr(place, name), threading.Event()
     calls: Iterator[int] = count()
 
     def fails_at_first(*given: Any, **more: Any) -> Any:
@@ -59,17 +60,12 @@ def test_the_thread_brings_the_next_policies_after_any_error_at_any_step(
             raise error
         return works(*given, **more)
 
-    def listen(snapshot: Snapshot) -> None:
-        if snapshot.versions.policies == 2:
-            seen.set()
-
-    refresher = started(on_change=listen, clock=policy_refresher.read_clocks)
+    refresher = started(clock=policy_refresher.read_clocks)
     monkeypatch.setattr(place, name, fails_at_first)
     refresher.start()
     assert failed.wait(20)
     ranger.documents["policies"] = policies(2)
-    assert seen.wait(20)
-    assert refresher.snapshot.versions.policies == 2
+    until(lambda: refresher.snapshot.has(2))
 
 
 def test_errors_without_end_do_not_keep_the_thread_busy(
