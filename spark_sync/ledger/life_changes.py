@@ -38,12 +38,14 @@ def suspended(life: Life, doubt: EntityRequest) -> Life:
 def restored(life: Life) -> Life:
     """Return the life as it was before it was contested or suspended; an adopted grant that was revoked stays so.
 
-    A grant that settings no longer give is revoked all the same: the life is `pending` until then.
+    A grant that settings no longer give is revoked all the same: the life is `pending` until then. What was left to
+    people stays theirs.
     """
     if life.state not in (State.CONTESTED, State.SUSPENDED) or (life.state is State.CONTESTED and not life.former):
         return life
     creator, reason = life.creator or life.former or None, ""
-    state = State.PENDING if creator and (life.accesses or life.revoke) else State.KNOWN
+    is_left = life.terms == MANUAL_TERMS and not life.accesses
+    state = State.PENDING if creator and (life.accesses or life.revoke) and not is_left else State.KNOWN
     if state is State.PENDING and life.terms == MANUAL_TERMS:
         # The settings would grant more than the adopted policy did.
         state = State.APPLIED if life.revoke else State.BLOCKED

@@ -22,7 +22,7 @@ from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import MANUAL_TERMS, WHEN_DELETED, Life, State
 from spark_sync.reconcile.drift import BEGINNING, RELEASED, Drift, DriftFinding, Facts, drift_of
 
-_LEFT_TO_PEOPLE: Final[dict[str, Any]] = {**WITHOUT_GRANT, "accesses": (), "terms": MANUAL_TERMS}
+_LEFT_TO_PEOPLE: Final[dict[str, Any]] = {**WITHOUT_GRANT, "accesses": (), "terms": MANUAL_TERMS, "revoke": False}
 """Fields of a life without a grant, which neither changed settings nor the end of a doubt bring back."""
 
 
