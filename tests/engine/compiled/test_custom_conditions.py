@@ -86,3 +86,31 @@ def test_what_the_engine_knows_can_not_be_replaced() -> None:
         options=EngineOptions(conditions={IP: lambda values, _: lambda c: True}),
     )
     assert not engine.evaluate(asks({"hall": "h"}, client_ip="10.0.0.2")).allowed
+
+
+def of_any_resource(_: ConditionContext) -> bool:
+    return True
+
+
+of_any_resource.reads_resource = False  # type: ignore[attr-defined]
+
+LOOKS = [
+    # the conditions of a policy, and whether one may look at the requested resource
+    ({}, ["ip"], False),
+    ({SCRIPT: lambda values, _: of_any_resource}, ["ip", "script"], False),
+    ({SCRIPT: user_is}, ["ip", "script"], True),
+    ({SCRIPT: user_is}, ["ip"], False),
+]
+
+
+@pytest.mark.parametrize(("makers", "kinds", "looks"), LOOKS)
+def test_values_of_an_open_level_are_told_unless_a_condition_may_look_at_them(
+    makers: dict[str, Maker], kinds: list[str], looks: bool
+) -> None:
+    conditions = [{"type": kind, "values": ["10.0.0.1"]} for kind in kinds]
+    made = policy(1, on(hall="h*"), [item("alice", "read", conditions=conditions)])
+    engine = PolicyEngine.build(
+        decode_service_policies(msgspec.json.encode(document(made))), options=replace(SAFE, conditions=makers)
+    )
+    told = engine.named_values(asks({"hall": "x"}), ("hall",))
+    assert (told is None) is looks

@@ -82,6 +82,12 @@ def test_a_condition_without_a_factory_says_no_reason() -> None:
     assert problem.message == "condition `script` cannot be evaluated: it allows nothing, and denials apply"
 
 
+def test_only_what_denies_in_place_of_a_policy_is_a_substitute() -> None:
+    judge = engine(GOOD, one(policyItems="all", denyPolicyItems=[item("a", "read")]))
+    assert not judge.evaluate(asks({"hall": "h"})).allowed  # now all are compiled
+    assert {entry.compiled.id: entry.is_substitute for entry in judge._state.default.all()} == {1: False, 2: True}
+
+
 INEFFECTIVE = [
     # resources that match nothing as Ranger reads them, and what is told of it
     (one(resources=on(hal="h", shelf="s")), "resources.hal", "unknown-resource"),
