@@ -75,6 +75,22 @@ def test_a_level_without_options_has_the_defaults_of_ranger(value: str, asked: s
     assert judge.evaluate(asks({"hall": asked})).allowed is allowed
 
 
+QUOTED = [
+    # where quoted values are case-sensitive: a value of a policy, and what it covers
+    ('"A"', '"A"', True),
+    ('"A"', '"a"', False),
+    ("A", "a", True),
+    ("Xa", "xa", True),
+    ("'A'", "'a'", True),
+]
+
+
+@pytest.mark.parametrize(("value", "asked", "allowed"), QUOTED)
+def test_a_value_in_double_quotes_may_be_case_sensitive(value: str, asked: str, allowed: bool) -> None:
+    judge = reads({"hall": value}, shop("hall", matcherOptions={"quotedCaseSensitive": "true"}))
+    assert judge.evaluate(asks({"hall": asked})).allowed is allowed
+
+
 SEVERAL = [
     (["h", "g"], "h", True),
     (["h", "g"], "x", False),
