@@ -81,6 +81,7 @@ QUOTED = [
     ('"A"', '"a"', False),
     ("A", "a", True),
     ("Xa", "xa", True),
+    ("xa", "Xa", True),
     ("'A'", "'a'", True),
 ]
 
