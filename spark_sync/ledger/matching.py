@@ -40,8 +40,8 @@ class ExistenceAnswer:
 
     interval: Interval
     position_id: str
-    author: str = ""
-    authored: int = 0
+    author: str
+    authored: int
 
 
 def concerns(entity: EntityId, event: EntityEvent) -> bool:

@@ -76,6 +76,6 @@ def _level(resource: PolicyResource) -> int:
     values = resource.values
     if "*" in values or "" in values:
         return _MATCH_ANY
-    text = values[0] if len(values) == 1 else "".join(values)
+    text = "".join(values)
     general = _STAR if "*" in text else _QUESTION_MARK if "?" in text else 0
     return general + _EXCLUDES * resource.is_excludes + _RECURSIVE * resource.is_recursive

@@ -17,6 +17,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "reference" / "policy-problems.md"
 HERE = on(hall="h")
 PUBLIC = [item("@public", "read")]
 GOOD = policy(1, HERE, PUBLIC)
+LEVELS = (("hall",), ("hall", "shelf"), ("hall", "till"))
 SCRIPT = {"type": "script", "values": ["true"]}
 LATER = {"startTime": "later"}
 
@@ -75,6 +76,23 @@ def test_a_policy_s_problems_have_its_id_their_place_and_a_code(odd: Any, told: 
     problems = engine(GOOD, odd).problems
     assert [(p.place, p.code) for p in problems] == told
     assert {(p.policy_id, p.policy_name) for p in problems} <= {(odd["id"], odd["name"])}
+
+
+BRANCHES = [
+    # a request, and whether a policy denies it whose resource names two branches below hall `h`
+    ({"hall": "h"}, True),
+    ({"hall": "h", "shelf": "s"}, True),
+    ({"hall": "h", "shelf": "other"}, True),
+    ({"hall": "h", "till": "other"}, True),
+    ({"hall": "x", "shelf": "s"}, False),
+]
+
+
+@pytest.mark.parametrize(("where", "denied"), BRANCHES)
+def test_a_denial_on_two_branches_covers_all_below_what_they_share(where: dict[str, str], denied: bool) -> None:
+    allows = [policy(n, on(**dict.fromkeys(names, "*")), PUBLIC) for n, names in enumerate(LEVELS, start=10)]
+    judge = engine(*allows, policy(2, on(hall="h", shelf="s", till="t"), [], PUBLIC))
+    assert judge.evaluate(asks(where)).allowed is not denied
 
 
 def test_a_condition_without_a_factory_says_no_reason() -> None:

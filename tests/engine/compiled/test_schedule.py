@@ -1,6 +1,8 @@
 """Validity schedules: ends that count, time zones, recurrences, and what cannot be read."""
 
 import json
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -57,6 +59,7 @@ RECURRENCES = [
     ("not after its end", schedule(hour="9", minute="0", lasts=60), "2026-11-21T10:00:01", False),
     ("every quarter", schedule(minute="0,15,30-31,45", lasts=5), "2026-11-21T08:36:00", True),
     ("between quarters", schedule(minute="0,15,30-31,45", lasts=5), "2026-11-21T08:37:00", False),
+    ("a minute that no hour has is as none", schedule(minute="30,60", lasts=60), "2026-11-21T09:10:00", True),
     (
         "on Saturdays",
         schedule(dayOfWeek="7", dayOfMonth="", hour="8", minute="0", lasts=120),
@@ -125,6 +128,21 @@ RECURRENCES = [
 
 @pytest.mark.parametrize(("compiled", "at", "applies"), ENDS)
 def test_from_and_to(compiled: ValiditySchedule, at: str, applies: bool) -> None:
+    assert compile_schedule(compiled, lenient=False).applies(ms(at)) is applies
+
+
+@pytest.fixture(params=["America/New_York", "Asia/Tokyo"])
+def zone_of_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("zone_of_the_machine")
+@pytest.mark.parametrize(("compiled", "at", "applies"), ENDS)
+def test_the_zone_of_the_machine_does_not_matter(compiled: ValiditySchedule, at: str, applies: bool) -> None:
     assert compile_schedule(compiled, lenient=False).applies(ms(at)) is applies
 
 

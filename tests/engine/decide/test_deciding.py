@@ -238,6 +238,13 @@ def test_an_explanation_names_every_policy_and_decides_the_same() -> None:
     assert {entry.policy_id: entry.outcome for entry in denied.trace}[3] == "not applicable"
 
 
+@pytest.mark.parametrize(("id_", "version"), [(1, 7), (1, None), (None, 7)])
+def test_a_decision_names_the_policy_and_its_version(id_: int | None, version: int | None) -> None:
+    decided = engine({**policy(1, HERE, [item("alice", "read")]), "id": id_, "version": version}).evaluate(asks(H))
+    assert decided.allowed
+    assert (decided.policy_id, decided.policy_version) == (id_ or -1, version or -1)
+
+
 @pytest.mark.parametrize("scope", [MatchingScope.SELF, MatchingScope.SELF_OR_DESCENDANTS])
 def test_only_a_policy_behind_the_one_that_allows_makes_its_allow_final(scope: MatchingScope) -> None:
     """One before it that denies nobody and names other users says nothing of later denials."""

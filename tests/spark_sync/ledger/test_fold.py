@@ -163,6 +163,10 @@ DELETIONS: Cases = {
         ],
         ["1 mallory 110-125 closed", "2 mallory 130-145 closed", "3 bob 155- pending"],
     ),
+    "it existed while the deletion was under way": (
+        ["alice+ 110-115", "mallory- 120-140", "bob+ 125-128", "exists 135-136"],
+        ["1 alice 110-140 closed", "2 bob 125- contested"],
+    ),
     "it exists, but another may have created it meanwhile": (
         ["alice+ 110-115", "mallory- 120-130", "bob+ 125-135", "mallory+ 200-205", "exists 900-901"],
         ["1 alice 110-130 closed", "2 bob|mallory 125- contested"],
