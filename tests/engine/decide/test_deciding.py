@@ -238,6 +238,23 @@ def test_an_explanation_names_every_policy_and_decides_the_same() -> None:
     assert {entry.policy_id: entry.outcome for entry in denied.trace}[3] == "not applicable"
 
 
+FALLBACK = [
+    # the policies, and what is decided: allowed, and determined where another authorizer may decide the rest
+    ([policy(1, HERE, [item("alice", "read")])], True, True),
+    ([policy(1, HERE, [], [item("alice", "read")])], False, True),
+    ([policy(1, HERE, [item("bob", "read")])], False, False),
+]
+
+
+@pytest.mark.parametrize(("policies", "allowed", "determined"), FALLBACK)
+def test_with_a_fallback_only_what_a_policy_decides_is_determined(
+    policies: list[Any], allowed: bool, determined: bool
+) -> None:
+    for fallback in (True, False):
+        decided = engine(*policies, options=EngineOptions(fallback=fallback)).evaluate(asks(H))
+        assert (decided.allowed, decided.determined) == (allowed, determined or not fallback)
+
+
 @pytest.mark.parametrize(("id_", "version"), [(1, 7), (1, None), (None, 7)])
 def test_a_decision_names_the_policy_and_its_version(id_: int | None, version: int | None) -> None:
     decided = engine({**policy(1, HERE, [item("alice", "read")]), "id": id_, "version": version}).evaluate(asks(H))

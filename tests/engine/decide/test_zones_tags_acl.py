@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine import AccessRequest, AccessStatus, RequestTag
-from tests.engine.fixtures import RANGER, TAG_ENRICHERS, asks, engine, item, on, policy
+from ranger_cdap.engine import AccessRequest, AccessStatus, EngineOptions, RequestTag
+from tests.engine.fixtures import RANGER, SAFE, TAG_ENRICHERS, asks, engine, item, on, policy
 
 ALICE = item("alice", "read")
 ZONES = {
@@ -50,14 +50,16 @@ TAG = {
     "accessTypes": [{"name": "shop:read"}, {"name": "shop:own", "impliedGrants": ["shop:read"]}, {"name": "hive:read"}],
 }
 OVER = [{"endTime": "2001/01/01 00:00:00"}]
+STILL_ON = [{"startTime": "2001/01/01 00:00:00"}]
 TAGS = {
-    "tags": {"1": {"type": "SECRET"}, "2": {"type": "OPEN"}, "3": {"type": "OLD", "validityPeriods": OVER}},
+    "tags": {"1": {"type": "SECRET"}, "2": {"type": "OPEN"}, "3": {"type": "OLD", "validityPeriods": OVER},
+             "4": {"type": "TIMELY", "validityPeriods": STILL_ON}},
     "serviceResources": [
         {"id": 7, "resourceElements": on(hall="h", shelf="s")},
         {"id": 8, "resourceElements": on(hall="o")},
     ],
-    "resourceToTagIds": {"7": [1, 3], "8": [2, 99]},
-}
+    "resourceToTagIds": {"7": [1, 3, 4], "8": [2, 99]},
+}  # fmt: skip
 
 
 def tagged(id_: int, tag: str, allow: Any = (), deny: Any = (), **more: Any) -> Any:
@@ -72,6 +74,7 @@ SHELF, BOX, HALL = {"hall": "h", "shelf": "s"}, {"hall": "h", "shelf": "s", "box
 DENY = [item("alice", "shop:read")]
 ABOVE = policy(2, on(hall="*", shelf="*"), [ALICE])
 CLOSED = policy(2, on(hall="h", shelf="s"), [], [ALICE])
+OF_BOB = policy(3, on(hall="h", shelf="s"), [item("bob", "read")], policyPriority=2)
 
 BY_TAGS = [
     # tag policies, resource policies, the request, allowed, by
@@ -93,7 +96,11 @@ BY_TAGS = [
     ([tagged(5, "OLD", [], DENY)], [ABOVE], asks(SHELF, access_time=1_700_000_000_000), True, 2),
     ([tagged(5, "OLD", [], DENY)], [ABOVE], asks(SHELF), False, 5),  # no time: the tag counts against
     ([tagged(5, "OLD", DENY)], [], asks(SHELF), False, -1),  # and not in favour
+    ([tagged(5, "TIMELY", DENY)], [], asks(SHELF, access_time=1_700_000_000_000), True, 5),
+    ([tagged(5, "TIMELY", DENY)], [], asks(SHELF), False, -1),
     ([tagged(5, "SECRET", [], DENY, isEnabled=False)], [ABOVE], asks(SHELF), True, 2),
+    # After a denial by tags the first policy that matches makes it final, also one about other users.
+    ([tagged(5, "SECRET", [], DENY)], [{**ABOVE, "policyPriority": 1}, OF_BOB], asks(SHELF), False, 5),
 ]
 
 
@@ -101,6 +108,29 @@ BY_TAGS = [
 def test_tag_policies(tag_policies: Any, policies: Any, request_: AccessRequest, allowed: bool, by: int) -> None:
     decided = engine(*policies, **linked(*tag_policies)).evaluate(request_)
     assert (decided.allowed, decided.policy_id) == (allowed, by)
+
+
+UNKNOWN = [
+    ({"tags": {}}, RANGER, "the type of tag 1 of a resource is unknown; it is ignored"),
+    ({"tags": {}}, SAFE, "the type of tag 1 of a resource is unknown; it may be any tag, for denials only"),
+    (
+        {"tags": {"1": {"type": ""}}},
+        RANGER,
+        "the type of tag 1 of a resource is unknown; every tag policy applies to it",
+    ),
+    (
+        {"tags": {"1": {"type": ""}}},
+        SAFE,
+        "the type of tag 1 of a resource is unknown; it may be any tag, for denials only",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "options", "message"), UNKNOWN)
+def test_an_unknown_tag_is_told_with_its_effect(fields: Any, options: EngineOptions, message: str) -> None:
+    tags = {**TAGS, "resourceToTagIds": {"7": [1]}, **fields}
+    judge = engine(ABOVE, options=options, **{**linked(), "tags": tags})
+    assert [problem.message for problem in judge.problems] == [message]
 
 
 def test_an_unreadable_tag_policy_with_a_deny_side_denies_on_its_tag() -> None:
