@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.engine import AccessRequest, AccessStatus, EngineOptions, RequestTag
+from ranger_cdap.engine.model.request import MatchingScope
 from tests.engine.fixtures import RANGER, SAFE, TAG_ENRICHERS, asks, engine, item, on, policy
 
 ALICE = item("alice", "read")
@@ -108,6 +109,14 @@ BY_TAGS = [
 def test_tag_policies(tag_policies: Any, policies: Any, request_: AccessRequest, allowed: bool, by: int) -> None:
     decided = engine(*policies, **linked(*tag_policies)).evaluate(request_)
     assert (decided.allowed, decided.policy_id) == (allowed, by)
+
+
+def test_what_denies_in_place_of_a_policy_below_makes_no_allow_by_tags_final() -> None:
+    below = {**policy(4, on(hall="h", shelf="s", box="b"), [], [ALICE]), "policyItems": "?"}
+    judge = engine(below, CLOSED, **linked(tagged(5, "SECRET", DENY)))
+    for scope in (MatchingScope.SELF, MatchingScope.SELF_OR_DESCENDANTS):
+        decided = judge.evaluate(asks(SHELF, matching_scope=scope))
+        assert (decided.allowed, decided.policy_id) == (False, 2)
 
 
 UNKNOWN = [
