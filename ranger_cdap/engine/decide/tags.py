@@ -62,8 +62,8 @@ class ApplicableTag:
 
     type: str
     match_type: MatchType
-    certain: bool = True
-    attributes: Attributes = ()
+    certain: bool
+    attributes: Attributes
 
     @property
     def in_conditions(self) -> ContextTag:
