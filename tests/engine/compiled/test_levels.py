@@ -75,6 +75,15 @@ def test_a_level_without_options_has_the_defaults_of_ranger(value: str, asked: s
     assert judge.evaluate(asks({"hall": asked})).allowed is allowed
 
 
+SEVERAL_TILLS = [("t1", True), ("T1", True), ("t2", True), ("t3", False)]
+
+
+@pytest.mark.parametrize(("asked", "allowed"), SEVERAL_TILLS)
+def test_several_values_are_compared_ignoring_case_where_one_is(asked: str, allowed: bool) -> None:
+    judge = reads({"hall": "h", "till": ["T1", "t2"]}, SHOP)
+    assert judge.evaluate(asks({"hall": "h", "till": asked})).allowed is allowed
+
+
 QUOTED = [
     # where quoted values are case-sensitive: a value of a policy, and what it covers
     ('"A"', '"A"', True),

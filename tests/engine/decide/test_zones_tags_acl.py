@@ -111,6 +111,13 @@ def test_tag_policies(tag_policies: Any, policies: Any, request_: AccessRequest,
     assert (decided.allowed, decided.policy_id) == (allowed, by)
 
 
+def test_an_allow_by_tags_is_final_behind_a_policy_that_denies_nobody() -> None:
+    allows, denies = tagged(5, "SECRET", DENY), tagged(6, "SECRET", [], DENY, policyPriority=-1)
+    trace = engine(**linked(allows, denies)).explain(asks(SHELF)).trace
+    assert {entry.policy_id: entry.outcome for entry in trace}.get(6) != "denies"
+    assert [entry.outcome for entry in trace if entry.policy_id == 5] == ["allows"]
+
+
 def test_what_denies_in_place_of_a_policy_below_makes_no_allow_by_tags_final() -> None:
     below = {**policy(4, on(hall="h", shelf="s", box="b"), [], [ALICE]), "policyItems": "?"}
     judge = engine(below, CLOSED, **linked(tagged(5, "SECRET", DENY)))

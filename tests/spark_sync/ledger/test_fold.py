@@ -128,6 +128,10 @@ VIEWS: Cases = {
         ["root+ 9910-9915", "root+ 9911-", "router:mallory+ 9910"],
         ["1 mallory 9910- contested"],
     ),
+    "a line beside a request of another user": (
+        ["root+ 110-115", "alice+ 111-116", "router:bob+ 110"],
+        ["1 alice|bob 110- contested"],
+    ),
     "a line of another status": (["root+ 110-115", "router:alice+ 110 !404"], ["1 - 110- known"]),
     "a message names nobody for it": (["root+ 110-115", "audit:alice+ 112"], ["1 - 110- known"]),
     "a message of an impersonated user": (["alice+ 110-115", "audit:root+ 112"], ["1 alice 110- pending"]),
