@@ -47,6 +47,15 @@ def test_an_added_condition_decides_and_is_no_problem() -> None:
     assert not judge(None).evaluate(asks({"hall": "h"})).allowed
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_condition_is_told_whether_the_groups_are_known(known: bool) -> None:
+    seen = []
+    judge(lambda values, _: lambda c: seen.append(c.groups_known) or True).evaluate(
+        asks({"hall": "h"}, groups_known=known)
+    )
+    assert set(seen) == {known}
+
+
 def boom(*_: Any) -> Any:
     raise RuntimeError("broken plugin")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ranger_cdap.engine.compiled.java import fold, hash_order, odd_letters, round_half_up, utf16_units
@@ -27,6 +27,8 @@ def test_letters_that_javas_look_up_may_miss(text: str, odd: str) -> None:
 
 
 @given(st.lists(st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=("Cs",)), max_size=6), max_size=30))
+@example([f"{n}" for n in range(100, 112)])  # as many as a table of 16 holds
+@example([f"{n}" for n in range(100, 113)])
 def test_names_come_in_the_order_of_javas_hash_codes(names: list[str]) -> None:
     distinct = list(dict.fromkeys(names))
     size = next(16 << n for n in range(9) if len(distinct) <= (16 << n) * 3 // 4)

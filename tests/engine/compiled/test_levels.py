@@ -84,6 +84,15 @@ def test_several_values_are_compared_ignoring_case_where_one_is(asked: str, allo
     assert judge.evaluate(asks({"hall": "h", "till": asked})).allowed is allowed
 
 
+@pytest.mark.parametrize("who", [("alice", "bob"), ("bob", "alice")])
+def test_a_macro_among_several_values_is_expanded_for_each_user(who: tuple[str, str]) -> None:
+    judge = engine(policy(1, on(hall=["{USER}", "h"]), [item("alice bob", "read")]))
+    assert {user: judge.evaluate(asks({"hall": "alice"}, user)).allowed for user in who} == {
+        "alice": True,
+        "bob": False,
+    }
+
+
 QUOTED = [
     # where quoted values are case-sensitive: a value of a policy, and what it covers
     ('"A"', '"A"', True),

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.reference_order import eval_order, rank
-from tests.engine.fixtures import SHOP, engine, item, policy
+from tests.engine.fixtures import RANGER, SHOP, engine, item, policy
 
-values = st.lists(st.sampled_from(["*", "a", "a*", "a?", "*b", "?", "b"]), min_size=1, max_size=3)
+values = st.lists(st.sampled_from(["*", "a", "a*", "a?", "*b", "?", "b", "{USER}"]), max_size=3)
 levels = st.fixed_dictionaries(
     {"values": values, "isExcludes": st.booleans(), "isRecursive": st.booleans()},
 )
@@ -43,6 +43,6 @@ drawn = st.builds(
 
 @given(drawn)
 def test_a_policy_has_the_rank_that_ranger_gives_it(raw: dict[str, Any]) -> None:
-    (entry,) = engine(raw)._state.default.all()
+    (entry,) = engine(raw, options=RANGER)._state.default.all()
     assert entry.compiled.sort_key == rank(SHOP, raw)
     assert entry.compiled.sort_key[2] == eval_order(SHOP, raw)

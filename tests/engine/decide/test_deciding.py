@@ -255,6 +255,14 @@ def test_with_a_fallback_only_what_a_policy_decides_is_determined(
         assert (decided.allowed, decided.determined) == (allowed, determined or not fallback)
 
 
+def test_an_explanation_names_a_policy_whose_resource_does_not_match() -> None:
+    judge = engine(policy(1, on(not_hall="h"), [item("alice", "read")]), policy(2, HERE, [item("alice", "read")]))
+    trace = judge.explain(asks({"hall": ["h", "x"]})).trace
+    found = {entry.policy_id: (entry.outcome, entry.reason) for entry in trace}
+    assert found[1] == ("not applicable", "its resource does not match")
+    assert found[2][0] == "allows"
+
+
 @pytest.mark.parametrize(("id_", "version"), [(1, 7), (1, None), (None, 7)])
 def test_a_decision_names_the_policy_and_its_version(id_: int | None, version: int | None) -> None:
     decided = engine({**policy(1, HERE, [item("alice", "read")]), "id": id_, "version": version}).evaluate(asks(H))

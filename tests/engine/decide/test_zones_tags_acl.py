@@ -126,6 +126,13 @@ def test_what_denies_in_place_of_a_policy_below_makes_no_allow_by_tags_final() -
         assert (decided.allowed, decided.policy_id) == (False, 2)
 
 
+def test_an_access_type_of_tags_without_a_component_is_for_all_components() -> None:
+    definition = {**TAG, "accessTypes": [{"name": "read"}, {"name": "hive:write"}]}
+    policies = [tagged(5, "SECRET", [item("alice", "read", "hive:write")])]
+    judge = engine(tagPolicies={"serviceName": "tags", "serviceDef": definition, "policies": policies}, tags=TAGS)
+    assert [judge.evaluate(asks(SHELF, access=access)).allowed for access in ("read", "write")] == [True, False]
+
+
 UNKNOWN = [
     ({"tags": {}}, RANGER, "the type of tag 1 of a resource is unknown; it is ignored"),
     ({"tags": {}}, SAFE, "the type of tag 1 of a resource is unknown; it may be any tag, for denials only"),

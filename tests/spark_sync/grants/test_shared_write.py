@@ -11,7 +11,7 @@ from ranger_cdap.cdap.grant import grant_for
 from ranger_cdap.cdap.shared_policy import PolicyPlace, SharedPolicy, SharedTerms, shared_policy
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.plan import Join, Leave
+from spark_sync.grants.plan import Join, Leave, PlanSettings, shared_terms
 from spark_sync.grants.shared_write import PolicyInRanger, SharedWrite, applied, found, left
 from spark_sync.ledger.life import Life, State
 from tests.spark_sync.grants.fixtures import ALL, DATASET, life
@@ -34,6 +34,13 @@ def leave(state: State) -> Leave:
     leaving = life(state=state, places=(str(PLACE),))
     done = State.APPLIED if state is State.APPLIED else State.CLOSED
     return Leave(leaving, PLACE, "cdap", leaving.become(done, reason="its own", places=()))
+
+
+@pytest.mark.parametrize("group", ["", "staff"])
+def test_grants_with_an_extra_group_have_terms_of_their_own(group: str) -> None:
+    settings = PlanSettings("cdap", "cdap", frozenset({"root"}), grantor="sync", extra_group=group)
+    terms = shared_terms(DATASET, GRANT, settings)
+    assert (terms.group, terms.key == TERMS.key) == (group, group == "")
 
 
 LEFT = [

@@ -132,6 +132,10 @@ VIEWS: Cases = {
         ["root+ 110-115", "alice+ 111-116", "router:bob+ 110"],
         ["1 alice|bob 110- contested"],
     ),
+    "a line of the master user beside it": (
+        ["root+ 110-115", "router:root+ 110", "router:alice+ 111"],
+        ["1 alice 110- pending"],
+    ),
     "a line of another status": (["root+ 110-115", "router:alice+ 110 !404"], ["1 - 110- known"]),
     "a message names nobody for it": (["root+ 110-115", "audit:alice+ 112"], ["1 - 110- known"]),
     "a message of an impersonated user": (["alice+ 110-115", "audit:root+ 112"], ["1 alice 110- pending"]),
@@ -671,6 +675,12 @@ def test_the_baseline_leaves_an_open_life_alone_and_replaces_an_unconfirmed_one(
     found = known_life(DATASET, ended, 200)
     assert found is not None
     assert found.number == 4
+
+
+def test_a_contested_life_that_had_a_grant_keeps_what_it_had() -> None:
+    had = replace(ALICES, state=State.CONTESTED, creator=None, former="alice", candidates=("alice", "bob"), revoke=True)
+    (life,) = fold(DATASET, events(["alice+ 110-115", "bob+ 112-130"]), [had], JOURNALLED)
+    assert (life.state, life.former, life.policy_id, life.revoke) == (State.CONTESTED, "alice", 7, True)
 
 
 def test_what_no_event_supports_any_more_is_dropped() -> None:
