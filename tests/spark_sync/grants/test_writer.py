@@ -11,13 +11,14 @@ import requests
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Secret, Settings, SyncSettings
-from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError
+from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError, RequestRejected
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, overwritten
 from spark_sync.grants.plan import CreateGrant, Leave, NoOp, PlanSettings, RevokePolicy, Step, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.refusals import RESOURCE_TAKEN
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import MANUAL_TERMS, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
@@ -236,6 +237,18 @@ def test_a_grant_is_taken_out_of_one_policy_after_another(
     assert (step.done.state, step.done.places) == (then, left)
     # The content is that of its own policy, which a policy of several entities does not have.
     assert step.done.written == ("" if kind is RevokePolicy and state is State.APPLIED else "content")
+
+
+def test_a_change_that_ranger_refuses_is_tried_once(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+
+    def refuse(name: str, _: int) -> None:
+        if name == "update_policy":
+            raise RequestRejected("another policy has the resource", reason_codes=(RESOURCE_TAKEN,))
+
+    watched = Watched(ranger.sync, before=refuse)
+    (failed,) = send(ranger, wants(applied, "read"), by=watched)
+    assert (failed.state, watched.writes) == (State.FAILED, ["update_policy"])
 
 
 SETTINGS = PlanSettings("cdap", "cdap", frozenset({"root"}), grantor="sync")
