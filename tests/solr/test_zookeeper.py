@@ -26,6 +26,7 @@ from ranger_cdap.audit.spool import Spool
 from ranger_cdap.config import AuditSettings
 from ranger_cdap.errors import AuditSinkError
 from tests.certificates import ELSEWHERE, Authority
+from tests.service.serve_process import until
 from tests.solr.solr_cloud import COLLECTION, SolrCloud
 from tests.solr.test_access_page import record
 
@@ -116,7 +117,9 @@ def test_whichever_node_stops_each_record_is_there_once(solr: SolrCloud, stopped
             assert time.monotonic() < deadline, delivery.counts
             time.sleep(0.05)
         delivery.close()
-    assert sorted(shown["id"] for shown in solr.page(reqUser=user)) == sorted(one.id for one in sent)
+    # A node that was just started shows what it missed once its replica has recovered.
+    wanted = sorted(one.id for one in sent)
+    until(lambda: sorted(shown["id"] for shown in solr.page(reqUser=user)) == wanted, within=PATIENCE)
 
 
 def test_what_was_known_is_used_while_zookeeper_does_not_answer(solr: SolrCloud) -> None:
