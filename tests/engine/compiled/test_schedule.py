@@ -48,6 +48,9 @@ ENDS = [
     (schedule("2026/11/21 08:00:00", zone="GMT-8"), "2026-11-21T16:00:00", True),
     (schedule("2026/11/21 08:00:00", zone="PST"), "2026-11-21T16:00:00", True),
     (schedule("2026/06/21 08:00:00", zone="PST"), "2026-06-21T15:00:00", True),
+    # On 2026-03-08 at 10:00 UTC the clocks of that zone are put forward.
+    (schedule("2026/03/08 09:30:00", zone="PST"), "2026-03-08T17:29:59", False),
+    (schedule("2026/03/08 09:30:00", zone="PST"), "2026-03-08T17:30:00", True),
     (schedule("2026/13/01 00:00:00"), "2026-12-31T23:59:59", False),
     (schedule("2026/13/01 00:00:00"), "2027-01-01T00:00:00", True),
 ]
