@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import CREATORS_LABEL
 from ranger_cdap.config import Secret, Settings, SyncSettings
 from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError, RequestRejected
 from ranger_cdap.policies.client.connection import AdminConnection
@@ -40,7 +41,7 @@ def test_a_pending_life_becomes_one_policy_for_one_user_on_one_entity(ranger: Ra
     (applied,) = send(ranger, life())
     (policy,) = ranger.policies()
     assert (applied.state, applied.policy_id, applied.policy_version) == (State.APPLIED, policy.id, policy.version)
-    assert policy.guid == guid_of(applied, "cdap")
+    assert (policy.guid, policy.policy_labels) == (guid_of(applied, "cdap"), [CREATORS_LABEL])
     assert {level: values.values for level, values in policy.resources.items()} == {
         "instance": ["cdap"],
         "namespace": ["ns1"],
