@@ -92,8 +92,8 @@ class SolrCloud(AbstractContextManager["SolrCloud"]):
         """Start it again, at the same port, and wait until it has what it missed."""
         self._command(f"start {node}")
         deadline = time.monotonic() + START_SECONDS
-        while set(self._states()) != {"active"}:
-            assert time.monotonic() < deadline, self._states()
+        while set(self._states()) != {"active"} or len(set(self._sizes())) != 1:
+            assert time.monotonic() < deadline, (self._states(), self._sizes())
             time.sleep(0.1)
 
     def _states(self) -> list[str]:
@@ -102,6 +102,20 @@ class SolrCloud(AbstractContextManager["SolrCloud"]):
         replicas = answer["collections"][COLLECTION]["shards"]["shard1"]["replicas"].values()
         live = {one["node_name"] in answer["live_nodes"] for one in replicas}
         return [one["state"] for one in replicas] if live == {True} else ["down"]
+
+    def _sizes(self) -> list[int]:
+        """How many records each replica has; one that is new again is called active until it begins to recover."""
+        query = {"q": "*:*", "rows": 0, "distrib": "false"}
+        sizes = []
+        for node in range(len(self.nodes)):
+            for path, form in (("update", {"commit": "true"}), ("select", query)):
+                answer = requests.post(
+                    f"{self.nodes[node]}/{COLLECTION}/{path}", data={**form, "wt": "json"}, timeout=60
+                )
+                if not answer.ok:
+                    return [-1, node]
+            sizes.append(answer.json()["response"]["numFound"])
+        return sizes
 
     def page(
         self, node: int = 0, rows: int = 1000, collection: str = COLLECTION, **filters: Any
