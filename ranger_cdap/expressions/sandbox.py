@@ -41,6 +41,8 @@ def check_syntax(script: Script) -> None:
     except engine.JSException as e:
         if str(e).startswith("SyntaxError"):
             raise NotInSubset(f"it is not JavaScript: {str(e).splitlines()[0].removeprefix('SyntaxError: ')}") from None
+    except ValueError:  # a null character, or half of a surrogate pair
+        raise NotInSubset("it has a character that no script may have") from None
 
 
 def evaluate(script: Script, facts: Json) -> ConditionOutcome:

@@ -59,6 +59,12 @@ def test_the_gate_lets_none_of_them_in(text: str) -> None:
         read_condition([text], {})
 
 
+@pytest.mark.parametrize("text", ["true // \0", "true // \ud800", "\0"], ids=ascii)
+def test_characters_that_no_script_may_have_are_refused(text: str) -> None:
+    with pytest.raises(NotInSubset):
+        read_condition([text], {})
+
+
 INSIDE_THE_SUBSET = {
     "recursion through parameters": "var f = g => g(g); f(f) == 1",
     "many calls": "var f = n => n < 1 ? 0 : f(n - 1) + f(n - 1); f(60) == 1",
